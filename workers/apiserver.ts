@@ -16,7 +16,7 @@ const {
   ...http
 } = workerData as ApiServerThreadOptions;
 const prng = createPrng(seed);
-// Draws of their own, so that faults do not change which names and uids the server gives.
+// Faults draw from a generator of their own, so that they do not change which names and uids the server gives.
 const faultPrng = createPrng(seed + 1);
 const gate = createFaultGate(faults, faultAdmin, () => nextFloat(faultPrng));
 const api = createApiServer({

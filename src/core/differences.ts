@@ -1,5 +1,5 @@
 /**
- * Where the controllers behave otherwise than those of kube-controller-manager 1.36, on purpose; and where they do not,
+ * Where these controllers differ on purpose from those of kube-controller-manager 1.36. And where they do not differ,
  * although upstream's users complain.
  */
 import type { Problem } from './problem.ts';
@@ -9,33 +9,39 @@ export interface Difference {
   readonly title: string;
   readonly upstream: string;
   readonly ours: string;
-  /** Of upstream's users and developers: numbers of kubernetes/kubernetes. */
+  /** What upstream's users and developers have written of it: numbers of issues of kubernetes/kubernetes. */
   readonly reports: readonly string[];
-  /** Sections of docs/spec/endpoints.md; of slices and mirrored slices, of docs/spec/endpointslice.md. */
+  /** Titles of sections of docs/spec/endpoints.md; for slices and mirrored slices, of docs/spec/endpointslice.md. */
   readonly rules: readonly string[];
   /** D1 to D41 of docs/spec/endpointslice.md "Known defects". */
   readonly defects: readonly string[];
-  /** The test that shows it: its file, from `test/`, and its title, as `<file>: <title>`. */
+  /** The test that shows the difference, as `<file>: <title>`; the file is relative to `test/`. */
   readonly shownBy: string;
-  /** By what it is recognised in an object that upstream has left; most are to be seen only while something happens. */
+  /**
+   * What shows the difference in an object that upstream has written. Most differences show only while something
+   * happens, so they have no sign.
+   */
   readonly sign?: Sign;
 }
 
-/** What is given has to hold, all of it. */
+/** Every field that is given must hold. */
 export interface Sign {
-  /** As `patternOf` of src/verify writes it: `endpoints[*].zone`; an entry that ends in `*]` takes all keys. */
+  /**
+   * The field as `patternOf` of src/verify writes it, such as `endpoints[*].zone`. If it ends in `*]`, it stands for
+   * all keys.
+   */
   readonly field?: string;
-  /** Of the field: it is not stored, is not planned, or is stored otherwise. */
+  /** Whether the field is not stored, not planned, or stored with another value. */
   readonly is?: 'missing' | 'extra' | 'other';
   /** The value that is planned. */
   readonly planned?: string;
-  /** What the planned value has not. */
+  /** Text that the planned value does not contain. */
   readonly without?: string;
-  /** The planner has told of such a problem. */
+  /** The planner has told of a problem of this kind. */
   readonly problem?: Problem['kind'];
-  /** The endpoint is a pod's that has ended. */
+  /** The pod of the endpoint has ended. */
   readonly podEnded?: true;
-  /** Neither kube-controller-manager nor endpointd has written the object last. */
+  /** The last writer of the object is neither kube-controller-manager nor endpointd. */
   readonly writtenByOther?: true;
 }
 
@@ -198,7 +204,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     id: 'own-writes',
     title: 'The cache has not caught up with an own write',
     upstream: 'is an error that backs off and counts as a failure',
-    ours: 'is no case: the reply of the write says what the server holds',
+    ours: 'does not matter: the reply to the write says what the server holds',
     reports: ['#125638', '#126578'],
     rules: ['The stale-cache tracker', 'Defects: stale or wrong'],
     defects: [],
@@ -261,9 +267,9 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
 export const SLICES_DIFFERENCES: readonly Difference[] = [
   {
     id: 'slices-own-writes',
-    title: 'An own write that the cache has not shown yet, or of which it misses a delete',
+    title: 'An own write that the cache does not show yet, or whose delete it has missed',
     upstream: 'fails the sync as stale, waits for seconds, and after a quick re-creation of the Service fails for ever',
-    ours: 'is no case: the reply says what the server holds, and a slice is told by its uid',
+    ours: 'does not matter: the reply says what the server holds, and a slice is known by its uid',
     reports: ['#141592', '#141593', '#92928', '#99345'],
     rules: ['The slice tracker'],
     defects: ['D1'],
@@ -295,7 +301,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     id: 'slices-relabelled',
     title: 'Somebody changes the managed-by or service-name label of a slice',
     upstream: 'leaves the service stale for ever',
-    ours: 'is a deletion for the one and an appearance for the other: both services are planned again',
+    ours: 'is a deletion for one service and a new slice for the other: both are planned again',
     reports: [],
     rules: ['The slice tracker'],
     defects: ['D4'],
@@ -360,7 +366,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     id: 'slices-conflict-events',
     title: 'A write meets a conflict',
     upstream: 'is a warning on the Service',
-    ours: 'is no event: the slices are read again; only what lasts is told',
+    ours: 'is no event: the slices are read again; only a failure that lasts is told',
     reports: ['#92928', '#99345'],
     rules: ['Events'],
     defects: ['D12'],
@@ -433,7 +439,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
   {
     id: 'slices-node-cpu',
     title: 'The allocatable CPU of a node changes, and nothing else',
-    upstream: 'counts from the next change of any readiness or zone of a node',
+    upstream: 'counts only after the next change of any node’s readiness or zone',
     ours: 'counts at once',
     reports: [],
     rules: ['Events that queue a Service', 'CPU shares'],
@@ -444,7 +450,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
   {
     id: 'slices-terminating-pod',
     title: 'The status of a terminating pod changes in nothing that matters',
-    upstream: 'has its services synced',
+    upstream: 'makes its services sync',
     ours: 'does not',
     reports: [],
     rules: ['From a pod to services'],
@@ -605,7 +611,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
   {
     id: 'mirror-recycle',
     title: 'Slices of both families are to be recycled and created in one sync',
-    upstream: 'may be mixed up: a create of a name that exists, refused and tried again',
+    upstream: 'may be mixed up: a create of a name that exists is refused and tried again',
     ours: 'are told apart',
     reports: [],
     rules: ['Mirroring: writing'],
@@ -668,7 +674,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
     id: 'mirror-bad-address',
     title: 'An address that the API server would not have in a slice',
     upstream: 'is written, and the whole slice refused again and again',
-    ours: 'is left out and reported as one that is none; all others are mirrored',
+    ours: 'is left out and reported as an invalid address; all others are mirrored',
     reports: [],
     rules: ['What the API server validates', 'Mirroring: content'],
     defects: ['D13'],
@@ -690,7 +696,7 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
   {
     id: 'mirror-equal-ports',
     title: 'Subsets with a port with appProtocol in common, and more addresses together than a slice may hold',
-    upstream: 'are one slice, of any of the addresses, and drawn anew with every sync',
+    upstream: 'are one slice with some of the addresses, which are drawn anew with every sync',
     ours: 'are several slices: the maximum is that of each subset',
     reports: [],
     rules: ['Mirroring: content'],
@@ -712,11 +718,11 @@ export const MIRRORING_DIFFERENCES: readonly Difference[] = [
 
 /** A complaint about upstream that holds here too. */
 export interface KeptDefect {
-  /** In docs/spec/endpointslice.md "Known defects". */
+  /** Its number in docs/spec/endpointslice.md "Known defects". */
   readonly id: string;
   readonly title: string;
   readonly why: string;
-  /** What switches it off; '' = nothing. */
+  /** The flag that switches it off; '' = none. */
   readonly flag: string;
 }
 

@@ -18,8 +18,8 @@ const ZERO = 0x30;
 const NINE = 0x39;
 
 /**
- * Null when `text` is no address. As lenient as Kubernetes (docs/spec/endpoints.md "Address and family"): leading zeros
- * mean nothing, and IPv4 inside IPv6 (`::ffff:1.2.3.4`) is IPv4. Zones are not accepted.
+ * Reads an IP address; null = `text` is none. As lenient as Kubernetes (docs/spec/endpoints.md "Address and family"):
+ * leading zeros mean nothing, and IPv4 inside IPv6 (`::ffff:1.2.3.4`) is IPv4. IPv6 zones are not accepted.
  */
 export function parseIp(text: string): Ip | null {
   for (let i = 0; i < text.length; i++) {
@@ -33,6 +33,7 @@ export function parseIp(text: string): Ip | null {
   return null;
 }
 
+/** null = the API server accepts the address. */
 export function forbiddenAddress(ip: Ip): ForbiddenAddress | null {
   const text = ip.canonical;
   if (ip.family === 'IPv4') {
@@ -118,7 +119,7 @@ function parseIpv6(text: string): Ip | null {
   return { family: 'IPv6', canonical: formatIpv6(groups) };
 }
 
-/** Negative = it is no number. */
+/** Negative = no hexadecimal digit. */
 function hexDigit(char: number): number {
   if (char <= NINE) return char - ZERO;
   const letter = (char | 0x20) - 0x61;

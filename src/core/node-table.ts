@@ -20,7 +20,7 @@ import {
 export interface NodeTable {
   readonly nodes: Map<string, Node>;
   readonly zoneShares: ZoneShares;
-  /** Nodes that do not exist, or not yet, are in it too. */
+  /** Pods by the name of their node, even if there is no such node. */
   readonly podsByNode: PodsByNode;
 }
 
@@ -31,11 +31,14 @@ interface Node {
 }
 
 export interface NodeChange {
-  /** The node is new or gone, or its zone label changed: endpoints on it change. */
+  /** Whether the node is new or gone, or its zone label has changed. Then the endpoints on it change. */
   readonly placeChanged: boolean;
-  /** `currentShares` may be another object. It is one if the shares came or went. */
+  /** Whether `currentShares` may give another object. It does if the shares have come or gone. */
   readonly sharesChanged: boolean;
-  /** Why the node has just begun to leave all services without hints by CPU shares; '' = it has not. */
+  /**
+   * Why this change of the node leaves all services without hints by CPU shares; '' = the node does not, or did so
+   * before for the same reason.
+   */
   readonly spoilsShares: string;
 }
 
@@ -72,6 +75,7 @@ function isHeartbeat(a: NodeRecord, b: NodeRecord): boolean {
   return a.ready === b.ready && a.allocatableCpu === b.allocatableCpu && labelsEqual(a.labels, b.labels);
 }
 
+/** Removes a node. Nothing changes if the node is not known. */
 export function removeNode(table: NodeTable, name: string): NodeChange {
   const known = table.nodes.get(name);
   if (known === undefined) return NO_CHANGE;
@@ -84,7 +88,7 @@ export function getNode(table: NodeTable, name: string): NodeRecord | undefined 
   return table.nodes.get(name)?.record;
 }
 
-/** The node just given may be removed before the next one is asked for. */
+/** All nodes. The caller may remove the node just given before it asks for the next one. */
 export function* allNodes(table: NodeTable): Iterable<NodeRecord> {
   for (const { record } of table.nodes.values()) yield record;
 }
@@ -94,7 +98,7 @@ export function zoneOf(table: NodeTable, nodeName: string): string | null {
   return table.nodes.get(nodeName)?.zone ?? null;
 }
 
-/** The shares; the same object until they change. null = there are none, and so no hints by them. */
+/** The CPU shares; the same object until they change. null = there are none, so no service has hints by them. */
 export function currentShares(table: NodeTable): CpuShares | null {
   return sharesOf(table.zoneShares);
 }
@@ -103,19 +107,22 @@ function zoneLabel(node: NodeRecord): string {
   return labelsGet(node.labels, ZONE_LABEL) ?? '';
 }
 
-/** Takes every change of a pod. undefined = it does not exist. Both records have the same namespace and name. */
+/**
+ * Takes a change of a pod: every change must be noted. undefined = the pod does not exist. Both records have the same
+ * namespace and name.
+ */
 export function notePod(table: NodeTable, before: PodRecord | undefined, after: PodRecord | undefined): void {
   const left = before?.nodeName ?? '';
   const joined = after?.nodeName ?? '';
   if (left === joined) return;
-  // The texts of the first record: the pod cache most likely has them as its keys.
+  // The texts of the older record are taken, because the pod cache most likely has them as its keys.
   const { namespace, name } = (before ?? after)!;
   if (left !== '') removePodFromNode(table.podsByNode, left, namespace, name);
   if (joined !== '') addPodToNode(table.podsByNode, joined, namespace, name);
 }
 
 /**
- * The pods on a node, known or not, each once. Not to be mixed with changes of pods.
+ * The pods on a node, each once, whether the node is known or not. No pod may change while the caller iterates.
  * @param find the pod as it was last noted
  */
 export function* podsOnNode(

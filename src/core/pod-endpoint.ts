@@ -21,14 +21,17 @@ export function hasEnded({ phase }: PodRecord): boolean {
   return phase === 'Failed' || phase === 'Succeeded';
 }
 
-/** Why the pod has no place in the endpoints at all; null = it has (docs/spec/endpoints.md "Which pods are included"). */
+/**
+ * Why the pod has no place in the endpoints at all; null = it has one (docs/spec/endpoints.md "Which pods are
+ * included").
+ */
 export function podAbsence(pod: PodRecord, publishNotReady: boolean): Absence | null {
   if (hasEnded(pod)) return 'ended';
   if (pod.podIP === '' && pod.podIPs?.length === 0) return 'no-ip';
   return pod.deleting && !publishNotReady ? 'terminating' : null;
 }
 
-/** Whether it counts as ready (docs/spec/endpoints.md "Readiness"). */
+/** Whether the pod counts as ready (docs/spec/endpoints.md "Readiness"). */
 export function podReady(pod: PodRecord, publishNotReady: boolean): boolean {
   return publishNotReady || pod.ready;
 }
@@ -45,15 +48,15 @@ export function wantedFamily(service: ServiceRecord): IpFamily | null {
 }
 
 export interface PodEndpoint {
-  /** Null = the pod has none for this service. */
+  /** null = the pod has none for this service. */
   readonly address: EndpointAddress | null;
   /** What is wrong with the pod, whether it is left out or only lacks a field. */
   readonly problem: Problem | null;
 }
 
 /**
- * The address of an included pod. Unlike upstream it never gives one that the API server would reject, because that
- * would freeze the whole object (docs/spec/endpoints.md "Defects: robustness"). Such an IP is passed over; such a node
+ * The address of an included pod. Unlike upstream's, it has no value that the API server would reject, because one such
+ * value freezes the whole object (docs/spec/endpoints.md "Defects: robustness"). A bad IP is passed over. A bad node
  * name or host name is left out.
  */
 export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod: PodRecord): PodEndpoint {
@@ -85,7 +88,7 @@ export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod
   return { address, problem: problem ?? fieldProblem };
 }
 
-/** Upstream asks only "is it IPv6?", so to it what is no address counts as IPv4. */
+/** Upstream only asks whether a text is an IPv6 address. So a text that is no address counts as IPv4. */
 function familyOf(text: string): IpFamily {
   return parseIp(text)?.family ?? 'IPv4';
 }

@@ -13,7 +13,10 @@ export interface PodFields {
   readonly problem: Problem | null;
 }
 
-/** The pod's host name, if this service has it, and its node. What the API server would reject is left out. */
+/**
+ * The pod's host name, if it is one within this service, and its node name. A value that the API server would reject is
+ * left out.
+ */
 export function podFields(service: ServiceRecord, pod: PodRecord): PodFields {
   let problem: Problem | null = null;
   let hostname = '';
@@ -30,9 +33,9 @@ export function podFields(service: ServiceRecord, pod: PodRecord): PodFields {
 }
 
 export interface PodIp {
-  /** Null = it is no address, so its family is unknown. */
+  /** null = the text is no address, so its family is unknown. */
   readonly ip: Ip | null;
-  /** Why it cannot be published. */
+  /** Why the address cannot be published; null = it can. */
   readonly problem: Problem | null;
 }
 

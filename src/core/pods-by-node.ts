@@ -1,6 +1,6 @@
 /**
- * Which pods are on a node, for a little more than 16 bytes a pod: a list of namespaces and names, which are texts that
- * others hold anyway. Removals are noted and taken out together, so neither costs a search.
+ * Which pods are on a node, for a little more than 16 bytes a pod. Each node has a list of namespaces and names, which
+ * are texts that others hold anyway. Removals collect and are carried out together, so none of them costs a search.
  */
 import { assert } from '../lib/assert.ts';
 
@@ -10,14 +10,18 @@ interface PodList {
   /** Namespace, name, namespace, name, ...; as many as `used`, then room for more. */
   slots: string[];
   used: number;
-  /** The removed pairs that are still in `slots`, once for each time. */
+  /** Pairs of namespace and name that are still in `slots`, one for each removal. */
   gone: string[];
 }
 
-/** Room is made, and removals are taken out, for an eighth of the list at a time. So either costs O(1) a pod. */
+/**
+ * A list grows by an eighth of its length, and removals are carried out when they are an eighth of it. So both cost
+ * O(1) a pod.
+ */
 const SLACK_SHARE = 8;
 const SLACK_MIN = 8;
 
+/** A pod that is already there must not be added again. */
 export function addPodToNode(all: PodsByNode, nodeName: string, namespace: string, name: string): void {
   let list = all.get(nodeName);
   if (list === undefined) all.set(nodeName, (list = { slots: [], used: 0, gone: [] }));
@@ -26,6 +30,7 @@ export function addPodToNode(all: PodsByNode, nodeName: string, namespace: strin
   list.slots[list.used++] = name;
 }
 
+/** The pod must have been added to the node. */
 export function removePodFromNode(all: PodsByNode, nodeName: string, namespace: string, name: string): void {
   const list = all.get(nodeName);
   assert(list !== undefined, 'a pod leaves the node that it was on');
@@ -47,21 +52,21 @@ function slack(used: number): number {
   return room + (room % 2);
 }
 
-/** A list of exactly that length: one that grows by itself takes half as much again. */
+/** A list of exactly that length. An array that V8 grows takes half as much again. */
 function resized(slots: readonly string[], used: number, length: number): string[] {
   const copy = new Array<string>(length).fill('');
   for (let at = 0; at < used; at++) copy[at] = slots[at]!;
   return copy;
 }
 
-/** Takes out what is gone, and the spare room. */
+/** Carries out the removals, and takes the spare room away. */
 function compact(list: PodList): void {
   const { slots, used, gone } = list;
   if (gone.length === 0) {
     if (used < slots.length) list.slots = resized(slots, used, used);
     return;
   }
-  /** Name -> the namespaces in which it is gone, each as often as there. */
+  /** Name -> the namespaces in which a pod of that name was removed, one for each removal. */
   const namespacesByName = new Map<string, string[]>();
   for (let at = 0; at < gone.length; at += 2) {
     const namespaces = namespacesByName.get(gone[at + 1]!);

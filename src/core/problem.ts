@@ -25,13 +25,13 @@ export function problemsEqual(a: Problem, b: Problem): boolean {
 /** The most problems that wait to be taken. Further ones are dropped: they are for a log. */
 const PROBLEMS_MAX = 100;
 
-/** Adds the problem of something that had another problem before, or none. */
+/** Adds the problem that something has after a change, unless it had the same problem before. */
 export function noteProblem(problems: Problem[], before: Problem | null, after: Problem | null): void {
   if (after === null || (before !== null && problemsEqual(before, after))) return;
   if (problems.length < PROBLEMS_MAX) problems.push(after);
 }
 
-/** The text for a message, cut where it is too long to read. */
+/** The text in quotes, for a message. It is cut after 64 characters. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}...` : text);
 }

@@ -3,9 +3,9 @@
  * (docs/spec/protocols.md "Selector index").
  *
  * Pods of a namespace with equal labels form one *group*, and selectors are matched against groups only. Each service
- * is registered under one pair of its selector, the one with the fewest services: a new group finds its services there.
- * Each group is registered under all its pairs: a new service walks the groups of the pair that has the fewest. So
- * neither services nor pods are ever scanned.
+ * is registered under one pair of its selector, the one with the fewest services. A new group finds its services there.
+ * Each group is registered under all its pairs. A new service walks the groups of the pair that the fewest groups have.
+ * So neither services nor pods are ever scanned.
  *
  * The index also owns the pod cache. A pod costs it an entry in a map, one in a list and a small object; a group costs
  * a few entries for each of its labels.
@@ -31,7 +31,7 @@ interface Namespace<S> {
   readonly groupsByPair: ByPair<Group<S>>;
   /** Each service once, under the pair that it is registered under. */
   readonly servicesByPair: ByPair<Service<S>>;
-  /** Services with an empty selector: they select every pod. */
+  /** Services with an empty selector, which selects every pod. */
   readonly selectAll: Set<Service<S>>;
   serviceCount: number;
 }
@@ -68,8 +68,8 @@ interface Service<S> {
 export interface PodChange<S> {
   readonly previous: PodRecord | undefined;
   /**
-   * The services that selected the pod. The list never changes, so it may be kept. It is the same list as `after` if
-   * the labels are equal.
+   * The services that selected the pod before. The list never changes, so it may be kept. It is the same list as
+   * `after` if the labels are equal.
    */
   readonly before: readonly S[];
   readonly after: readonly S[];
@@ -103,6 +103,7 @@ export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PodChange
   return { previous, before: left.services, after: joined.services };
 }
 
+/** Removes a pod. `before`: the services that selected it. */
 export function removePod<S>(
   index: SelectorIndex<S>,
   namespaceName: string,
@@ -122,14 +123,14 @@ export function getPod<S>(index: SelectorIndex<S>, namespace: string, name: stri
   return index.namespaces.get(namespace)?.pods.get(name)?.record;
 }
 
-/** The pod of that name in the service's namespace, if the service selects it. Its selector is not looked at again. */
+/** The pod of that name in the service's namespace, if the service selects it. The selector is not evaluated again. */
 export function getSelectedPod<S>(index: SelectorIndex<S>, service: S, name: string): PodRecord | undefined {
   const known = index.services.get(service);
   const pod = known?.namespace.pods.get(name);
   return pod !== undefined && fewHas(known!.groups, pod.group) ? pod.record : undefined;
 }
 
-/** The services that select the pod; never changed. */
+/** The services that select the pod. The list never changes. */
 export function servicesOf<S>(index: SelectorIndex<S>, namespace: string, name: string): readonly S[] {
   return index.namespaces.get(namespace)?.pods.get(name)?.group.services ?? NONE;
 }
@@ -152,7 +153,10 @@ export function* podsOf<S>(index: SelectorIndex<S>, service: S): Iterable<PodRec
   }
 }
 
-/** Takes a service that is new or has another selector; null = it selects nothing, an empty one = every pod. */
+/**
+ * Takes a service that is new or has another selector.
+ * @param selector null = the service selects no pod; an empty selector selects every pod
+ */
 export function putService<S>(
   index: SelectorIndex<S>,
   service: S,
@@ -184,6 +188,7 @@ export function putService<S>(
   }
 }
 
+/** Removes a service. Its pods stay. */
 export function removeService<S>(index: SelectorIndex<S>, service: S): void {
   const entry = index.services.get(service);
   if (entry === undefined) return;
@@ -298,7 +303,10 @@ function* allGroups<S>(namespace: Namespace<S>): Iterable<Group<S>> {
 
 // Services
 
-/** The pair under which the fewest services are registered; of several, the one that the fewest groups have. */
+/**
+ * The position of the pair under which the fewest services are registered; of several such pairs, the one that the
+ * fewest groups have. -1 = the selector is empty.
+ */
 function rarestPair<S>(namespace: Namespace<S>, selector: Labels): number {
   let rarest = -1;
   let servicesMin = Infinity;

@@ -5,9 +5,9 @@ import type { ServiceRecord } from '../kube/types.ts';
 export type Unplanned = 'no-selector' | 'external-name' | 'opted-out';
 
 /**
- * Only a Service with a selector that is no ExternalName has endpoints of its own. The Endpoints and slices of all
- * others belong to somebody else, or to nobody, and stay (docs/spec/endpoints.md "One sync", steps 3 and 4;
- * docs/spec/endpointslice.md "One sync").
+ * Whether the Service has a selector and is no ExternalName. Only such a Service has endpoints of its own. The
+ * Endpoints and slices of any other Service belong to somebody else, or to nobody, and stay (docs/spec/endpoints.md
+ * "One sync", steps 3 and 4; docs/spec/endpointslice.md "One sync").
  */
 export function selectsPods(service: ServiceRecord): boolean {
   return whyNoPods(service) === null;
@@ -29,7 +29,7 @@ export function whyUnplanned(
   return isOptedOut(service, optOutLabel) ? 'opted-out' : whyNoPods(service);
 }
 
-/** Somebody else cares for the Service: its objects are neither written nor deleted (D40). */
+/** Whether somebody else cares for the Service. Its objects are then neither written nor deleted (D40). */
 export function isOptedOut({ labels }: Pick<ServiceRecord, 'labels'>, optOutLabel: string): boolean {
   return optOutLabel !== '' && labelsGet(labels, optOutLabel) !== undefined;
 }

@@ -13,8 +13,8 @@ export function resolveTargetPort(servicePort: ServicePort, pod: PodRecord): num
 }
 
 /**
- * The same for all ports of a service. The time grows with the ports of the service and those of the pod, not with
- * their product: both lists may hold thousands.
+ * The numbers that all ports of a service have on `pod`; null = the pod does not offer the port. The time grows with
+ * the sum of both lists, not with their product: each may hold thousands of ports.
  */
 export function resolveTargetPorts(servicePorts: readonly ServicePort[], pod: PodRecord): (number | null)[] {
   if (servicePorts.length * pod.ports.length <= 64) {
@@ -32,7 +32,7 @@ export function resolveTargetPorts(servicePorts: readonly ServicePort[], pod: Po
   );
 }
 
-/** Whether every pod has the same ports by both lists. The service's own port numbers do not matter here. */
+/** Whether both lists give every pod the same ports. The service's own port numbers do not matter. */
 export function servicePortsEqual(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;

@@ -1,10 +1,10 @@
 /**
- * The earliest cause of what a plan writes, for `endpoints.kubernetes.io/last-change-trigger-time`
- * (docs/spec/endpoints.md "Trigger time"). Causes are the Ready transitions of the pods that moved on since the last
- * plan that took effect, and the creation of a service that is seen for the first time. Unlike upstream, times count as
- * told only once the write succeeded or was not needed, so a retry still carries them.
+ * The times for the annotation `endpoints.kubernetes.io/last-change-trigger-time`, which tells the earliest cause of a
+ * write (docs/spec/endpoints.md "Trigger time"). A cause is a pod's Ready transition that has moved on since the last
+ * plan that took effect. The other cause is the creation of a service that is seen for the first time. Unlike upstream,
+ * a time counts as told only once the write has succeeded or was not needed. So a retry still carries it.
  *
- * It remembers only pods whose time differs from what was told last.
+ * Only pods whose time differs from the one told last are remembered.
  */
 export interface TriggerTimes {
   /** Creation time of the service as last told; -1 = nothing has been told yet. */

@@ -5,7 +5,7 @@ export type AuditStage = 'RequestReceived' | 'ResponseStarted' | 'ResponseComple
 export interface AuditEvent {
   readonly stage: AuditStage;
   readonly verb: string;
-  /** The user of the request; if it was impersonated, the impersonated one. */
+  /** The user whose rights counted: the impersonated user if there is one, else the user who sent the request. */
   readonly user: string;
   readonly userAgent: string;
   /** '' = the request is for no resource. */
@@ -35,8 +35,8 @@ const GROUP = 'audit.k8s.io/';
 const STAGES: readonly string[] = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'];
 
 /**
- * The events of a line: one, as the log backend writes it, or those of an EventList, as the webhook backend sends it.
- * null = the line is no audit event.
+ * The audit events of a line: one, as the log backend writes it, or the events of an EventList, as the webhook backend
+ * sends it. null = the line is no audit event.
  */
 export function readAuditLine(line: string): readonly AuditEvent[] | null {
   let value: Written | null;

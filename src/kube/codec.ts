@@ -1,9 +1,9 @@
 /**
  * Turns whole API objects from their JSON shape into protobuf and back, driven by the tables of `schema.ts`.
  *
- * Reading gives what the server's JSON would show: zero values of plain fields are left out, those of pointers stay,
- * maps are records, times are RFC 3339 text. Writing leaves zero values of plain fields out too, which every decoder
- * reads the same (docs/spec/wire.md "Encoding"). It ignores properties that the schema does not know.
+ * Reading gives what the server's JSON would show. Zero values of plain fields are left out, zero values of pointers
+ * stay, maps are records, and times are RFC 3339 text. Writing writes zero values of plain fields, as Go does
+ * (docs/spec/wire.md "Encoding"). It ignores properties that the schema does not know.
  */
 import { latin1, utf8 } from '../lib/bytes-text.ts';
 import { parseErrorText } from '../lib/parse-error.ts';
@@ -141,7 +141,7 @@ function readField(
     if (list === undefined) object[field.name] = [value];
     else list.push(value);
   } else if (field.pointer || field.type === 'IntOrString' || !isZero(value)) {
-    // A zero Time is undefined: nil and zero are the same in JSON.
+    // A zero Time reads as undefined, because nil and zero are the same in JSON.
     if (value !== undefined) object[field.name] = value;
   } else if (object[field.name] !== undefined) {
     // If a field comes twice, the last one counts.
@@ -298,14 +298,14 @@ function zeroOf(field: Field): unknown {
   return field.type === 'message' ? {} : '';
 }
 
-/** @throws EncodeError when a property has not the type that its field has. */
+/** @throws EncodeError when a property does not have the type of its field. */
 export function encodeMessage(message: Message, object: object): Uint8Array {
   const writer = takeScratch();
   prependMessage(writer, message, object as JsonObject);
   return writtenBytes(writer);
 }
 
-/** What an encoding may take over from an earlier one of the same object. */
+/** What an encoding may copy from an earlier encoding of the same object. */
 interface Again extends EncodingLists {
   /** The earlier state of what is being encoded. */
   readonly before: unknown;
@@ -341,7 +341,8 @@ function prependListAgain(
   items: readonly object[],
   again: Again,
 ): void {
-  // The same holds for lists within the items, such as the addresses of subsets. Items are matched by their place.
+  // Lists within the items, such as the addresses of subsets, are encoded again in the same way. Items are matched by
+  // their index.
   const olds = Array.isArray(again.before) ? again.before : [];
   const hasLists = field.message!.fields.some(({ shape, type }) => shape === 'list' && type === 'message');
   if (hasLists) {
@@ -353,8 +354,8 @@ function prependListAgain(
 
 /**
  * A scalar that is no pointer is written even when it is zero, as Go does, so that the server's echo can be compared
- * byte by byte (`sameBeyondMetadata`). Empty messages and times are left out. In JSON Go shows them only if they are
- * set, and `decodeMessage` takes their presence for that.
+ * byte by byte (`sameBeyondMetadata`). Empty messages and times are left out: Go shows them in JSON only if they are
+ * set, and to `decodeMessage` a message that is present is set.
  */
 function prependField(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
   if (value === undefined || value === null) {
@@ -372,7 +373,7 @@ function prependZero(writer: ProtoWriter, field: Field): void {
   prependVarint(writer, field.tag);
 }
 
-/** A zero value still has to be that of its own type. */
+/** A zero value must have the type of its field, too. */
 function checkZero(message: Message, field: Field, value: unknown): void {
   const expected =
     field.type === 'bool' ? 'boolean' : field.type === 'int32' || field.type === 'int64' ? 'number' : 'string';
@@ -484,12 +485,13 @@ export interface Envelope {
   readonly raw: { readonly start: number; readonly end: number };
 }
 
+/** Whether the bytes begin as an envelope does. */
 export function isEnvelope(bytes: Uint8Array, start = 0, end = bytes.length): boolean {
   return end - start >= MAGIC.length && MAGIC.every((byte, i) => bytes[start + i] === byte);
 }
 
 /**
- * @param last an earlier envelope. Strings that are the same are taken from it, so that a stream of one kind makes none
+ * @param last an earlier envelope. Equal strings are taken from it, so a stream of one kind makes no strings
  * @throws DecodeError
  */
 export function decodeEnvelope(bytes: Uint8Array, start = 0, end = bytes.length, last?: Envelope): Envelope {
@@ -531,6 +533,7 @@ function readKnown(reader: ProtoReader, known: string): string {
   return rangeSpells(reader.bytes, start, stop, known) ? known : latin1(reader.bytes, start, stop);
 }
 
+/** An envelope around the bare message `raw`. */
 export function encodeEnvelope(apiVersion: string, kind: string, raw: Uint8Array): Uint8Array {
   const writer = createWriter(raw.length + 64);
   prependTail(writer);
@@ -567,9 +570,8 @@ export function encodeObject(object: KubeObject | object): Uint8Array {
 }
 
 /**
- * As `encodeObject`, for the next state of an object. List items that `before` has too, and that never change, are
- * copied from the encoding of that state. The new encoding replaces that one, so encoding `before` once more copies
- * nothing.
+ * As `encodeObject`, for the next state of an object. List items that `before` has too are copied from its encoding; so
+ * items must never change. The new encoding replaces that of `before`, so encoding `before` once more copies nothing.
  */
 export function encodeAgain(object: KubeObject | object, before: object): Uint8Array {
   const again: Again = { before, lists: [] };
@@ -599,7 +601,7 @@ export function encodeBare(object: KubeObject | object): Uint8Array {
 }
 
 /**
- * With envelope; the kind decides the schema. apiVersion and kind come first in the result, as in JSON.
+ * Decodes an object with envelope, by the schema of its kind. apiVersion and kind come first in the result, as in JSON.
  * @throws DecodeError
  */
 export function decodeObject(bytes: Uint8Array, unknown?: UnknownFields): KubeObject {

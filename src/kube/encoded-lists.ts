@@ -12,10 +12,13 @@ interface EncodedList {
   readonly tails: Uint32Array;
 }
 
-/** It holds until the next encoding of the list is made, or nobody holds the list any more. */
+/** An entry stays until a later state of its list is encoded, or until nobody holds the list any more. */
 const encoded = new WeakMap<readonly object[], EncodedList>();
 
-/** A shorter list is encoded in no time. What is remembered of a list takes as much memory as its encoding. */
+/**
+ * Shorter lists are not remembered. They are encoded in no time, and what is remembered takes as much memory as the
+ * encoding.
+ */
 const ITEMS_MIN = 64;
 
 /** The lists of one encoding, until there is a body. */

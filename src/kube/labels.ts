@@ -28,6 +28,7 @@ export function labelsEqual(a: Labels, b: Labels): boolean {
   return true;
 }
 
+/** undefined = there is no such label. */
 export function labelsGet(labels: Labels, key: string): string | undefined {
   for (let i = 0; i < labels.length; i += 2) if (labels[i] === key) return labels[i + 1];
   return undefined;
@@ -52,7 +53,7 @@ export interface MissingLabel {
   readonly found: string | null;
 }
 
-/** The pairs of `selector` that are not in `labels`; none = `labelsInclude`. */
+/** The pairs of `selector` that are not in `labels`. The list is empty exactly if `labelsInclude` holds. */
 export function labelsMissing(labels: Labels, selector: Labels): MissingLabel[] {
   const missing: MissingLabel[] = [];
   for (let i = 0; i < selector.length; i += 2) {
@@ -64,14 +65,14 @@ export function labelsMissing(labels: Labels, selector: Labels): MissingLabel[] 
   return missing;
 }
 
-/** Sets an own property, even for `__proto__`, where an assignment would do something else. */
+/** A selector as kubectl takes it: `key=value,key=value`. */
 export function selectorText(selector: Labels): string {
   const pairs: string[] = [];
   for (let i = 0; i < selector.length; i += 2) pairs.push(`${selector[i]}=${selector[i + 1]}`);
   return pairs.join();
 }
 
-/** Assigns an own property, also for the one name where `record[key] = value` would do something else. */
+/** Sets an own property of a record. For the key `__proto__`, `record[key] = value` would set the prototype instead. */
 export function setKey<T>(record: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__') {
     Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });

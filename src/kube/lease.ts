@@ -30,12 +30,12 @@ export interface LeaseKey {
   readonly name: string;
 }
 
-/** @throws DecodeError where `body` is not JSON of a Lease of that key. */
+/** @throws DecodeError if `body` is not the JSON of the Lease with that key. */
 export function readLease(body: Uint8Array, key: LeaseKey): Lease {
   return leaseOf(parseJsonObject(body), key);
 }
 
-/** @throws DecodeError where `object` is not a Lease of that key. */
+/** @throws DecodeError if `object` is not the Lease with that key. */
 export function leaseOf(object: Record<string, unknown>, { namespace, name }: LeaseKey): Lease {
   const metadata = asFields(object['metadata']);
   const spec = asFields(object['spec']);
@@ -55,8 +55,8 @@ export function leaseOf(object: Record<string, unknown>, { namespace, name }: Le
 }
 
 /**
- * A new Lease, or `previous` with another record, and with these annotations: labels, other annotations and fields that
- * are not known here stay.
+ * The JSON of a new Lease, or of `previous` with another record, and with these annotations. Everything else in
+ * `previous` stays.
  */
 export function leaseBody(
   previous: Lease | null,

@@ -22,7 +22,7 @@ const META_REMAINING_ITEM_COUNT = tagOf('ListMeta', 'remainingItemCount');
 
 /** One page of a list, its items cut out but not read. */
 export interface ListPage {
-  /** Of the list itself, such as PodList. */
+  /** The kind of the list, such as PodList. */
   readonly kind: string;
   readonly apiVersion: string;
   readonly resourceVersion: string;
@@ -98,7 +98,9 @@ function readJsonList(body: Uint8Array): ListPage {
   };
 }
 
-/** Items have no kind of their own in protobuf, and need none in JSON: it is the list's. */
+/**
+ * The kind of a list's items follows from the list's. Items do not name their kind in protobuf, and need not in JSON.
+ */
 function itemKindOf(kind: string): string {
   if (!kind.endsWith('List')) throw new DecodeError(`expected a list, got kind ${JSON.stringify(kind.slice(0, 100))}`);
   return kind.slice(0, -'List'.length);

@@ -1,6 +1,6 @@
 /**
- * Who has written an object, by its managedFields: each manager with the time of its last write that took over a field.
- * It is read only of objects that somebody else is known to have written.
+ * The writers of an object, as its managedFields name them: each manager with the time of its last write that changed a
+ * field of its own. Only objects that somebody else has written are read.
  */
 import { parseJsonObject, readTimeSeconds } from './codec.ts';
 import { createReader, readLength, readTag, readUtf8, skipField, type ProtoReader } from './protobuf.ts';
@@ -22,7 +22,7 @@ export interface FieldManager {
 }
 
 /**
- * In the order of the object.
+ * The managers of an object, in its order.
  * @param bytes a bare protobuf message, or JSON text
  * @throws DecodeError
  */
@@ -31,7 +31,7 @@ export function fieldManagers(encoding: 'protobuf' | 'json', bytes: Uint8Array):
 }
 
 /**
- * In the order of the object.
+ * The managers of an object, in its order.
  * @throws DecodeError
  */
 export function fieldManagersOf(source: ObjectSource): readonly FieldManager[] {
@@ -72,7 +72,7 @@ function readTime(reader: ProtoReader): number {
   return seconds;
 }
 
-/** The message that begins here. */
+/** Reads the message that begins here. */
 function inner(reader: ProtoReader, take: (tag: number) => boolean): void {
   const outer = reader.end;
   reader.end = readLength(reader);
@@ -80,7 +80,7 @@ function inner(reader: ProtoReader, take: (tag: number) => boolean): void {
   reader.end = outer;
 }
 
-/** `take` reads a field and returns true, or false = it is to be skipped. */
+/** Reads the fields of a message. `take` reads a field and returns true; if it returns false, the field is skipped. */
 function within(reader: ProtoReader, take: (tag: number) => boolean): void {
   for (let tag = readTag(reader); tag !== 0; tag = readTag(reader)) if (!take(tag)) skipField(reader, tag);
 }

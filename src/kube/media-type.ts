@@ -30,6 +30,7 @@ export function encodingOf(contentType: string): Encoding {
   return encoding;
 }
 
+/** As `encodingOf`; null = another media type. */
 export function encodingOrNull(contentType: string): Encoding | null {
   const end = contentType.indexOf(';');
   const mediaType = (end < 0 ? contentType : contentType.slice(0, end)).trim().toLowerCase();

@@ -40,7 +40,7 @@ export const ENDPOINTS_ADDRESSES_MAX = 1000;
 export const INITIAL_EVENTS_END_ANNOTATION = 'k8s.io/initial-events-end';
 
 /**
- * The condition of a pod that its kubelet ends: its node shuts down or is short of something, or a critical pod needs
+ * The condition of a pod that its kubelet ends: the node shuts down or is short of a resource, or a critical pod needs
  * the room.
  */
 export const KUBELET_END = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' } as const;

@@ -33,16 +33,16 @@ export interface MetaRecord {
   resourceVersion: string;
   labels: Labels;
   annotations: Labels;
-  /** Of a bookmark: the initial events of a WatchList are complete. */
+  /** Whether this is the bookmark that ends the initial events of a WatchList. */
   initialEventsEnd: boolean;
 }
 
 /**
- * Metadata of any object that has one.
+ * The metadata of an object of any kind but Status.
  * @throws DecodeError
  */
 export function projectMeta(source: ObjectSource): MetaRecord {
-  // The metadata of a Status is that of a list.
+  // A Status has the metadata of a list.
   if (source.kind === 'Status') throw new DecodeError('expected an object with metadata, got a Status');
   const meta = source.encoding === 'protobuf' ? metaOfMessage(source.bytes) : metaOfJson(source.value);
   meta.initialEventsEnd = labelsGet(meta.annotations, INITIAL_EVENTS_END_ANNOTATION) === 'true';

@@ -1,4 +1,4 @@
-/** The same records from JSON, the fallback: correct and defensive rather than fast. */
+/** Makes the records of `project.ts` from JSON, the fallback encoding. Correctness goes before speed here. */
 import { internString, type Interner } from '../lib/interner.ts';
 import { EMPTY_LABELS, labelsFromPairs } from './labels.ts';
 import { KUBELET_END, LEADER_ANNOTATION, SERVICE_ANNOTATIONS } from './names.ts';

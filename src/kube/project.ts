@@ -1,7 +1,6 @@
 /**
- * Inputs as records: only the fields that planning reads. The others are skipped by their length. Strings and label
- * sets that many objects share come out of the interner. The JSON side is in `project-json.ts`; both give equal
- * records.
+ * Makes records of objects, with only the fields that planning reads. Other fields are skipped by their length. Strings
+ * and label sets that many objects share come from the interner. `project-json.ts` makes equal records from JSON.
  */
 import { latin1 } from '../lib/bytes-text.ts';
 import { createInterner, internLatin1, internSpan, type Interner } from '../lib/interner.ts';
@@ -36,7 +35,7 @@ import type {
 } from './types.ts';
 
 /**
- * @param kubeletShutdownIsTermination a pod that its kubelet is ending counts as deleting, too (D30)
+ * @param kubeletShutdownIsTermination whether a pod that its kubelet is ending counts as deleting (D30)
  * @throws DecodeError that names what could be read of the pod
  */
 export function projectPod(source: ObjectSource, interner: Interner, kubeletShutdownIsTermination = false): PodRecord {
@@ -75,7 +74,8 @@ export function projectNode(source: ObjectSource, interner: Interner): NodeRecor
 }
 
 /**
- * For Endpoints and EndpointSlices: the content stays unread. @throws DecodeError that names what could be read of it
+ * For Endpoints and EndpointSlices, of which only metadata is read.
+ * @throws DecodeError that names what could be read of the object
  */
 export function projectOutput(source: ObjectSource, interner: Interner = createInterner(1)): OutputRecord {
   const output = emptyOutput();
@@ -124,7 +124,7 @@ const STATUS_CONDITIONS = tagOf('PodStatus', 'conditions');
 const STATUS_POD_IP = tagOf('PodStatus', 'podIP');
 const STATUS_POD_IPS = tagOf('PodStatus', 'podIPs');
 const POD_IP_IP = tagOf('PodIP', 'ip');
-/** A condition of a node has these under the same numbers: a test holds it. */
+/** The conditions of nodes have the same tags: a test holds it. */
 const CONDITION_TYPE = tagOf('PodCondition', 'type');
 const CONDITION_STATUS = tagOf('PodCondition', 'status');
 const CONDITION_LAST_TRANSITION_TIME = tagOf('PodCondition', 'lastTransitionTime');
@@ -153,7 +153,7 @@ const NODE_CONDITIONS = tagOf('NodeStatus', 'conditions');
 /** The same in every object. */
 const OUTPUT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
 
-/** Readings that share the interner's table of values. */
+/** Kinds of values that share the interner's table. */
 const SPAN_LABELS = 1;
 const SPAN_PORTS = 2;
 const SPAN_SERVICE_PORTS = 3;
@@ -189,8 +189,8 @@ function readCommonMeta(
 }
 
 /**
- * Skips the entries of a repeated field that stand in a row, after the first one's one-byte tag, and returns where they
- * start. Equal lists are found by these bytes, so most are neither parsed nor kept twice.
+ * Skips consecutive entries of a repeated field and returns where the first one starts. Its tag, of one byte, has been
+ * read already. The interner finds equal lists by these bytes, so most lists are neither parsed nor kept twice.
  */
 function skipRun(reader: ProtoReader, tag: number): number {
   const start = reader.position - 1;
@@ -246,7 +246,7 @@ function readInterned(reader: ProtoReader, interner: Interner): string {
   return internLatin1(interner, reader.bytes, start, stop);
 }
 
-/** As `readInterned`, for text that is often a string at hand. */
+/** As `readInterned`, for a text that often equals `known`. No interner = a new text is not interned. */
 function readSame(reader: ProtoReader, known: string, interner: Interner | null): string {
   const stop = readLength(reader);
   const start = reader.position;
@@ -255,7 +255,7 @@ function readSame(reader: ProtoReader, known: string, interner: Interner | null)
   return interner === null ? latin1(reader.bytes, start, stop) : internLatin1(interner, reader.bytes, start, stop);
 }
 
-/** Goes into the message after a tag, and returns the end to set back afterwards. */
+/** Enters the message after a tag. Returns the end of the outer message, which the caller sets back afterwards. */
 function enter(reader: ProtoReader): number {
   const outer = reader.end;
   reader.end = readLength(reader);
@@ -358,8 +358,8 @@ function isNamedPort(reader: ProtoReader): boolean {
 }
 
 /**
- * Pods of one template have the same port bytes, so the list is found by them. Where they are apart they are put
- * together first.
+ * Pods of one template have the same bytes of ports, so the interner finds the list by them. Bytes that lie apart are
+ * joined first.
  */
 function readPorts(bytes: Uint8Array, spans: readonly number[], interner: Interner): readonly ContainerPort[] {
   let adjacent = true;
@@ -435,7 +435,7 @@ function readPodStatus(
   if (podIPs !== null) pod.podIPs = podIPs.length === 1 && podIPs[0] === pod.podIP ? null : podIPs;
 }
 
-/** Looks at the next condition, and stays in front of it. */
+/** Looks at the next condition. The reader stays in front of it. */
 function isKubeletEnd(reader: ProtoReader): boolean {
   const { position } = reader;
   const outer = enter(reader);
@@ -462,7 +462,7 @@ function readIs(reader: ProtoReader, text: string): boolean {
   return is;
 }
 
-/** Fills `ready` and the time if the condition is of type Ready, and says whether it is. */
+/** Reads a condition. If its type is Ready, fills `ready` and the time, and returns true. */
 function readReadyCondition(reader: ProtoReader, record: { ready: boolean; readyTime?: number }): boolean {
   const outer = enter(reader);
   let isReady = false;

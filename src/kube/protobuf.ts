@@ -6,9 +6,9 @@
  */
 import { latin1, utf8 } from '../lib/bytes-text.ts';
 
-/** Bytes or JSON that cannot be what they claim to be. The message names the object and field where known. */
+/** Bytes or JSON that cannot be what they claim to be. The message names object and field if they are known. */
 export class DecodeError extends Error {
-  /** Offset in bytes into the buffer that was read; -1 where there is none (JSON values). */
+  /** Offset in bytes into the buffer that was read; -1 = there is none, as for JSON. */
   readonly offset: number;
 
   constructor(message: string, offset = -1) {
@@ -26,7 +26,7 @@ const WIRE_FIXED32 = 5;
 export interface ProtoReader {
   readonly bytes: Uint8Array;
   position: number;
-  /** Of the message being read. */
+  /** The end of the message that is being read. */
   end: number;
 }
 
@@ -135,7 +135,7 @@ export function readBool(reader: ProtoReader): boolean {
   return readInt64(reader) !== 0;
 }
 
-/** For text that a user can type. */
+/** Reads a string that may hold any text. */
 export function readUtf8(reader: ProtoReader): string {
   const stop = readLength(reader);
   const start = reader.position;
@@ -144,7 +144,7 @@ export function readUtf8(reader: ProtoReader): string {
   return utf8(reader.bytes, start, stop);
 }
 
-/** For text that the server has checked to be ASCII. */
+/** Reads a string that the server has checked to be ASCII. */
 export function readLatin1(reader: ProtoReader): string {
   const stop = readLength(reader);
   const start = reader.position;
@@ -183,14 +183,14 @@ function skipBytes(reader: ProtoReader, count: number): void {
   reader.position += count;
 }
 
-/** The content of `bytes[start, end)` is exactly the ASCII `text`. */
+/** Whether `bytes[start, end)` is exactly the ASCII `text`. */
 export function rangeSpells(bytes: Uint8Array, start: number, end: number, text: string): boolean {
   if (end - start !== text.length) return false;
   for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false;
   return true;
 }
 
-/** What is written so far is `bytes.subarray(position)`. */
+/** `bytes.subarray(position)` is what was written so far. */
 export interface ProtoWriter {
   bytes: Buffer;
   position: number;
@@ -201,12 +201,12 @@ export function createWriter(bytesInitial = 1024): ProtoWriter {
   return { bytes, position: bytes.length };
 }
 
-/** The writer that one encoding after the other uses. What it wrote holds until the next `takeScratch`. */
+/** The writer that all encodings share, one after the other. What was written is valid until the next `takeScratch`. */
 let scratch = createWriter(64 * 1024);
-/** Larger encodings get memory of their own, so that none is held for good. */
+/** A buffer that has grown beyond this is given up before the next encoding, so that no large one is held for good. */
 const SCRATCH_BYTES_MAX = 1024 * 1024;
 
-/** An empty writer with room: a buffer that is made anew each time costs page faults and collections. */
+/** The shared writer, emptied. A new buffer for each encoding would cost page faults and garbage collections. */
 export function takeScratch(): ProtoWriter {
   if (scratch.bytes.length > SCRATCH_BYTES_MAX) scratch = createWriter(SCRATCH_BYTES_MAX);
   scratch.position = scratch.bytes.length;
@@ -271,12 +271,11 @@ export function prependInt(writer: ProtoWriter, value: number): void {
 }
 
 /**
- * Up to this length writing characters one by one is faster than a call into the runtime. One byte is enough for the
- * length.
+ * Up to this length, writing characters one by one is faster than a call into the runtime. The length takes one byte.
  */
 const SHORT_TEXT = 48;
 
-/** The text alone; returns its length in bytes. */
+/** Prepends the text alone. Returns its length in bytes. */
 export function prependText(writer: ProtoWriter, text: string): number {
   const length = text.length;
   if (length <= SHORT_TEXT) {
@@ -301,7 +300,7 @@ export function prependText(writer: ProtoWriter, text: string): number {
 export function prependString(writer: ProtoWriter, tag: number, text: string): void {
   const length = text.length;
   if (length <= SHORT_TEXT && tag < 0x80) {
-    // One reservation for all three: short ASCII is nearly all that is written.
+    // Nearly all text is short ASCII. For such text one reservation is enough for tag, length and text.
     const at = reserve(writer, length + 2);
     const bytes = writer.bytes;
     let i = 0;

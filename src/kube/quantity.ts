@@ -18,8 +18,8 @@ const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {
 const BINARY_SUFFIXES = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 /**
- * A Quantity (`2`, `1500m`, `0.5`, `1e3`, `4Ki`) in billionths, the finest step there is. What is finer is rounded up.
- * @returns null when it is no quantity, or negative
+ * A Quantity (`2`, `1500m`, `0.5`, `1e3`, `4Ki`) in billionths, the finest step there is. Finer values are rounded up.
+ * @returns null when `text` is no quantity, or negative
  */
 export function parseQuantityNano(text: string): bigint | null {
   if (text.length > LENGTH_MAX) return null;
@@ -31,14 +31,14 @@ export function parseQuantityNano(text: string): bigint | null {
   const binary = BINARY_SUFFIXES.indexOf(suffix) + 1;
   const scaled = binary > 0 ? digits * 1024n ** BigInt(binary) : digits;
   const power = (exponent === undefined ? (DECIMAL_EXPONENTS[suffix] ?? 0) : Number(exponent)) + 9 - fraction.length;
-  // Far enough beyond the largest and the smallest for every mantissa of this length.
+  // Beyond these powers, every mantissa of this length gives the largest or the smallest quantity.
   if (power > LENGTH_MAX) return NANO_MAX;
   if (power < -2 * LENGTH_MAX) return 1n;
   const nano = power >= 0 ? scaled * 10n ** BigInt(power) : divideUp(scaled, 10n ** BigInt(-power));
   return nano < NANO_MAX ? nano : NANO_MAX;
 }
 
-/** Of numbers that are not negative. */
+/** The quotient of two numbers that are not negative, rounded up. */
 export function divideUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend + divisor - 1n) / divisor;
 }

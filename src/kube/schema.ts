@@ -2,13 +2,14 @@
  * The messages of the API as tables: field number, JSON name, type (spec: generated.proto of kubernetes/api and
  * kubernetes/apimachinery at v1.37; numbers never change, fields are only added).
  *
- * One line a field: `<number> <name> <type>`, where the type is a scalar, a message of this file, `[]` of one, or a map;
- * `?` behind it marks a Go pointer (its presence means something), `!` a field that JSON shows even when it is empty.
+ * One line a field: `<number> <name> <type>`, where the type is a scalar, a message of this file, `[]` of one, or a
+ * map; `?` behind it marks a Go pointer (its presence means something), `!` a field that JSON shows even when it is
+ * empty.
  *
  * Hand-written readers and writers take their tags from here, too (`tags.ts`).
  *
- * Left out, so skipped when read and lost when written: managedFields, volumes, probes, security contexts, affinity and
- * other parts of a pod that neither this controller nor its test server looks into.
+ * Fields that are left out are skipped when read and lost when written: managedFields, volumes, probes, security
+ * contexts, affinity, and other parts of a pod that neither the controllers nor the embedded API server look into.
  */
 
 import { WIRE_BYTES, WIRE_VARINT } from './protobuf.ts';
@@ -31,7 +32,7 @@ export interface Field {
   readonly tag: number;
   readonly name: string;
   readonly type: Scalar | 'message';
-  /** Of type 'message', also of the values of a map. */
+  /** Only for type 'message', also where it is the type of a map's values. */
   readonly message: Message | undefined;
   readonly shape: 'one' | 'list' | 'map';
   readonly pointer: boolean;
@@ -42,7 +43,7 @@ export interface Message {
   readonly name: string;
   /** Ascending by number. */
   readonly fields: readonly Field[];
-  /** By number; the holes are unknown fields. */
+  /** By number. A hole is an unknown field. */
   readonly byNumber: readonly (Field | undefined)[];
   /** The fields that JSON always shows. */
   readonly required: readonly Field[];
@@ -545,8 +546,8 @@ const TYPES: Record<string, string> = {
 };
 
 /**
- * Messages that are read and written by hand: what the scalar types `Time` to `Quantity` and the entries of maps are on the
- * wire, and what stands around objects. The fields above cannot have them as their type.
+ * Messages that are read and written by hand. Some are the wire form of the scalar types `Time` to `Quantity` and of
+ * map entries. The others wrap whole objects. No field above can have them as its type.
  */
 const BY_HAND: Record<string, string> = {
   Time: `
@@ -584,7 +585,7 @@ const BY_HAND: Record<string, string> = {
     2 object skip`,
 };
 
-/** apiVersion -> kind -> message; each has a list besides. */
+/** apiVersion -> kind -> message. Each kind has a list kind besides. */
 const SERVED: Record<string, Record<string, string>> = {
   v1: {
     Pod: 'Pod',
@@ -599,14 +600,14 @@ const SERVED: Record<string, Record<string, string>> = {
   'meta.k8s.io/v1': { PartialObjectMetadata: 'PartialObjectMetadata' },
 };
 
-/** By name, without those by hand. */
+/** By name, without the messages that are read by hand. */
 const MESSAGES: ReadonlyMap<string, Message> = defineMessages();
 
 const MESSAGES_BY_HAND: ReadonlyMap<string, Message> = new Map(
   Object.entries(BY_HAND).map(([name, lines]) => [name, parseMessage(name, lines, new Map())]),
 );
 
-/** `v1/Pod` and so on: what an envelope can name. */
+/** By apiVersion and kind as an envelope names them, such as `v1/Pod`. */
 export const KINDS: ReadonlyMap<string, Message> = defineKinds();
 
 /** The message of an apiVersion and kind, or undefined when this project does not know it. */

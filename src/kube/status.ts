@@ -57,11 +57,12 @@ export function readStatusSource(source: ObjectSource): Status {
       return toStatus(value, 500);
     }
   } catch {
-    // Falls through: an error that cannot be read is still an error.
+    // An error that cannot be read is still an error.
   }
   return makeStatus(500, 'InternalError', `watch error of kind ${JSON.stringify(source.kind.slice(0, 100))}`);
 }
 
+/** A Status object; a code below 400 makes it a success. */
 export function makeStatus(code: number, reason: string, message: string, details?: Status['details']): Status {
   const status: Status = {
     apiVersion: 'v1',
@@ -76,7 +77,7 @@ export function makeStatus(code: number, reason: string, message: string, detail
   return status;
 }
 
-/** A create was refused because its namespace is being deleted. */
+/** Whether a create was refused because its namespace is being deleted. */
 export function isNamespaceTerminating(status: Status): boolean {
   return hasCause(status, 'NamespaceTerminating');
 }
@@ -90,7 +91,7 @@ function hasCause(status: Status, reason: string): boolean {
   return status.details?.causes?.some((cause) => cause.reason === reason) ?? false;
 }
 
-/** Keeps what has the right type and drops the rest. */
+/** Keeps the fields that have the right type. */
 function toStatus(value: object, httpStatus: number): Status {
   const { metadata, status, message, reason, details, code } = value as Record<string, unknown>;
   const fields = asRecord(metadata);

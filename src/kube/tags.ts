@@ -1,7 +1,7 @@
 import { messageNamed } from './schema.ts';
 
 /**
- * The tag of a field, number and wire type, for readers and writers by hand: they take it once, when they are loaded.
+ * The tag of a field: its number and wire type. Hand-written readers and writers ask for it once, when they are loaded.
  * @param field its name in JSON
  * @throws Error when the schema does not have it
  */

@@ -1,6 +1,6 @@
 /** Times of the API: RFC 3339 text in JSON, seconds and nanoseconds since the epoch in protobuf. */
 
-/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: what RFC 3339 can say. */
+/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z, the range of RFC 3339. */
 export const TIME_SECONDS_MIN = -62_135_596_800;
 export const TIME_SECONDS_MAX = 253_402_300_799;
 
@@ -11,7 +11,7 @@ export function parseTime(text: string | null | undefined): number {
   return parseMicroTime(text)?.seconds ?? 0;
 }
 
-/** Null when `text` is missing or not RFC 3339. `nanos` is cut to whole microseconds, as the API stores it. */
+/** null = `text` is missing or not RFC 3339. `nanos` is cut to whole microseconds, as the API stores it. */
 export function parseMicroTime(text: string | null | undefined): { seconds: number; nanos: number } | null {
   const match = typeof text === 'string' ? RFC_3339.exec(text) : null;
   if (match === null) return null;

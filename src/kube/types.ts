@@ -1,8 +1,9 @@
 /**
  * The parts of the Kubernetes API that this project reads and writes, as plain data.
  *
- * Two families: *records* are projections of inputs (pods, services, nodes): only what planning needs, strings
- * interned; *objects* are whole and have the JSON shape of the API (absent, null and empty lists are the same thing).
+ * There are two families. *Records* are projections of inputs (pods, services, nodes): they have only what planning
+ * needs, with strings interned. *Objects* are whole and have the JSON shape of the API. Absent, null and empty lists
+ * are the same thing.
  */
 
 /**
@@ -27,19 +28,25 @@ export interface PodRecord {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly labels: Labels;
-  /** metadata.deletionTimestamp is set; where that is asked for, also when its kubelet is ending it (`KUBELET_END`). */
+  /**
+   * Whether metadata.deletionTimestamp is set. With `--kubelet-shutdown-is-termination` also true while the kubelet is
+   * ending the pod (`KUBELET_END`).
+   */
   readonly deleting: boolean;
   readonly nodeName: string;
   readonly hostname: string;
   readonly subdomain: string;
   readonly phase: string;
-  /** The first condition of type Ready has status "True". */
+  /** Whether the first condition of type Ready has status "True". */
   readonly ready: boolean;
   /** lastTransitionTime of that condition in seconds since the epoch; 0 = none. */
   readonly readyTime: number;
   /** status.podIP as sent. */
   readonly podIP: string;
-  /** status.podIPs as sent, in order; null = just `podIP`, as almost everywhere, so no list is kept (`podIPsOf`). */
+  /**
+   * status.podIPs as sent, in order. null = only `podIP`: that is nearly always so, and then no list is kept
+   * (`podIPsOf`).
+   */
   readonly podIPs: readonly string[] | null;
   /** Only ports with a name: a numeric target port is not looked up in containers. */
   readonly ports: readonly ContainerPort[];
@@ -87,14 +94,14 @@ export interface NodeRecord {
   readonly allocatableCpu: string;
 }
 
-/** What the main thread keeps of an object that we write; its content lives in the planner. */
+/** What the main thread keeps of an object that a controller writes. The planner keeps the content. */
 export interface OutputRecord {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
   readonly labels: Labels;
-  /** The leader-election annotation `control-plane.alpha.kubernetes.io/leader` is present. */
+  /** Whether the leader-election annotation `control-plane.alpha.kubernetes.io/leader` is present. */
   readonly leaderElection: boolean;
 }
 

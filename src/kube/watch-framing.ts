@@ -45,7 +45,9 @@ export interface WatchReader {
    * @throws DecodeError; the stream is of no use afterwards
    */
   next(): WatchFrame | null;
-  /** Bytes of a frame that is not complete. If they are not 0 at the end of the stream, the stream was cut off. */
+  /**
+   * How many bytes of an incomplete frame have come. If it is not 0 at the end of the stream, the stream was cut off.
+   */
   pendingBytes(): number;
 }
 
@@ -182,7 +184,7 @@ const NEWLINE = 0x0a;
 /** Lines are cut as bytes, so a character over the border of two chunks stays whole. */
 function createJsonReader(): WatchReader {
   const chunks = createChunks();
-  /** So many bytes from the front have no newline. */
+  /** How many bytes from the front have no newline. */
   let searched = 0;
   /** How many chunks of the list these bytes fill. */
   let searchedChunks = 0;
@@ -235,7 +237,7 @@ function readJsonFrame(line: Uint8Array): WatchFrame {
 }
 
 /**
- * The server's side.
+ * Encodes a frame, for a server.
  * @param objectBytes with envelope (protobuf), or JSON text without a newline
  */
 export function encodeWatchFrame(contentType: string, type: WatchType, objectBytes: Uint8Array): Uint8Array {

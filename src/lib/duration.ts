@@ -16,7 +16,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 
 const TERM = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 
-/** Go keeps durations in 64-bit nanoseconds; beyond this its parser refuses. */
+/** Go keeps durations in 64-bit nanoseconds. Its parser refuses longer ones. */
 const DURATION_MS_MAX = 2 ** 63 / 1e6;
 
 /** Milliseconds (fractions kept), or null when `text` is no Go duration. */

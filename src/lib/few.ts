@@ -28,7 +28,7 @@ export function fewHas<T extends object>(few: Few<T>, item: T): boolean {
   return few instanceof Set ? few.has(item) : few === item;
 }
 
-/** Not to be mixed with changes. */
+/** The set must not change while the caller iterates. */
 export function fewItems<T extends object>(few: Few<T>): Iterable<T> {
   return few === null ? [] : few instanceof Set ? few : [few];
 }

@@ -9,7 +9,10 @@ export function fnv1a32(text: string): number {
   return fnv1a32Continue(FNV32_OFFSET, text);
 }
 
-/** The hash of the text hashed so far and `text` together. */
+/**
+ * The hash of a text with `text` appended.
+ * @param hash the hash of the text before
+ */
 export function fnv1a32Continue(hash: number, text: string): number {
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV32_PRIME);
   return hash >>> 0;

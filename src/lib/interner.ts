@@ -11,7 +11,7 @@ export interface Interner {
   /** Keys of `values`: the bytes as a Latin-1 string, which takes a third of the room of a small array of bytes. */
   readonly spans: (string | undefined)[];
   readonly values: unknown[];
-  /** What each value was read as: two readings of the same bytes do not meet. */
+  /** The `kind` of each value: two readings of the same bytes are kept apart. */
   readonly kinds: number[];
 }
 

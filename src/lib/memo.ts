@@ -1,4 +1,4 @@
-/** Looked up once for each key. Keeps every result: for few keys. */
+/** Looks each key up once. Every result is kept, so this is for few keys. */
 export function memo<K, R>(lookUp: (key: K) => R): (key: K) => R {
   const results = new Map<K, R>();
   return (key) => {

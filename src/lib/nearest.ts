@@ -1,7 +1,7 @@
-/** More changes than this share of its letters make another word. */
+/** A word of which more than this share of letters is changed counts as another word. */
 const CHANGES_MAX = 0.4;
 
-/** The word of `words` that takes the fewest changed, missing or added letters; null = none is near. */
+/** The word of `words` with the fewest changed, missing or added letters; null = no word is near. */
 export function nearest(word: string, words: readonly string[]): string | null {
   let best: string | null = null;
   let fewest = Math.floor(word.length * CHANGES_MAX) + 1;
@@ -14,7 +14,7 @@ export function nearest(word: string, words: readonly string[]): string | null {
   return best;
 }
 
-/** Levenshtein's. */
+/** The Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -1,17 +1,17 @@
 /**
- * Why a text is not the JSON or YAML that it should be: kind and place, and nothing of the text itself. The parsers'
- * own messages quote pieces of it, which may be a token or a key.
+ * Why a text is not the JSON or YAML that it should be: the kind of error and its place, and nothing of the text. The
+ * parsers' own messages quote pieces of the text, which may be a token or a key.
  */
 export function parseErrorText(error: unknown): string {
   if (!(error instanceof Error)) return 'not valid';
   if (isYamlError(error)) {
-    // js-yaml puts what it quotes behind its own words: "name", !<tag> or after a colon.
+    // js-yaml appends what it quotes to its own words, as "name", as !<tag> or after a colon.
     const words = error.reason.split(/"|!<|: /, 1)[0]!.trim();
     return words + (error.mark === undefined ? '' : place(error.mark.line + 1, error.mark.column + 1));
   }
   if (!(error instanceof SyntaxError)) return 'not valid';
   if (error.message === 'Unexpected end of JSON input') return 'not JSON: it ends too early';
-  // V8 tells either where, at the very end, or quotes what is there.
+  // V8's message either ends with the position, or quotes the text that is there.
   const at = / in JSON at position \d+ \(line (\d+) column (\d+)\)$/.exec(error.message);
   return at === null ? 'not JSON' : `not JSON${place(Number(at[1]), Number(at[2]))}`;
 }

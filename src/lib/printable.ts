@@ -2,8 +2,9 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /**
- * Control characters, and what turns the direction of a text or has no width, become visible escapes such as `\u001b`:
- * a name of a stranger then neither steers a terminal nor looks like another one. Half of a surrogate pair does too.
+ * Turns characters that are not shown as themselves into escapes such as `\u001b`: control characters, characters
+ * without width or that turn the direction of a text, and half surrogate pairs. So a name that a stranger has chosen
+ * neither steers a terminal nor looks like another name.
  */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => {
@@ -12,7 +13,7 @@ export function printable(text: string): string {
 }
 
 /**
- * JSON in which such characters are escaped too: the same data to whoever reads it.
+ * JSON in which these characters are escaped too. A parser reads the same data from it.
  * @param indent spaces a level; 0 = all in one line
  */
 export function printableJson(value: unknown, indent = 2): string {

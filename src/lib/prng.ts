@@ -33,7 +33,7 @@ export function nextUint32(prng: Prng): number {
   return scrambled;
 }
 
-/** Uniform in [0, 1), with 32 bits of it. */
+/** A uniform number in [0, 1) with 32 random bits. */
 export function nextFloat(prng: Prng): number {
   return nextUint32(prng) / 0x1_0000_0000;
 }

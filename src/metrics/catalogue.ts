@@ -1,5 +1,6 @@
 /**
- * Every metric that the controller serves, as data. The runtime's own (`process_*`, `nodejs_*`) come beside them.
+ * Every metric that the controller serves, as data. The runtime's own metrics (`process_*`, `nodejs_*`) come beside
+ * these.
  *
  * Names, labels and buckets without the prefix `endpointd_` are upstream's, so that existing dashboards and alerts work
  * (docs/spec/endpoints.md "Metrics", docs/spec/endpointslice.md "Metrics"). Label `controller`: `endpoints`,
@@ -23,7 +24,7 @@ const REST_CLIENT_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 6
 const REST_CLIENT_BYTES = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216] as const;
 /** 1 ms to 131 s: from a change on an idle cluster to one behind a start-up. */
 const STAGE_SECONDS = exponentialBounds(0.001, 2, 18);
-/** Upstream's for the counts of one sync. */
+/** Upstream's bounds for the counts of one sync. */
 const COUNT_PER_SYNC = exponentialBounds(2, 2, 15);
 const MIRROR_SYNC_SECONDS = exponentialBounds(0.001, 2, 15);
 /** Prometheus' defaults, which are made for seconds. Upstream counts writes in them, and dashboards expect it. */
@@ -68,15 +69,15 @@ export const CATALOGUE = [
 
   gauge(
     'endpoint_controller_rate_limiter_use',
-    'Of Kubernetes before 1.26: how much of the token bucket before the API server is used, 0 to 1',
+    'Used share of the token bucket for writes, 0 to 1; a metric of Kubernetes before 1.26',
   ),
   gauge(
     'endpoint_slice_controller_rate_limiter_use',
-    'Of Kubernetes before 1.26: the same bucket, under the name of the EndpointSlice controller',
+    'The same token bucket under the name of the EndpointSlice controller; a metric of Kubernetes before 1.26',
   ),
   gauge(
     'endpoint_slice_mirroring_controller_rate_limiter_use',
-    'Of Kubernetes before 1.26: the same bucket, under the name of the EndpointSliceMirroring controller',
+    'The same token bucket under the name of the EndpointSliceMirroring controller; a metric of Kubernetes before 1.26',
   ),
 
   histogram(
@@ -105,9 +106,11 @@ export const CATALOGUE = [
   counter('endpoint_slice_controller_changes', 'Writes of slices that succeeded; deprecated in Kubernetes 1.38', [
     'operation',
   ]),
-  counter('endpoint_slice_controller_changes_total', 'The same, by the name that it has from Kubernetes 1.38 on', [
-    'operation',
-  ]),
+  counter(
+    'endpoint_slice_controller_changes_total',
+    'Writes of slices that succeeded; the name from Kubernetes 1.38 on',
+    ['operation'],
+  ),
   histogram(
     'endpoint_slice_controller_endpointslices_changed_per_sync',
     'Writes of one successful sync, for each address family',
@@ -138,7 +141,7 @@ export const CATALOGUE = [
   ),
   histogram(
     'endpoint_slice_mirroring_controller_addresses_skipped_per_sync',
-    'Addresses that a sync left out: no IP addresses, or above the limit',
+    'Addresses that a sync left out: invalid, or above the limit',
     [],
     COUNT_PER_SYNC,
   ),
@@ -187,7 +190,7 @@ export const CATALOGUE = [
   ),
   gauge(
     'endpointd_take_over_longest_due_seconds',
-    'Of a process that waits to take over: for how long the longest due of its planned writes has been so; 0 = nothing is due',
+    'Of a process that waits to take over: for how long a planned write has been due, the longest of all; 0 = nothing is due',
   ),
   counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
   counter(
@@ -210,7 +213,7 @@ export const CATALOGUE = [
     'class',
   ]),
   gauge('endpointd_services_truncated', 'Services with more addresses than one object may hold'),
-  gauge('endpointd_addresses_truncated', 'Addresses that are cut off from them'),
+  gauge('endpointd_addresses_truncated', 'Addresses that are cut off because an object may not hold more'),
   counter('endpointd_quarantines_total', 'Services that were set aside because planning them ended a shard'),
 
   gauge(
@@ -229,7 +232,7 @@ export const CATALOGUE = [
   ),
   counter(
     'endpointd_mass_removals_total',
-    'Times that most ready endpoints were taken away by a list, after second lists had said the same',
+    'Times that a list took most ready endpoints away, after second lists had said the same',
   ),
   counter('endpointd_decode_errors_total', 'Objects or streams from the API server that could not be read', [
     'resource',
@@ -249,13 +252,13 @@ export const CATALOGUE = [
 
   counter(
     'endpointd_events_total',
-    'Events by what became of them: sent, suppressed (over the budget of their object), dropped (queue full), failed',
+    'Event objects by what became of them: sent, suppressed (over the budget of their object), dropped (queue full), failed',
     ['result'],
   ),
   histogram('endpointd_step_duration_seconds', 'Time of one step of the main thread', [], STEP_SECONDS),
   counter(
     'endpointd_log_dropped_lines_total',
-    'Lines of the log that were not written: no room to wait in, or an error',
+    'Lines of the log that were not written, because the buffer was full or a write failed',
   ),
   counter('endpointd_log_write_errors_total', 'Writes of the log that failed'),
   counter(

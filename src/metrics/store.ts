@@ -1,12 +1,12 @@
 /**
  * Keeps metrics as plain numbers behind handles, so that counting in a hot path is an addition. A caller gets a handle
- * once and keeps it. What somebody else counts is read when metrics are asked for (`readMetric`, `readSeries`).
+ * once and keeps it. A value that somebody else keeps is read when metrics are asked for (`readMetric`, `readSeries`).
  */
 import { assert } from '../lib/assert.ts';
 import { createHistogram, observe, type Histogram } from '../lib/histogram.ts';
 import { CATALOGUE, type MetricName, type MetricSpec } from './catalogue.ts';
 
-/** Values by label name: exactly the names of the catalogue. */
+/** Values by label name. The names are exactly those of the metric in the catalogue. */
 export type MetricLabels = Readonly<Record<string, string>>;
 
 export interface Counter {
@@ -54,8 +54,8 @@ export interface MetricStore {
 }
 
 /**
- * The most label sets of one metric. Labels come from closed lists, so only a hostile or broken server gets here.
- * Further sets share one series, whose label values all are `other`.
+ * The most label sets of one metric. Labels come from closed lists, so only a hostile or broken server can cause more.
+ * Further label sets share one series, whose label values are all `other`.
  */
 export const SERIES_MAX = 256;
 const OTHER = 'other';
@@ -107,13 +107,13 @@ export function histogram(store: MetricStore, name: MetricName, labels: MetricLa
   return series.handle;
 }
 
-/** Serves a histogram that somebody else fills; its bounds must be those of the catalogue. */
+/** Serves a histogram that somebody else fills. Its bounds must be the catalogue's. */
 export function attachHistogram(store: MetricStore, name: MetricName, labels: MetricLabels, own: Histogram): void {
   assert(own.bounds.join() === familyOf(store, name).spec.bounds.join(), `metric ${name}: other bounds`);
   seriesOf(store, name, 'histogram', labels, (kept) => histogramSeries(kept, own));
 }
 
-/** A counter or gauge whose value is asked for each time; `nowMs` is monotonic. */
+/** A counter or gauge whose value is asked for each time. `nowMs` is monotonic. */
 export function readMetric(
   store: MetricStore,
   name: MetricName,
@@ -123,7 +123,7 @@ export function readMetric(
   seriesOf(store, name, familyOf(store, name).spec.type, labels, (kept) => ({ kind: 'read', labels: kept, read }));
 }
 
-/** A counter or gauge whose label sets too are asked for each time; those beyond SERIES_MAX are left out. */
+/** A counter or gauge of which all series are asked for each time. Series beyond SERIES_MAX are left out. */
 export function readSeries(store: MetricStore, name: MetricName, list: (nowMs: number) => Iterable<Sample>): void {
   familyOf(store, name).list = list;
 }

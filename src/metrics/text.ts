@@ -1,11 +1,11 @@
-/** The text format of Prometheus, read. */
+/** Reads the text format of Prometheus. */
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** By the name in front of the labels, so a histogram is three: `_bucket`, `_sum`, `_count`. */
+/** Samples by the name in front of the labels. A histogram has three names: `_bucket`, `_sum`, `_count`. */
 export type Metrics = ReadonlyMap<string, readonly Sample[]>;
 
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/;
@@ -38,15 +38,16 @@ export function samplesOf(metrics: Metrics, name: string, labels: Sample['labels
   return (metrics.get(name) ?? []).filter((sample) => wanted.every(([key, value]) => sample.labels[key] === value));
 }
 
-/** null = there is no such sample. */
+/** The sum of the samples with these labels; null = there are none. */
 export function sumOf(metrics: Metrics, name: string, labels: Sample['labels'] = {}): number | null {
   const samples = samplesOf(metrics, name, labels);
   return samples.length === 0 ? null : samples.reduce((sum, { value }) => sum + value, 0);
 }
 
 /**
- * The bound of the bucket that holds that share of what a histogram has counted, or has counted since `before`; null =
- * nothing was counted. Infinity = above the last bound.
+ * A quantile of what a histogram has counted, or has counted since `before`: the upper bound of its bucket; null =
+ * nothing was counted, Infinity = the quantile is above the last bound.
+ * @param share in [0, 1]
  */
 export function quantileOf(
   metrics: Metrics,
@@ -65,7 +66,7 @@ export function quantileOf(
   return bounds.find(([, count]) => count >= share * total)![0];
 }
 
-/** Counts by upper bound, cumulative as they are told. What is no bucket, without a bound or a count, is passed over. */
+/** Cumulative counts by upper bound. A sample without a bound or a count is passed over. */
 export function bucketsOf(metrics: Metrics, name: string, labels: Sample['labels']): Map<number, number> {
   const counts = new Map<number, number>();
   for (const { labels: own, value } of samplesOf(metrics, `${name}_bucket`, labels)) {

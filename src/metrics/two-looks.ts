@@ -1,9 +1,10 @@
 /** What has grown between two looks at the metrics of one process, and whether that can be told at all. */
 import { sumOf, type Metrics, type Sample } from './text.ts';
 
-/** By how much a sum has grown; a sum that neither look has counts as 0. */
+/** By how much the sum of a metric's series has grown. A metric that a look does not have counts as 0. */
 export type Grown = (name: string, labels?: Sample['labels']) => number;
 
+/** Only for looks that `whyNotComparable` has nothing against. */
 export function grownBetween(before: Metrics, after: Metrics): Grown {
   return (name, labels = {}) => (sumOf(after, name, labels) ?? 0) - (sumOf(before, name, labels) ?? 0);
 }
@@ -12,14 +13,14 @@ const START = 'process_start_time_seconds';
 
 /**
  * Why the looks cannot be compared; null = they can.
- * @param counters names of sums that only a new process lets fall; each series of them is looked at
+ * @param counters names of metrics whose series fall only when a new process begins
  */
 export function whyNotComparable(before: Metrics, after: Metrics, counters: readonly string[]): string | null {
   const [first, second] = [sumOf(before, START), sumOf(after, START)];
   if (first !== null && second !== null && first !== second)
     return first < second
-      ? 'the process was started anew between the looks, so sums of the two have nothing to do with each other'
-      : 'the first look is at a process that was started after the one of the second: they are in the wrong order';
+      ? 'the process was started anew between the looks, so their sums cannot be compared'
+      : 'the process of the first look was started after that of the second: the looks are in the wrong order';
   if (counters.some((name) => hasFallen(before, after, name)))
     return first === null
       ? 'sums have fallen: the looks are in the wrong order, or the process was started anew between them'

@@ -1,4 +1,4 @@
-/** Where the API server is and as whom to speak to it, from whatever source: what the transport needs. */
+/** What the transport needs to reach the API server: its address, how to trust it, and the credentials. */
 export interface Access {
   /** `https://host:port` without a path. */
   readonly origin: string;
@@ -23,8 +23,8 @@ export interface TlsMaterial {
 }
 
 /**
- * Reads the access again. `unauthorized` (the server said 401) drops whatever is cached. The last good access stays in
- * use when it throws.
+ * Reads the access again. `unauthorized` (the server said 401) drops whatever is cached. If this throws, the last good
+ * access stays in use.
  */
 export type ReadAccess = (why: 'refresh' | 'unauthorized') => Promise<Access>;
 

@@ -1,6 +1,6 @@
 /**
- * A plain client of an API server that speaks JSON. It is for what stands beside the controller (filling a cluster,
- * looking at it independently), never for the controller's own path.
+ * A plain client of an API server that speaks JSON. It is for work beside the controller, such as filling a cluster or
+ * looking at it independently. The controller itself never uses it.
  */
 import { Pool } from 'undici';
 import type { KubeObject } from '../kube/types.ts';
@@ -33,12 +33,12 @@ export interface ApiClient {
   readonly close: () => Promise<void>;
 }
 
-/** `bytes`: how long the event was on the wire, decompressed. */
+/** @param bytes the length of the event on the wire, decompressed */
 export type OnWatchEvent = (type: string, object: KubeObject, bytes: number) => void;
 
 export interface ApiWatch {
   readonly stop: () => void;
-  /** Settles when the watch is over: rejected unless it was stopped. */
+  /** Settles when the watch is over. It rejects unless the watch was stopped. */
   readonly ended: Promise<void>;
 }
 

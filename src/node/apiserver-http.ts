@@ -22,9 +22,9 @@ import type { TlsIdentity } from './self-signed.ts';
 export interface ApiServerHttpOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   readonly port?: number;
-  /** When given, every request but health checks must carry it as a bearer token. Else only loopback names are served. */
+  /** When given, every request but health checks must carry this bearer token. Else only loopback names are served. */
   readonly token?: string;
   /** When given, HTTPS is served instead of HTTP. */
   readonly tls?: TlsIdentity;
@@ -69,7 +69,7 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  // A connection that is not accepted, for want of file descriptors, is the client's to try again.
+  // If a connection cannot be accepted, for want of file descriptors, the client tries again.
   server.on('error', () => undefined);
   const { port: bound } = server.address() as AddressInfo;
   return {
@@ -84,13 +84,13 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
   };
 }
 
-/** As in Go's server, which the real one uses; Node's own limit is 16 KiB. */
+/** The limit of Go's server, which the real API server uses. Node's own limit is 16 KiB. */
 const HEADER_BYTES_MAX = 1024 * 1024;
 
-/** As the real one. */
+/** As the real API server. */
 const IDLE_MS_MAX = 90_000;
 
-/** What is no HTTP request, answered in the words of Go's server. */
+/** Answers what is no HTTP request, in the words of Go's server. */
 function refuseClient(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -121,7 +121,10 @@ export function kubeconfigFor(url: string, token: string, ca = ''): string {
 
 const OPEN_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];
 
-/** With a token a request is refused that does not carry it; without one, what a page in a browser may have sent. */
+/**
+ * Why a request is refused; null = it is not. If there is a token, a request must carry it. If there is none, a request
+ * that a page in a browser may have sent is refused.
+ */
 function refusalOf(request: IncomingMessage, token: string): Status | null {
   if (token !== '') return isAuthorised(request, token) ? null : failure(401, 'Unauthorized', 'Unauthorized');
   const why = browserRefusal(request);
@@ -133,7 +136,7 @@ function isAuthorised(request: IncomingMessage, token: string): boolean {
   return timingSafeEqual(digest(given), digest(`Bearer ${token}`)) || OPEN_PATHS.includes(request.url ?? '');
 }
 
-/** Both digests have one length, so comparing tells nothing of the token. */
+/** Both digests have the same length, so the time that their comparison takes tells nothing of the token. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
@@ -189,8 +192,8 @@ function answer(
 }
 
 /**
- * Writes frames as long as the connection takes them. While it does not, they wait in the watch. The server ends the
- * watch when they become too many.
+ * Writes frames as long as the connection takes them. Otherwise they wait in the watch. If they become too many, the
+ * API server ends the watch.
  */
 function streamWatch(response: ServerResponse, watch: Watch, faults: WatchFaults | null): void {
   let scheduled = false;
@@ -222,7 +225,7 @@ function streamWatch(response: ServerResponse, watch: Watch, faults: WatchFaults
     if (scheduled || held) return;
     const holdMs = faults?.holdMs() ?? 0;
     if (holdMs > 0) {
-      // A late piece is not overtaken.
+      // Nothing overtakes a piece that is held.
       held = true;
       setTimeout(release, holdMs).unref();
       return;

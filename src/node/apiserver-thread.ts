@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { TlsIdentity } from './self-signed.ts';
 
-/** `workerData`. The thread answers with an ApiServerThreadReady, and ends after any message. */
+/** The thread's `workerData`. It answers with an ApiServerThreadReady. Any message to it ends it. */
 export interface ApiServerThreadOptions {
   readonly seed: number;
   readonly port?: number;
@@ -11,9 +11,9 @@ export interface ApiServerThreadOptions {
   readonly watchList?: boolean;
   /** Default one of IPv4; a second one of the other family makes the cluster dual-stack. */
   readonly serviceClusterIPRanges?: readonly string[];
-  /** Rules as text. */
+  /** Rules of faults, as text. */
   readonly faults?: readonly string[];
-  /** Rules may be changed over HTTP from this machine. */
+  /** Whether rules of faults may be changed over HTTP from this machine. */
   readonly faultAdmin?: boolean;
 }
 

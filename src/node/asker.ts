@@ -2,12 +2,12 @@ import type { HttpRequest, Transport, TransportEvent } from '../ports/transport.
 
 type Question = Pick<HttpRequest, 'method' | 'path' | 'accept'> & Partial<Pick<HttpRequest, 'contentType' | 'body'>>;
 export type Reply = Extract<TransportEvent, { type: 'response' | 'failure' }>;
-/** Never rejects: what comes of it is in the reply. */
+/** Never rejects: a failure is a reply, too. */
 export type Asker = (question: Question) => Promise<Reply>;
 
 const ANSWER_MS_MAX = 60_000;
 
-/** Single requests as promises, for what does not run in the loop. */
+/** Makes single requests as promises, for code that does not run in the loop. */
 export function createAsker(
   createTransport: (deliver: (events: readonly TransportEvent[]) => void) => Transport,
   timeoutMs: number = ANSWER_MS_MAX,

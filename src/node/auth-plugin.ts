@@ -18,14 +18,12 @@ export function createAuthPlugin(kubeconfig: Kubeconfig, msMax: number = PLUGIN_
   }
   const name = String(user.authProvider?.['name']);
   if (name !== 'oidc') {
-    throw new CredentialsError(
-      `${at}.auth-provider: "${name}" is not supported, only oidc is; Kubernetes has exec for it`,
-    );
+    throw new CredentialsError(`${at}.auth-provider: "${name}" is not supported: use oidc, or exec with a command`);
   }
   return naming(`${at}: auth-provider`, createOidc(kubeconfig, msMax));
 }
 
-/** Errors that name their source and quote nothing of what could not be parsed. */
+/** Makes errors name the plugin. They quote nothing of a text that could not be parsed. */
 function naming(plugin: string, ask: AuthPlugin): AuthPlugin {
   return async (fresh) => {
     try {

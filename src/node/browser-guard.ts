@@ -11,7 +11,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
  */
 export function browserRefusal({ method = 'GET', headers }: IncomingMessage): string | null {
   const { host } = headers;
-  // Browsers always send it. Clients of HTTP/1.0 come without it.
+  // Browsers always send Host. Clients of HTTP/1.0 may not.
   if (host !== undefined && !isThisMachine(host)) return `host ${JSON.stringify(host)} is no name of this machine`;
   if (SAFE_METHODS.includes(method) || isSameOrigin(headers)) return null;
   return `a page of another server may not ${method}`;

@@ -1,12 +1,12 @@
-/** On the way from who says something to the log: they say nothing themselves. */
+/** Files through which lines go on their way to the log. They say nothing themselves. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['log', 'outbox', 'state']);
-/** The one who says it, those on the way, and one more. */
+/** The code that says a line, the files on the way, and one more. */
 const FRAMES = 6;
 const FRAME = /([^/\\\s(]+[/\\][^/\\]+):(\d+):\d+\)?$/;
 
 /**
- * Where in the source a line of the log comes from: `<folder>/<file>:<line>`. It takes some 5 us, so it is for lines that
- * are written.
+ * Where in the source a line of the log comes from: `<folder>/<file>:<line>`. It takes some 5 us, so it is called only
+ * for lines that are written.
  */
 export function callSite(): string {
   const { stackTraceLimit } = Error;

@@ -20,7 +20,7 @@ export function createClock(): Clock & { close(): void } {
     firesAtMs = Infinity;
     if (wanted === null) return;
     const { atMs, wake } = wanted;
-    // A timer may fire up to a millisecond early, and one that is kept fires before what is wanted by now.
+    // A timer may fire up to a millisecond early. A timer that was kept may fire before the time that is wanted by now.
     if (performance.now() < atMs) {
       arm(atMs);
       return;
@@ -32,7 +32,10 @@ export function createClock(): Clock & { close(): void } {
   return {
     nowMs: () => performance.now(),
     wallMs: () => Date.now(),
-    /** A time that moves on with each event costs no timer each: one that fires earlier is kept, and looks again. */
+    /**
+     * A timer that fires too early is kept, and looks again when it fires. So a time that moves on with each event does
+     * not cost a timer each.
+     */
     wakeAt(atMs, wake) {
       wanted = { atMs, wake };
       if (atMs < firesAtMs) arm(atMs);

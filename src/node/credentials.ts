@@ -19,9 +19,9 @@ export interface CredentialsConfig {
 }
 
 export interface Credentials {
-  /** Reads every file again, and asks plugins again where their answer has expired. @throws CredentialsError */
+  /** Reads every file again, and asks the plugin again if its answer has expired. @throws CredentialsError */
   readonly read: ReadAccess;
-  /** A call of `read` is under way. */
+  /** Whether a call of `read` is under way. */
   readonly reading: () => boolean;
   /** How often `read` should be called. */
   readonly refreshMs: number;
@@ -29,15 +29,19 @@ export interface Credentials {
 
 export const SERVICE_ACCOUNT_DIRECTORY = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** client-go keeps a token file for a minute and renews ten seconds early; certificates ride along. */
+/**
+ * client-go keeps the token of a file for a minute and renews it ten seconds early. Certificates are read at the same
+ * time.
+ */
 const FILES_REFRESH_MS = 50_000;
-/** A plugin's own expiry time is only noticed by asking; its cached answer costs microseconds. */
+/** Only asking the plugin shows whether its answer has expired. A cached answer costs microseconds. */
 const PLUGIN_REFRESH_MS = 10_000;
 
 /**
- * Where the API server is and as whom to speak to it, by kube-controller-manager's rules: the kubeconfig, `--master`
- * before its server, in-cluster when neither is given. The kubeconfig itself is read again too, so credentials embedded
- * in it are renewed without a restart. One that is caught half-written is an error, and the last access stays in use.
+ * Finds the API server and the credentials for it by kube-controller-manager's rules: from the kubeconfig, with
+ * `--master` in place of its server; from the pod's service account if neither is given. The kubeconfig is read again
+ * too, so credentials in it are renewed without a restart. A kubeconfig that is just being written is an error, and the
+ * last access stays in use.
  */
 export function createCredentials(config: CredentialsConfig): Credentials {
   let last: ReadKubeconfig | undefined;
@@ -52,7 +56,9 @@ export function createCredentials(config: CredentialsConfig): Credentials {
     return last;
   }
 
-  /** One after another: two reads of a new file would make two plugins, and both would spend its refresh token. */
+  /**
+   * Reads go one after another. Two reads of a new file would make two plugins, and both would spend its refresh token.
+   */
   function readInTurn(): Promise<ReadKubeconfig> {
     const read = turn.then(readKubeconfig);
     turn = read.catch(() => undefined);
@@ -172,7 +178,7 @@ function access(
   };
 }
 
-/** A certificate whose key has not been replaced yet is seen here, not in every later connection. */
+/** Sees that a certificate has been replaced and its key has not. Otherwise every later connection would fail. */
 function checkTls(tls: TlsMaterial, at: string): void {
   if (tls.ca === null && tls.cert === null) return;
   try {
@@ -207,7 +213,7 @@ async function readToken(path: string): Promise<string> {
   return checkedToken((await readText(path, 'token file')).trim(), `token file ${path}`);
 }
 
-/** Text that is no token must neither end up in a header nor, as a secret, in the message. */
+/** Text that is no token must not get into a header. It may be a secret, so it must not get into the message. */
 function checkedToken(token: string, at: string): string {
   if (token === '') throw new CredentialsError(`${at} is empty`);
   if (/[^!-~]/.test(token)) throw new CredentialsError(`${at} holds characters that no token has`);
@@ -223,7 +229,7 @@ async function readText(path: string, what: string): Promise<string> {
   }
 }
 
-/** Data goes before the file. */
+/** The PEM text of `data` (in base64), else of the file; null = neither is given. */
 async function pem(data: string, path: string, at: string): Promise<string | null> {
   if (data === '') return path === '' ? null : readText(path, `${at}:`);
   const text = Buffer.from(data, 'base64').toString();
@@ -231,7 +237,10 @@ async function pem(data: string, path: string, at: string): Promise<string | nul
   return text;
 }
 
-/** OpenSSL takes a file without any for an empty list, and then trusts nobody. @throws CredentialsError */
+/**
+ * Refuses a text without a certificate. To OpenSSL that is an empty list, and it would trust nobody. @throws
+ * CredentialsError
+ */
 function withCertificate(text: string | null, at: string): string | null {
   if (text === null || /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(text)) return text;
   throw new CredentialsError(`${at}: holds no certificate (PEM, "-----BEGIN CERTIFICATE-----")`);
@@ -240,7 +249,7 @@ function withCertificate(text: string | null, at: string): string | null {
 function parseServer(text: string, at: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    // It may hold a password.
+    // The text may hold a password.
     const shown = text.replace(/^.*@/, '...@');
     throw new CredentialsError(`${at}: "${shown}" is no http or https URL`);
   }

@@ -11,12 +11,15 @@ export function endNow(status: number): never {
   try {
     process.execve?.(process.execPath, [process.execPath, '-e', `process.exit(${status})`], env);
   } catch {
-    // Not on this platform.
+    // This platform cannot replace a program.
   }
   process.exit(status);
 }
 
-/** Names are looked up on Node's thread pool, by code that waits for as long as the resolver's settings say. */
+/**
+ * Whether a name is being looked up. A look-up runs on Node's thread pool and waits for as long as the resolver's
+ * settings say.
+ */
 export function looksUpNames(): boolean {
   return process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap');
 }

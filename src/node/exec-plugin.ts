@@ -11,8 +11,8 @@ const GROUP = 'client.authentication.k8s.io';
 const API_VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
 
 /**
- * The credentials that a kubeconfig's command prints (an ExecCredential). As client-go does, it asks for them once
- * while they are valid, and again with `fresh`. A command that takes longer than `msMax` is killed.
+ * The credentials that a kubeconfig's command prints (an ExecCredential). As in client-go, the command runs once while
+ * the credentials are valid, and again with `fresh`. A command that takes longer than `msMax` is killed.
  */
 export function createExecPlugin(
   kubeconfig: Kubeconfig,
@@ -91,7 +91,7 @@ function isVariable(item: unknown): item is { readonly name: string; readonly va
   return typeof name === 'string' && typeof value === 'string';
 }
 
-/** What is not set is left out. */
+/** Fields that are not set are left out. */
 async function clusterInfo(cluster: Kubeconfig['cluster']): Promise<Record<string, unknown>> {
   const ca = cluster.caFile === '' ? '' : await readFile(cluster.caFile, 'base64');
   return {
@@ -106,7 +106,7 @@ async function clusterInfo(cluster: Kubeconfig['cluster']): Promise<Record<strin
 
 interface ExecCredentials {
   readonly credentials: PluginCredentials;
-  /** Infinity = never told. */
+  /** Infinity = the command has not told. */
   readonly expiresAtMs: number;
 }
 
@@ -125,7 +125,8 @@ function credentialsOf(output: string, apiVersion: string): ExecCredentials {
   const expires = text(status, 'expirationTimestamp');
   const expiresAtMs = expires === null ? Infinity : Date.parse(expires);
   if (Number.isNaN(expiresAtMs)) throw new Error('status.expirationTimestamp of its answer is no time');
-  if (token !== null && /[^!-~]/.test(token)) throw new Error('status.token of its answer holds what no token has');
+  if (token !== null && /[^!-~]/.test(token))
+    throw new Error('status.token of its answer holds characters that no token has');
   return { credentials: { authorization: token === null ? null : `Bearer ${token}`, cert, key }, expiresAtMs };
 }
 

@@ -2,7 +2,7 @@ import type { TransportEvent } from '../ports/transport.ts';
 
 export type FailureKind = Extract<TransportEvent, { type: 'failure' }>['kind'];
 
-/** By Node's and undici's error codes; a name that does not resolve counts as refused: nobody is there. */
+/** By Node's and undici's error codes. A name that does not resolve counts as refused, because nobody is there. */
 const KINDS: Readonly<Record<string, FailureKind>> = {
   ECONNREFUSED: 'refused',
   ENOTFOUND: 'refused',
@@ -21,6 +21,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   UND_ERR_BODY_TIMEOUT: 'timeout',
 };
 
+/** The kind of the first known code in the chain of causes. */
 export function failureKind(error: unknown): FailureKind {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const kind = KINDS[String((cause as NodeJS.ErrnoException).code)];
@@ -29,10 +30,10 @@ export function failureKind(error: unknown): FailureKind {
   return 'other';
 }
 
-/** How OpenSSL and Node name what they do not like about a certificate, of either side. */
+/** OpenSSL's and Node's codes for what is wrong with a certificate, of either side. */
 const OF_CERTIFICATES = /CERT|SIGNATURE|ISSUER|SELF_SIGNED|_ALERT_/;
 
-/** Whether this is the code of a connection that was not made because one side does not trust the other's certificate. */
+/** Whether a connection with this code was not made because one side does not trust the other's certificate. */
 export function isAboutCertificates(code: string): boolean {
   return OF_CERTIFICATES.test(code);
 }
@@ -49,7 +50,7 @@ export function errorCode(error: unknown): string {
 /** The words of undici's parser when a connection is closed in the middle of an answer. */
 const CLOSED_EARLY = 'Invalid EOF state';
 
-/** One line; an error without a message (AggregateError of several addresses) is named by its code. */
+/** The message in one line. An error without a message (AggregateError of several addresses) is named by its code. */
 export function failureMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code = error.name } = error as NodeJS.ErrnoException;

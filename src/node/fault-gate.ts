@@ -1,4 +1,7 @@
-/** Plays faults on demand before and behind the embedded API server, and takes them over HTTP from this machine. */
+/**
+ * Plays faults on demand in front of the embedded API server and behind it. Rules of faults come over HTTP from this
+ * machine.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { formatFaultRule, parseFaultRule } from '../apiserver/fault-text.ts';
 import {
@@ -18,19 +21,19 @@ import { readRequestBody } from './request-body.ts';
 /** GET shows the rules, PUT replaces them, DELETE ends them: one rule a line. */
 export const FAULTS_PATH = '/endpointd/faults';
 
-/** Some 600 rules. */
+/** Room for some 600 rules. */
 const RULES_BYTES_MAX = 64 * 1024;
 
 export interface FaultGate {
   rules: readonly FaultRule[];
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** `FAULTS_PATH` is served to clients on this machine. */
+  /** Whether `FAULTS_PATH` is served to clients on this machine. */
   readonly admin: boolean;
 }
 
 /**
- * Null when no rule and no flag asks for a gate: requests then take the shortest way.
+ * null = no rule and no flag asks for a gate, so requests take the shortest way.
  * @throws Error for a rule that cannot be read
  */
 export function createFaultGate(rules: readonly string[], admin: boolean, random: () => number): FaultGate | null {
@@ -39,19 +42,19 @@ export function createFaultGate(rules: readonly string[], admin: boolean, random
 
 /** What a watch is told of its rule. */
 export interface WatchFaults {
-  /** The connection is to be cut now. */
+  /** Whether the connection is to be cut now. */
   readonly cuts: () => boolean;
   /** How long the next piece waits. */
   readonly holdMs: () => number;
 }
 
 export interface Passage {
-  /** It is done, and then the connection is reset. */
+  /** Whether the connection is reset after the request was carried out. */
   readonly loseReply: boolean;
   readonly watchFaults: WatchFaults | null;
 }
 
-/** Nothing happens to it. */
+/** Nothing happens to the request. */
 export const FREE_PASSAGE: Passage = { loseReply: false, watchFaults: null };
 
 /** Calls `pass` now or later, or never: then the gate has answered or lost the request. */
@@ -92,7 +95,7 @@ function delayed({ delayMs }: Fate, run: () => void): void {
   else setTimeout(run, delayMs).unref();
 }
 
-/** Null for a request that is for no resource: those never fail. */
+/** null = the request is for no resource. Such requests never fail. */
 function targetOf({ method, url = '', headers }: IncomingMessage): FaultTarget | null {
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
@@ -107,7 +110,7 @@ function targetOf({ method, url = '', headers }: IncomingMessage): FaultTarget |
       userAgent: headers['user-agent'] ?? '',
     };
   } catch {
-    // What the server refuses anyway.
+    // The server refuses such a request anyway.
     return null;
   }
 }

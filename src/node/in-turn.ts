@@ -7,8 +7,8 @@ const WAITING_MAX = 100;
 type Exchange = readonly [IncomingMessage, ServerResponse];
 
 /**
- * Takes requests one after another that a client has sent without waiting for answers: each sees what the one before it
- * has done. node:http sees only to the order of the answers.
+ * Takes the requests of a connection one after another, even if the client has sent them without waiting for answers.
+ * So each request sees what the one before has done. node:http keeps only the order of the answers.
  */
 export function inTurn(listener: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, Exchange[]>();

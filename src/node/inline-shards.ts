@@ -25,7 +25,7 @@ export function createInlineShards(
 ): InlineShards {
   let planning = startPlanning();
   let waiting: { readonly batch: number; readonly bytes: Uint8Array }[] = [];
-  /** Why the planner is to be replaced at the next turn. */
+  /** Why the planner is replaced at the next turn; null = it is not. */
   let loss: string | null = null;
   let scheduled: NodeJS.Immediate | null = null;
   let closed = false;

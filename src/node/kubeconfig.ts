@@ -103,7 +103,7 @@ async function parseText(file: string, text: string): Promise<unknown> {
     try {
       return JSON.parse(text);
     } catch {
-      // Such YAML is allowed as well, and its parser knows where it is wrong.
+      // YAML may begin with a brace too. If it is wrong, its parser tells where.
     }
   }
   const { load } = await import('js-yaml');

@@ -1,17 +1,20 @@
-/** The lines of a writer that wait: a bounded buffer that counts what it drops, and tells it at its place. */
+/**
+ * A bounded buffer of lines that wait to be written. Lines that it drops are counted, and a notice stands in their
+ * place.
+ */
 
 export interface LineBuffer {
   readonly bytesMax: number;
-  /** The line that tells, once writing works again, how many were dropped before it. */
+  /** The line that tells how many lines were dropped before it. It is written when writing works again. */
   readonly dropNotice: (lines: number) => string;
   waiting: Entry[];
-  /** Bytes that wait, those of the chunk included. */
+  /** Bytes that wait, including the chunk's. */
   waitingBytes: number;
-  /** What is being written; null = nothing. */
+  /** The chunk that is being written; null = none. */
   chunk: Chunk | null;
-  /** Dropped since the last notice. */
+  /** Lines dropped since the last notice. */
   untold: number;
-  /** A line was cut off in its middle: the next one must not go on behind it. */
+  /** Whether a line was cut off in its middle. Then the next line must not go on behind it. */
   torn: boolean;
   droppedLines: number;
   writeErrors: number;
@@ -20,7 +23,7 @@ export interface LineBuffer {
 interface Entry {
   readonly text: string;
   readonly bytes: number;
-  /** Lines that have been dropped already and that this one tells of; 0 = a line of the log. */
+  /** How many dropped lines this one tells of; 0 = it is a line of the log. */
   readonly tellsOf: number;
 }
 
@@ -56,7 +59,7 @@ export function pushLine(buffer: LineBuffer, line: string): void {
   if (!enqueueNotice(buffer) || !enqueue(buffer, line, 0)) drop(buffer, 0);
 }
 
-/** What to write next; null = nothing. It stays the same until `tookChunk` has seen the end of it. */
+/** The chunk to write next; null = none. It stays the same until `tookChunk` has seen its end. */
 export function nextChunk(buffer: LineBuffer): Chunk | null {
   const { waiting, torn } = buffer;
   if (buffer.chunk !== null || waiting.length === 0) return buffer.chunk;

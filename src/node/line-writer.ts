@@ -15,32 +15,35 @@ export interface LineSink {
 
 export interface LineWriterConfig {
   readonly sink: LineSink;
-  /** Bytes that wait at most, those being written included; lines beyond that are dropped. */
+  /** Most bytes that wait, including those that are being written. Lines beyond that are dropped. */
   readonly bytesMax: number;
-  /** The line that tells, once writing works again, how many were dropped before it. */
+  /** The line that tells how many lines were dropped before it. It is written when writing works again. */
   readonly dropNotice: (lines: number) => string;
 }
 
 export interface LineWriter {
   /** A line with its end. */
   readonly push: (line: string) => void;
-  /** Writes out what waits. False when that took longer than `msMax`. */
+  /** Writes out what waits. False = that took longer than `msMax`. */
   readonly flush: (msMax: number) => Promise<boolean>;
-  /** The same on the spot, for a process that ends. Returns after about `msMax` even if lines are left. */
+  /** Writes out what waits at once, for a process that ends. Returns after about `msMax` even if lines are left. */
   readonly flushNow: (msMax: number) => void;
   readonly droppedLines: () => number;
   readonly writeErrors: () => number;
 }
 
-/** A line waits at most this long for others to share a write with; so does what the sink would not take. */
+/**
+ * A line waits at most this long for other lines to share its write. What the sink would not take is tried again after
+ * it.
+ */
 const PAUSE_MS = 100;
-/** A write that has not come back for so long is stuck: another one would be as well. */
+/** A write that has not come back for so long is stuck, and another write would be stuck as well. */
 const STUCK_MS = 250;
 const POLL_MS = 5;
 
 export function createLineWriter({ sink, bytesMax, dropNotice }: LineWriterConfig): LineWriter {
   const buffer = createLineBuffer(bytesMax, dropNotice);
-  /** Since when the sink has had a chunk; null = it has nothing. */
+  /** Since when the sink has had a chunk; null = it has none. */
   let inFlightSinceMs: number | null = null;
   let pause: NodeJS.Timeout | undefined;
   let onEmpty: (() => void) | null = null;
@@ -85,7 +88,7 @@ export function createLineWriter({ sink, bytesMax, dropNotice }: LineWriterConfi
       });
     },
     flushNow: (msMax) => {
-      // What the sink has is left to it. A write that is about to come back does not keep the rest from its place.
+      // A chunk that the sink has is left to it. If its write is stuck, nothing more is written. Else the rest follows.
       if (inFlightSinceMs !== null) {
         if (performance.now() - inFlightSinceMs > STUCK_MS) return;
         buffer.chunk = null;

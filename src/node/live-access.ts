@@ -13,16 +13,16 @@ export interface LiveAccessConfig {
   /** Most connections of the write lane. */
   readonly maxWritesInFlight: number;
   readonly log: (line: LogLine) => void;
-  /** A second refusal within so many milliseconds does not read the credentials again. Default 1000. */
+  /** A second refusal within so many milliseconds does not make the credentials be read again. Default 1000. */
   readonly refusedMs?: number;
 }
 
-/** The access in effect and its connections. It is read again now and then, and after a 401. */
+/** The access in effect, and its connections. The access is read again from time to time, and after a 401. */
 export interface LiveAccess {
   readonly current: () => InEffect;
   /**
-   * The server has refused the credentials of that generation (401), or shown a certificate that they do not trust. Resolves
-   * when they have been read again: there is another generation then, or nothing has changed.
+   * To be called when the server has refused the credentials of a generation (401), or has shown a certificate that
+   * they do not trust. Resolves when the access has been read again. If it has changed, there is another generation.
    */
   readonly refused: (generation: number) => Promise<void>;
   /** Ends all connections. */
@@ -38,9 +38,10 @@ export interface InEffect {
   readonly host: string;
 }
 
-/** So that credentials that stay refused are not read, and no plugin is run, with every request. */
+/** While credentials stay refused, they are not read, and no plugin is run, with every request. */
 const REFUSED_MS = 1000;
 
+/** Reads the access again at its interval. A read that fails is logged, and the last access stays in effect. */
 export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
   const { access, maxWritesInFlight, log, refusedMs = REFUSED_MS } = config;
   let inEffect: InEffect = {
@@ -49,7 +50,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
     pools: createPools(access, maxWritesInFlight),
     host: new URL(access.origin).host,
   };
-  /** Closing: what is under way ends on its old connection, watches at their own timeout. */
+  /** Pools that are closing. What is under way ends on its old connection, a watch at its own timeout. */
   const retired = new Set<Pools>();
   let reading: Promise<void> | null = null;
   let refusedAtMs = Number.NEGATIVE_INFINITY;
@@ -92,7 +93,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
   return {
     current: () => inEffect,
     refused: async (generation) => {
-      // One that has begun before may have seen the old files.
+      // A read that has begun before may have seen the old files.
       await reading;
       if (generation !== inEffect.generation) return;
       const nowMs = performance.now();

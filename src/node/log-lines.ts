@@ -4,15 +4,15 @@ import process from 'node:process';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-/** Beyond any event of an audit log: kube-apiserver takes requests of 3 MiB, and writes request and answer. */
+/** No event of an audit log is longer: kube-apiserver takes requests of 3 MiB, and writes request and answer. */
 const LINE_BYTES_MAX = 32 * 2 ** 20;
 const NEWLINE = 10;
 const GZIP_MAGIC = [0x1f, 0x8b] as const;
 
 /**
- * Gives each line without its end; empty ones are left out. null = a line that is too long to be kept.
+ * Gives each line without its end. Empty lines are left out. null = a line that is too long to be kept.
  * @param path '-' = standard input
- * @throws Error when it cannot be read, or not to its end
+ * @throws Error when the file cannot be read to its end
  */
 export async function* logLines(path: string): AsyncGenerator<string | null, void, void> {
   let parts: Buffer[] = [];
@@ -42,7 +42,7 @@ export async function* logLines(path: string): AsyncGenerator<string | null, voi
   }
 }
 
-/** gzip is known by its first bytes, whatever the file is called. */
+/** gzip is recognised by its first bytes, whatever the file is called. */
 async function* plain(source: Readable): AsyncGenerator<Buffer, void, void> {
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const head = await atLeast(chunks, GZIP_MAGIC.length);

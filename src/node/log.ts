@@ -6,22 +6,22 @@ import { createLineWriter, type LineSink, type LineWriter } from './line-writer.
 /** One line of the log, as the controller's log effects carry it. */
 export interface LogLine {
   readonly level: 'error' | 'warning' | 'info';
-  /** klog verbosity: written when `-v` is at least this; errors and warnings always are. */
+  /** klog's verbosity: an info line is written if `-v` is at least this. Errors and warnings are always written. */
   readonly v: number;
   readonly message: string;
   /** `controller` names the logger. */
   readonly fields: Readonly<Record<string, string | number | boolean>>;
-  /** `<folder>/<file>:<line>` of who says it. */
+  /** `<folder>/<file>:<line>` of the code that says it. */
   readonly source?: string;
 }
 
-/** As it is written. */
+/** A line that has its source. */
 export type SourcedLine = LogLine & { readonly source: string };
 
 export interface Log extends Omit<LineWriter, 'push'> {
-  /** A line without a source has that of who calls this. */
+  /** A line without a source gets that of the caller. */
   readonly write: (line: LogLine) => void;
-  /** The source of a line that is said now and written later; '' = it will not be written. */
+  /** The source of a line that the caller says now and that is written later; '' = it will not be written. */
   readonly sourceOf: (level: LogLine['level'], v: number) => string;
 }
 
@@ -32,7 +32,7 @@ export interface LogConfig {
   readonly destination: number;
 }
 
-/** Some thousand lines: what is written in the seconds for which a reader may pause. */
+/** Room for some thousand lines, as many as come in the seconds for which a reader may pause. */
 const BUFFER_BYTES_MAX = 1_048_576;
 
 /** The log in klog's two formats. `write` never waits and never throws: the lines are written later. */
@@ -58,9 +58,9 @@ export function createLog(config: LogConfig): Log {
 }
 
 /**
- * Writes run on Node's thread pool, for which an ending process waits. So a write to a pipe that nobody reads must fail
- * with EAGAIN and not wait. Node sets its own stderr so when the stream for it is made. All other outputs come back by
- * themselves.
+ * Writes run on Node's thread pool, for which a process that ends waits. So a write to a pipe that nobody reads must
+ * fail with EAGAIN instead of waiting. Node sets stderr so when it makes the stream `process.stderr`, so that is made
+ * here. Writes to any other output come back by themselves.
  */
 function fileSink(fd: number): LineSink {
   if (fd === process.stderr.fd) process.stderr.unref?.();
@@ -71,8 +71,8 @@ function fileSink(fd: number): LineSink {
 }
 
 /**
- * component-base's JSON, key by key: `ts` in milliseconds, `logger` where the line is about a controller, `caller`, `msg`,
- * `v` of information only. Errors and warnings have `level` instead, which component-base does not know.
+ * component-base's JSON, key by key: `ts` in milliseconds, `logger` if the line is about a controller, `caller`, `msg`,
+ * and `v` for info lines. Errors and warnings have `level` instead of `v`. component-base does not know `level`.
  */
 export function formatJson({ level, v, message, fields, source }: SourcedLine, wallMs: number): string {
   const { logger, rest } = loggerOf(fields);

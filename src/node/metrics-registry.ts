@@ -1,4 +1,4 @@
-/** The metric store in Prometheus' text format. The only place that knows prom-client. */
+/** Shows the metric store in Prometheus' text format. Only this file knows prom-client. */
 import process from 'node:process';
 import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric, type PrometheusContentType } from 'prom-client';
 import type { Histogram } from '../lib/histogram.ts';
@@ -8,7 +8,7 @@ import { histogramSamples, samples, type MetricLabels, type MetricStore } from '
 
 export interface MetricsRegistry {
   readonly contentType: string;
-  /** All metrics now. Rejects when a reader throws. */
+  /** All metrics now. Rejects when a function that reads a metric throws. */
   text(): Promise<string>;
 }
 
@@ -17,7 +17,7 @@ const EVENT_LOOP_LAG_MS = 100;
 /** How often the share of time that the event loop works is sampled. Each sample costs a place in a digest. */
 const EVENT_LOOP_SHARE_MS = 1000;
 
-/** `nowMs`: the monotonic clock that the readers in the store were made for. */
+/** @param nowMs the monotonic clock for the functions of the store that read a metric */
 export function createRegistry(store: MetricStore, nowMs: () => number): MetricsRegistry {
   const registry = new Registry<PrometheusContentType>();
   collectDefaultMetrics({

@@ -1,9 +1,9 @@
-/** Looks at the port of a running controller: its debug page, or the metrics of any controller. */
+/** Reads pages from the port of a running controller: endpointd's debug page, or the metrics of any controller. */
 import { Pool } from 'undici';
 import { failureMessage } from './failure.ts';
 
 export interface MonitorConfig {
-  /** Such as http://127.0.0.1:10267; a path belongs to what is asked for. */
+  /** Such as http://127.0.0.1:10267. If it has a path, that goes before the path of every request. */
   readonly url: string;
   /** '' = none. */
   readonly token: string;
@@ -13,7 +13,9 @@ export interface MonitorConfig {
 }
 
 export interface Monitor {
-  /** Below the address, with its query. @throws MonitorError for any answer but 200 */
+  /**
+   * The text of a page. `path` is below the address and may have a query. @throws MonitorError for any answer but 200
+   */
   readonly get: (path: string) => Promise<string>;
   readonly close: () => Promise<void>;
 }
@@ -32,6 +34,7 @@ export class MonitorError extends Error {
 const ANSWER_MS_MAX = 10_000;
 const ANSWER_BYTES_MAX = 64 * 2 ** 20;
 
+/** Waits at most 10 s for the headers of an answer, and for each part of its body. An answer has at most 64 MiB. */
 export function createMonitor({ url, token, ca, verify }: MonitorConfig): Monitor {
   const { origin, pathname } = new URL(url);
   const base = pathname.replace(/\/+$/, '');

@@ -14,10 +14,10 @@ import { proxyFromEnvironment } from './proxy-env.ts';
 const EARLY_MS = 10_000;
 
 /**
- * By client-go's rules: the id token of the kubeconfig while it is valid, then one that the issuer gives for the refresh
- * token. What the issuer gives is kept in memory: the kubeconfig is never written. Where an issuer takes a refresh token
- * only once, a restart needs a new login.
- * @param msMax for each of the issuer's answers
+ * Follows client-go's rules. The id token of the kubeconfig is used while it is valid, then one that the issuer gives
+ * for the refresh token. What the issuer gives is kept in memory: the kubeconfig is never written. So if the issuer
+ * takes a refresh token only once, a restart needs a new login.
+ * @param msMax most milliseconds for each of the issuer's answers
  */
 export function createOidc(kubeconfig: Kubeconfig, msMax: number): AuthPlugin {
   const config = (kubeconfig.user.authProvider?.['config'] ?? {}) as Config;
@@ -25,7 +25,7 @@ export function createOidc(kubeconfig: Kubeconfig, msMax: number): AuthPlugin {
   let refreshToken = config['refresh-token'] ?? '';
   let issuer: Promise<Issuer> | undefined;
 
-  // Issuers that take a refresh token once withdraw the login of who sends it twice.
+  // An issuer that takes a refresh token only once withdraws the login if it comes twice.
   const renew = oneAtATime(async () => {
     if (refreshToken === '') {
       const why = idToken === '' ? 'no id-token' : `the id-token has expired at ${expiryText(idToken)}`;
@@ -54,14 +54,14 @@ function atOf({ path, user }: Kubeconfig): string {
   return `kubeconfig ${path}: users["${user.name}"]: auth-provider`;
 }
 
-/** The library is loaded when it is needed: most kubeconfigs have no such user. */
+/** The library is loaded only here, because most kubeconfigs have no such user. */
 async function openIssuer(kubeconfig: Kubeconfig, config: Config, msMax: number): Promise<Issuer> {
   const { 'idp-issuer-url': url = '', 'client-id': clientId = '', 'client-secret': secret = '' } = config;
   if (!URL.canParse(url) || clientId === '') {
     throw new CredentialsError(`${atOf(kubeconfig)}: idp-issuer-url and client-id are needed to renew the id-token`);
   }
   const oidc = await import('openid-client');
-  // As the issuer wants it; the standard's default is the header.
+  // The secret goes where the issuer wants it. The standard's default is the header.
   const { ClientSecretBasic, ClientSecretPost, None } = oidc;
   const auth: typeof oidc.ClientSecretPost =
     () =>
@@ -76,7 +76,7 @@ async function openIssuer(kubeconfig: Kubeconfig, config: Config, msMax: number)
     try {
       return await oidc.refreshTokenGrant(found, refreshToken);
     } catch (error) {
-      // Its code alone: an issuer may describe an error with what it was given.
+      // Only the code is told, because an issuer may describe an error with the token that it was given.
       if (error instanceof oidc.ResponseBodyError) throw new Error(`the issuer says ${error.error}`, { cause: error });
       throw error;
     }

@@ -1,4 +1,4 @@
-/** What an exec command or an auth-provider gave. */
+/** The credentials that an exec command or an auth-provider gave. */
 export interface PluginCredentials {
   /** Value of the Authorization header; null = none. */
   readonly authorization: string | null;
@@ -8,7 +8,7 @@ export interface PluginCredentials {
 }
 
 /**
- * Asks for them: once while they are valid, again with `fresh`.
+ * Gives the credentials. Asks once while they are valid, and again with `fresh`.
  * @throws CredentialsError
  */
 export type AuthPlugin = (fresh: boolean) => Promise<PluginCredentials>;

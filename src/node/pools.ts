@@ -4,8 +4,9 @@ import type { Dispatcher } from 'undici';
 import type { Lane } from '../ports/transport.ts';
 import type { Access } from './access.ts';
 
-// By file, as the package has no exports map: its index also loads fetch, WebSocket, caches and mocks, which doubles the
-// price (101 ms of CPU and 27 MB against 43 ms and 18 MB, of some 200 ms until the first list).
+// Pool is loaded by its file, which the package allows, having no exports map. The package's index would also load
+// fetch, WebSocket, caches and mocks. That doubles the price: 101 ms of CPU and 27 MB against 43 ms and 18 MB, of some
+// 200 ms until the first list.
 const require = createRequire(import.meta.url);
 const Pool = require('undici/lib/dispatcher/pool.js') as typeof undici.Pool;
 // A proxy agent needs the methods that only the index gives to dispatchers.
@@ -13,7 +14,10 @@ const loadProxyAgent = (): typeof undici.ProxyAgent => (require('undici') as typ
 
 export type Pools = Readonly<Record<Lane, Dispatcher>>;
 
-/** Lists, reads and watches run a handful at a time; events have a budget of a few a second; of a Lease there is one request at a time. */
+/**
+ * How many connections a lane may have. A handful of lists, reads and watches run at a time. Event objects have a
+ * budget of a few a second. The Lease has one request at a time.
+ */
 function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
   switch (lane) {
     case 'list':
@@ -32,8 +36,8 @@ function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
 }
 
 /**
- * A peer whose packets are lost is noticed after 30 s of silence and ten probes a second apart, which libuv sets: a watch
- * gets `ETIMEDOUT` after 40 s; through a SOCKS proxy after 70 s, where undici takes no other delay than its 60 s.
+ * After 30 s of silence libuv sends ten probes, a second apart. So a watch whose packets are lost gets `ETIMEDOUT`
+ * after 40 s. Through a SOCKS proxy it takes 70 s, because undici's delay there is always 60 s.
  */
 const KEEPALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 
@@ -55,12 +59,12 @@ export function createPools(access: Access, maxWritesInFlight: number): Pools {
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: 60_000,
-      // Spreads the load again after one of several API servers behind an address was away.
+      // New connections spread the load again after one of several API servers behind an address was away.
       clientTtl: 600_000,
     };
     if (access.proxyUrl === null) return new Pool(access.origin, { ...options, connect: tls });
     const ProxyAgent = loadProxyAgent();
-    // To a SOCKS proxy undici speaks TLS as soon as there are options for it.
+    // undici would speak TLS to a SOCKS proxy as soon as there are options for it.
     const isSocks = access.proxyUrl.startsWith('socks');
     return new ProxyAgent({
       ...options,

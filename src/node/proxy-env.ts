@@ -3,9 +3,10 @@ import { BlockList, isIP } from 'node:net';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy that the environment names for `server`, by the rules of Go's httpproxy, which every Kubernetes component
- * follows when its kubeconfig has no `proxy-url`: HTTPS_PROXY or HTTP_PROXY by the server's scheme, upper case first,
- * NO_PROXY against it, loopback never.
+ * The proxy that the environment names for `server`; null = none. The rules are those of Go's httpproxy, which every
+ * Kubernetes component follows when its kubeconfig has no `proxy-url`. The server's scheme decides between HTTPS_PROXY
+ * and HTTP_PROXY. A name in upper case goes before the same in lower case. NO_PROXY exempts servers. Loopback never has
+ * a proxy.
  */
 export function proxyFromEnvironment(server: URL, env: Environment): string | null {
   const variable = (name: string): string => env[name] || env[name.toLowerCase()] || '';
@@ -14,6 +15,7 @@ export function proxyFromEnvironment(server: URL, env: Environment): string | nu
   return proxy.includes('://') ? proxy : `http://${proxy}`;
 }
 
+/** @param hostname of a URL: an IPv6 address may have brackets */
 export function isLoopback(hostname: string): boolean {
   const host = unbracketed(hostname);
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
@@ -38,7 +40,7 @@ function isExempt(server: URL, noProxy: string): boolean {
       if (host === name) return true;
       continue;
     }
-    // `.example.com` means the subdomains only, `example.com` and `*.example.com`'s stem differ in the same way.
+    // `.example.com` and `*.example.com` mean only the subdomains. `example.com` means itself too.
     const suffix = name.startsWith('*.') ? name.slice(1) : name;
     if (suffix.startsWith('.') ? host.endsWith(suffix) : host === suffix || host.endsWith(`.${suffix}`)) return true;
   }

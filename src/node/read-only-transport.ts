@@ -1,6 +1,6 @@
 import type { HttpRequest, Transport } from '../ports/transport.ts';
 
-/** What asks the server about oneself changes nothing. */
+/** A review of one's own rights or identity changes nothing. */
 const SELF_REVIEW = /^\/apis\/(authorization|authentication)\.k8s\.io\/v1\/selfsubject(access)?reviews$/;
 
 /**
@@ -18,7 +18,7 @@ export function onlySelfReviews<T extends Transport>(transport: T): T {
 }
 
 /**
- * Lets only GET through, so whoever has it can change nothing.
+ * Lets only GET through, so that whoever has this transport can change nothing.
  * @throws Error at anything else, before it is sent
  */
 export function readOnly<T extends Transport>(transport: T): T {

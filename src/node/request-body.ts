@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Calls `done` once with the body, or at once with null when it is larger than `bytesMax`. The rest of a body that is
- * too large is read and dropped, so that the client gets to read the answer. Of a client that goes before its body's
- * end nothing is heard.
+ * Calls `done` once with the body, or with null as soon as the body is larger than `bytesMax`. The rest of such a body
+ * is read and dropped, so that the client gets to read the answer. If the client goes before the end of its body,
+ * `done` is never called.
  */
 export function readRequestBody(request: IncomingMessage, bytesMax: number, done: (body: Buffer | null) => void): void {
   const chunks: Buffer[] = [];

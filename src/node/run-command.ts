@@ -1,4 +1,6 @@
-/** A command of somebody else's, which may hang, fork or print without end, run so that nothing of it stays behind. */
+/**
+ * Runs a command of somebody else's so that nothing of it stays behind, even if it hangs, forks or prints without end.
+ */
 import { spawn } from 'node:child_process';
 import process from 'node:process';
 
@@ -15,14 +17,14 @@ const STDERR_CHARS_MAX = 1000;
 /** From SIGTERM to SIGKILL. */
 const GRACE_MS = 2000;
 
-/** Commands lead a process group each, so that what they start is reached as well; these may still have members. */
+/** Process groups that may still have members. Each command leads one, so that what it starts is killed with it. */
 const groups = new Set<number>();
 
 function killGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-group, signal);
   } catch {
-    // All of it has ended.
+    // All processes of the group have ended.
   }
 }
 
@@ -31,8 +33,8 @@ function killAll(): void {
 }
 
 /**
- * Gives what it printed.
- * @throws Error with its last words on stderr, or with what it did wrong; nothing of its output
+ * Gives what the command printed.
+ * @throws Error with its last words on stderr, or with what it did wrong, and never with its output
  */
 export function runCommand({ path, args, env, msMax }: Command): Promise<string> {
   if (!process.listeners('exit').includes(killAll)) process.on('exit', killAll);

@@ -1,6 +1,6 @@
 /**
- * A self-signed certificate: the little of DER (X.690) and X.509 (RFC 5280) that one takes, since node:crypto reads
- * certificates but makes none.
+ * Makes self-signed certificates, because node:crypto reads certificates but makes none. It takes a little of DER
+ * (X.690) and of X.509 (RFC 5280).
  */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -24,13 +24,16 @@ const DAY_MS = 86_400_000;
 /** Clocks of clients may be behind. */
 const BACKDATED_MS = 3_600_000;
 
-/** A P-256 key and a certificate of it that is its own authority. @throws Error when a host is no address and no ASCII */
+/**
+ * A P-256 key, and a certificate for it that is its own authority.
+ * @throws Error when a host is neither an address nor ASCII
+ */
 export function selfSigned({ name: commonName = 'endpointd', hosts, nowMs, days }: SelfSignedOptions): TlsIdentity {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(set(sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(commonName)))));
   const certificate = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
-    // Positive, and never the same twice.
+    // The serial number: positive, and never the same twice.
     der(0x02, Buffer.concat([Buffer.from([0x01]), randomBytes(15)])),
     ECDSA_WITH_SHA256,
     name,

@@ -1,4 +1,7 @@
-/** One request to a server that may be none, may not be who it should be, or may not be there: what exactly comes of it. */
+/**
+ * Sends one request and tells exactly what becomes of it. The server may not exist, or not be the one that it should
+ * be.
+ */
 import { isIP } from 'node:net';
 import { connect, type DetailedPeerCertificate } from 'node:tls';
 import type { Dispatcher } from 'undici';
@@ -19,10 +22,10 @@ export interface ProbeAnswer {
 
 export interface ProbeFailure {
   readonly kind: 'failure';
-  /** Of Node, OpenSSL or undici, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
+  /** A code of Node, OpenSSL or undici, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`. */
   readonly code: string;
   readonly message: string;
-  /** What the server showed of itself, where that is the trouble and it can be asked without a proxy. */
+  /** The server's certificate, if that is the trouble and there is no proxy in between; else null. */
   readonly certificate: ServerCertificate | null;
 }
 
@@ -32,7 +35,7 @@ export interface ServerCertificate {
   readonly validToMs: number;
   /** Such as `DNS:kubernetes, IP Address:10.0.0.1`. */
   readonly names: string;
-  /** Who signed it. */
+  /** Common name of the issuer; '' = none. */
   readonly issuer: string;
 }
 
@@ -83,7 +86,7 @@ function handlerOf(done: (probe: Probe) => void): Dispatcher.DispatchHandler {
       done({ kind: 'answer', ...answer, body: Buffer.concat(chunks) });
     },
     onResponseError(_controller, error) {
-      // Of an answer that goes on and on the beginning is enough.
+      // The beginning is enough of an answer that goes on and on.
       if (bytes > BODY_BYTES_MAX) done({ kind: 'answer', ...answer, body: Buffer.concat(chunks) });
       else done(failed(error));
     },
@@ -121,7 +124,7 @@ function certificateOf({ origin, tls }: Access): Promise<ServerCertificate | nul
   });
 }
 
-/** Its dates are those of the whole chain: no certificate is good for longer than what signed it. */
+/** The dates are those of the whole chain, because no certificate is good for longer than the one that signed it. */
 function shown(leaf: DetailedPeerCertificate): ServerCertificate | null {
   if (leaf.valid_from === undefined) return null;
   const chain = new Set<DetailedPeerCertificate>();

@@ -1,6 +1,6 @@
 /**
- * All who ask while one result is made, or within `keepMs` after it was, share it: it is made at most once at a time and
- * once in `keepMs`. Who asks when making it fails is told so; a failure is not kept.
+ * Makes a result at most once at a time, and at most once in `keepMs`. All calls while it is made, or within `keepMs`
+ * after, share it. A failure rejects the calls that share it, and is not kept.
  */
 export function shared<T>(keepMs: number, make: () => Promise<T>): () => Promise<T> {
   let current: Promise<T> | null = null;

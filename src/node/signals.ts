@@ -3,8 +3,9 @@ import process from 'node:process';
 const SIGNALS = { SIGINT: 2, SIGTERM: 15 } as const;
 
 /**
- * The first SIGTERM or SIGINT calls `stop`, a second one `exit`, which ends the process at once. The status is 128 + the
- * signal's number, as a shell reports it. Gives back a function that takes the handlers off again.
+ * The first SIGTERM or SIGINT calls `stop`. A second one calls `exit`, which ends the process at once. The status is
+ * 128 + the signal's number, as a shell reports it.
+ * @returns a function that takes the handlers off again
  */
 export function onStopSignals(
   stop: (signal: string, status: number) => void,

@@ -1,8 +1,8 @@
 /**
  * Planners on worker threads. Each shard is one single-thread piscina pool, so that a shard has a queue and a crash
  * domain of its own. A pool serves one *life* of a planner: when its thread dies, the pool goes with it and a new one
- * starts. So nothing of a dead planner reaches its successor. A pool that replaces its thread itself would hand it the
- * tasks parked meanwhile, and stops replacing for good after one failed start.
+ * starts. So nothing of a dead planner reaches its successor. A pool that replaced its thread itself would hand the new
+ * thread the tasks that wait, and would give up for good after one failed start.
  */
 import { Piscina } from 'piscina';
 import { assert } from '../lib/assert.ts';
@@ -35,7 +35,7 @@ export interface ThreadShards extends Shards {
   close(): Promise<void>;
 }
 
-/** Most batches without an answer in one shard. The controller keeps far fewer; more is a fault of the caller. */
+/** Most batches without an answer in one shard. The controller keeps far fewer, so more are a fault of the caller. */
 const BATCHES_MAX = 1024;
 
 /**
@@ -44,7 +44,10 @@ const BATCHES_MAX = 1024;
  */
 const YOUNG_GENERATION_MB_MAX = 16;
 
-/** A thread that dies twice without having answered anything is started again only after a pause, doubling. */
+/**
+ * A thread that has died twice in a row without an answer is started again only after a pause. Each further death
+ * doubles the pause.
+ */
 const START_DELAY_MS_MIN = 100;
 const START_DELAY_MS_MAX = 30_000;
 
@@ -58,17 +61,17 @@ interface Shard {
 
 /** One thread with one planner. */
 interface Life {
-  /** null = not started yet: the pause after failed starts. */
+  /** null = not started yet, in the pause after failed starts. */
   pool: Piscina | null;
-  /** Posted without an answer, oldest first, with their bytes while there is no pool. */
+  /** Batches without an answer, oldest first. null = the pool has the bytes. */
   readonly batches: Map<number, Uint8Array | null>;
   answered: boolean;
-  /** null = alive. Afterwards nothing is posted or answered, and its loss is about to be told. */
+  /** null = alive. After its end nothing is posted or answered, and its loss is about to be told. */
   end: { reason: string } | null;
   startTimer: NodeJS.Timeout | null;
   utilization: EventLoopUtilization | undefined;
   heapBytes: number;
-  /** A question for the heap is under way; a thread that hangs answers late. */
+  /** Whether the thread was asked for its heap and has not answered. A thread that hangs answers late. */
   heapAsked: boolean;
 }
 
@@ -80,6 +83,7 @@ interface State {
   closed: boolean;
 }
 
+/** Starts the threads. Batches that are posted before a thread runs wait for it. */
 export function createThreadShards(options: ThreadShardsOptions, deliver: (event: ShardsEvent) => void): ThreadShards {
   assert(options.count >= 1, 'at least one shard');
   const state: State = { options, deliver, closed: false };
@@ -122,12 +126,13 @@ function start(state: State, shard: Shard, life: Life): void {
   try {
     pool = createPool(state.options);
   } catch (error) {
-    // The system has no thread left to give, for one.
+    // The system may have no thread left, for one.
     end(state, shard, life, messageOf(error));
     return;
   }
   life.pool = pool;
-  // All three can come for one death, in this order: destroyed, tasks rejected, or (no task) an error event.
+  // One death can tell of itself several times: first as destroyed, then by rejected tasks or, without tasks, as an
+  // error event.
   pool.on('workerDestroy', () => end(state, shard, life, ''));
   pool.on('error', (error) => end(state, shard, life, messageOf(error)));
   for (const [batch, bytes] of life.batches) if (bytes !== null) run(state, shard, life, batch, bytes);
@@ -135,7 +140,7 @@ function start(state: State, shard: Shard, life: Life): void {
 
 function run(state: State, shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
   life.batches.set(batch, null);
-  // The library's type of this option is not the list that it takes.
+  // The option takes a list. The library's type says otherwise.
   const transferList = [bytes.buffer] as never;
   life.pool!.run(bytes, { transferList }).then(
     (reply: Uint8Array) => answer(state, shard, life, batch, reply),
@@ -151,7 +156,10 @@ function answer({ deliver, closed }: State, shard: Shard, life: Life, batch: num
   deliver({ type: 'shard.planned', shard: shard.index, batch, bytes });
 }
 
-/** The planner's state is lost. Told a turn later, when all that the death makes fail has failed. */
+/**
+ * Ends a life, and with it the planner's state. The loss is told a turn later, when everything that fails by it has
+ * failed.
+ */
 function end(state: State, shard: Shard, life: Life, reason: string): void {
   if (state.closed) return;
   if (life.end !== null) {
@@ -224,7 +232,7 @@ function createPool(options: ThreadShardsOptions): Piscina {
     workerData: options.config,
     minThreads: 1,
     maxThreads: 1,
-    // A batch goes to the thread at once, so that the order is the port's.
+    // A batch goes to the thread at once, so that batches keep the order of the port.
     concurrentTasksPerWorker: BATCHES_MAX,
     stricterFIFO: true,
     idleTimeout: Infinity,

@@ -5,22 +5,23 @@ import type { HttpRequest, TransportEvent } from '../ports/transport.ts';
 export interface Call {
   readonly request: HttpRequest;
   readonly startedMs: number;
-  /** Of the access that it was sent with. */
+  /** The generation of the access that the request was sent with. */
   generation: number;
   /** How often it was sent. */
   tries: number;
   readonly timer: NodeJS.Timeout;
-  /** undefined until a connection begins to send it: until then nothing can have reached the server. */
+  /** undefined = no connection has begun to send the request, so nothing can have reached the server. */
   controller: Dispatcher.DispatchController | undefined;
   status: number;
   headers: Record<string, string | string[] | undefined>;
   chunks: Uint8Array[];
   bytes: number;
-  /** The last event is queued, or the call was cancelled: whatever undici still says is ignored. */
+  /** Whether the last event is queued or the call was cancelled. Then whatever undici still says is ignored. */
   settled: boolean;
   cancelled: boolean;
 }
 
+/** Whether the request is a stream that the server has accepted. Only then there are `chunk` and `ended` events. */
 export function isOpenStream({ request, status }: Call): boolean {
   return request.stream && status >= 200 && status < 300;
 }

@@ -1,30 +1,30 @@
 import type { TransportEvent } from '../ports/transport.ts';
 import { isOpenStream, type Call } from './transport-call.ts';
 
-/** Most events delivered at once: a step stays short. */
+/** Most events that are delivered at once, so that a step stays short. */
 const EVENTS_TOGETHER_MAX = 64;
-/** Pieces of a stream are put together up to about this size, which holds some hundred pods. */
+/** Pieces of a stream are joined up to about this size, which holds some hundred pods. */
 const CHUNK_BYTES_MAX = 256 * 1024;
-/** Larger pieces stay as they are: putting those of one big object together would only make garbage. */
+/** Larger pieces are not joined: joining the pieces of one big object would only make garbage. */
 const SMALL_PIECE_BYTES = 8 * 1024;
 
-/** What waits for its macrotask: an event, or pieces of a stream that will be one. */
+/** What waits for its macrotask: an event, or pieces of a stream that become one event. */
 type Outgoing =
   | { readonly call: Call; readonly event: TransportEvent }
   | { readonly call: Call; readonly pieces: Uint8Array[]; bytes: number };
 
-/** Events on their way to the loop. Those of a call that was cancelled meanwhile are dropped. */
+/** Events on their way to the loop. Events of a call that was cancelled meanwhile are dropped. */
 export interface TransportOutbox {
   readonly emit: (call: Call, event: TransportEvent) => void;
-  /** A server flushes a stream in many small pieces: those that come in one turn of the event loop are one chunk. */
+  /** A server flushes a stream in many small pieces. Pieces that come in one turn of the event loop are one chunk. */
   readonly emitPiece: (call: Call, piece: Uint8Array) => void;
-  /** Nothing is delivered any more. */
+  /** From now on nothing is delivered. */
   readonly close: () => void;
 }
 
 /**
  * Events wait for a macrotask of their own, so that `deliver` is never called from inside send or cancel.
- * @param onLast is told of a call before its last event is delivered
+ * @param onLast is called with a call before its last event is delivered
  */
 export function createTransportOutbox(
   deliver: (events: readonly TransportEvent[]) => void,

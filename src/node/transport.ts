@@ -12,9 +12,9 @@ import { createWarningFilter, type WarningFilter } from './warnings.ts';
 export interface RequestObservation {
   readonly method: string;
   readonly host: string;
-  /** The status, or `<error>` where none came, as upstream. */
+  /** The status, or `<error>` if none came, as upstream. */
   readonly code: string;
-  /** Until the whole answer; for a stream until its headers. */
+  /** Until the end of the answer; for a stream until its headers. */
   readonly durationMs: number;
   readonly requestBytes: number;
   /** Of the answer's body; 0 for a stream. */
@@ -24,14 +24,17 @@ export interface RequestObservation {
 export interface TransportConfig extends LiveAccessConfig {
   /** `endpointd/<version> (<os>/<arch>)`: names the field manager and the flow of priority and fairness. */
   readonly userAgent: string;
-  /** The loop's: requests may name a time by it. */
+  /** The loop's clock: `notAfter` of a request is a time of this clock. */
   readonly clock: Pick<Clock, 'nowMs' | 'wallMs'>;
   readonly observe: (observation: RequestObservation) => void;
   /** Most bytes of one answer, streams aside; a bigger one is a `failure` of kind too-big. Default: by lane. */
   readonly replyBytesMax?: number;
 }
 
-/** A list goes on with smaller pages after one that is too big; everything else is a few objects of at most 1.5 MiB. */
+/**
+ * After a page that is too big, a list goes on with smaller pages. Every other answer is a few objects of at most 1.5
+ * MiB.
+ */
 const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
   list: 64 * 2 ** 20,
   watch: 4 * 2 ** 20,
@@ -41,10 +44,10 @@ const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
   lease: 4 * 2 ** 20,
 };
 
-/** Requests without an answer; the loop's own bounds are far below, so this only stops a fault from growing. */
+/** Most requests without an answer. The loop's own bounds are far below, so this only stops a fault from growing. */
 const CALLS_MAX = 16_384;
 
-/** How often a request is sent that is refused with 401, each time with other credentials. */
+/** How often a request is sent at most if it is refused with 401, each time with other credentials. */
 const TRIES_MAX = 3;
 
 interface State {
@@ -106,7 +109,7 @@ function send(state: State, request: HttpRequest): void {
   dispatch(state, call);
 }
 
-/** With the credentials of this moment. */
+/** Sends the request with the credentials that are in effect now. */
 function dispatch(state: State, call: Call): void {
   const { request } = call;
   const { access, generation, pools } = state.access.current();
@@ -125,8 +128,8 @@ function dispatch(state: State, call: Call): void {
         path: access.basePath + request.path,
         headers,
         body: request.body,
-        // A stream has a connection of its own: on a kept one that has died meanwhile, the unanswered request would hide
-        // it from the probes of keepalive.
+        // A stream gets a new connection. A connection that was kept may have died, and then the unanswered request
+        // would keep the probes of keepalive from noticing.
         reset: request.stream,
         headersTimeout: 0,
         bodyTimeout: 0,
@@ -197,14 +200,18 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
       else settle(state, call, responseOf(call));
     },
     onResponseError(_controller, error) {
-      // The authority may have been replaced, in the server first.
+      // The cluster's authority may have been replaced. Then the server has the new one before this process has read
+      // it.
       if (isAboutCertificates(errorCode(error))) void state.access.refused(call.generation);
       fail(state, call, failureKind(error), failureMessage(error));
     },
   };
 }
 
-/** What was refused for its credentials was not carried out: with other ones it is sent again. */
+/**
+ * A request that was refused for its credentials was not carried out. If there are other credentials by now, it is sent
+ * again.
+ */
 async function tryAgain(state: State, call: Call): Promise<void> {
   await state.access.refused(call.generation);
   if (call.settled) return;
@@ -250,7 +257,7 @@ function fail(state: State, call: Call, kind: FailureKind, message: string): voi
   observe(state, call, '<error>');
 }
 
-/** The event is the call's last. */
+/** Ends a call with its last event. */
 function settle(state: State, call: Call, event: TransportEvent): void {
   call.settled = true;
   clearTimeout(call.timer);

@@ -13,7 +13,7 @@ const GO_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
 /**
  * The text before the slash becomes the field manager of every write (docs/spec/wire.md "Writes").
- * @param program by it an audit log tells a command that only reads from the controllers
+ * @param program shows in an audit log whether a command that only reads has asked, or the controllers
  */
 export function userAgent(program = 'endpointd'): string {
   return `${program}/${version()} (${platform}/${GO_ARCH[arch] ?? arch})`;

@@ -1,9 +1,14 @@
-/** Distinct texts remembered; the oldest is forgotten beyond that, so that hostile headers cost bounded memory. */
+/**
+ * How many distinct texts are remembered. Beyond that the oldest is forgotten, so hostile headers cost bounded memory.
+ */
 const TEXTS_MAX = 256;
 const TEXT_CHARS_MAX = 256;
 const REPEAT_MS = 3_600_000;
 
-/** Every answer about Endpoints carries it since 1.33; this program's whole purpose is to keep them. */
+/**
+ * Since 1.33 every answer about Endpoints carries this warning. It is not logged, because keeping Endpoints is what
+ * this program is for.
+ */
 const KNOWN = /^v1 Endpoints is deprecated\b/;
 
 /** One warn-agent and quoted text of a Warning header, RFC 7234 5.5; only code 299 is used by the API server. */
@@ -14,7 +19,7 @@ export type WarningFilter = (header: string | readonly string[], nowMs: number) 
 
 export function createWarningFilter(): WarningFilter {
   const loggedAtMs = new Map<string, number>();
-  /** A header that says nothing but what is known; nearly all are that one, word for word. */
+  /** The last header with nothing but the known warning. Nearly all headers equal it word for word. */
   let quiet: string | readonly string[] = '';
   return (header, nowMs) => {
     if (header === quiet) return [];

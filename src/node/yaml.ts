@@ -1,7 +1,7 @@
 import { dump, load } from 'js-yaml';
 import type { YamlFormat } from '../apiserver/state.ts';
 
-/** YAML as the Kubernetes API reads and writes it: what JSON can say, keys in order. */
+/** YAML as the Kubernetes API reads and writes it: the data of JSON, with keys in order. */
 export const YAML_FORMAT: YamlFormat = {
   parse: (text) => load(text),
   format: (value) =>

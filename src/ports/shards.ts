@@ -11,7 +11,7 @@ export interface Shards {
   readonly count: number;
   /** `bytes` belongs to the shard afterwards: its buffer may be transferred. */
   post(shard: number, batch: number, bytes: Uint8Array): void;
-  /** Ends the shard's thread (it hangs); a `shard.lost` follows. */
+  /** Ends the thread of a shard that hangs. A `shard.lost` follows. */
   restart(shard: number): void;
 }
 

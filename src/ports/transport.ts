@@ -33,7 +33,10 @@ export interface HttpRequest {
    * stream has no limit here: only its reader knows what a sign of life is.
    */
   readonly timeoutMs: number;
-  /** From this time on nothing of it is put on a connection, however long it has waited for one. Absent = at any time. */
+  /**
+   * From this time on no byte of the request is put on a connection, however long it has waited for one. Absent = no
+   * limit.
+   */
   readonly notAfter?: Deadline;
 }
 
@@ -51,7 +54,10 @@ export type TransportEvent =
       readonly contentType: string;
       /** The Retry-After header in seconds; -1 = none. */
       readonly retryAfterSeconds: number;
-      /** The header X-Kubernetes-PF-PriorityLevel-UID: priority and fairness has let the request in, or turned it away; '' = none. */
+      /**
+       * The header X-Kubernetes-PF-PriorityLevel-UID. It says that priority and fairness has admitted or refused the
+       * request; '' = none.
+       */
       readonly priorityLevel: string;
       readonly body: Uint8Array;
     }

@@ -142,7 +142,10 @@ describe('advice from two looks at the metrics', () => {
     };
     const earlier = metricsOf({ syncs: 50 });
     assert.match(why(earlier, metricsOf({ syncs: 60 }, 2)), /^the process was started anew between the looks/);
-    assert.match(why(metricsOf({ syncs: 60 }, 2), earlier), /they are in the wrong order$/);
+    assert.match(
+      why(metricsOf({ syncs: 60 }, 2), earlier),
+      /after that of the second: the looks are in the wrong order$/,
+    );
     assert.match(why(earlier, metricsOf({ syncs: 40 })), /went on: the looks are in the wrong order$/);
   });
 

@@ -171,7 +171,11 @@ describe('the answer of a command', () => {
       answering({ clientCertificateData: CANARY }),
       'its answer holds a certificate or a key without the other',
     ],
-    ['a token that is none', answering({ token: `${CANARY} ` }), 'status.token of its answer holds what no token has'],
+    [
+      'a token that is none',
+      answering({ token: `${CANARY} ` }),
+      'status.token of its answer holds characters that no token has',
+    ],
     ['a number as token', answering({ token: 17 }), 'status.token of its answer is no string'],
     [
       'no time',
@@ -212,6 +216,6 @@ describe('a kubeconfig is refused', () => {
   it('an auth-provider that Kubernetes has removed is refused', async () => {
     const text = kubeconfigText('true').replace(/"exec":.*?\}/, '"auth-provider":{"name":"gcp"}');
     const config = await parseKubeconfig('/k', text);
-    assert.throws(() => createAuthPlugin(config), /auth-provider: "gcp" is not supported, only oidc is/);
+    assert.throws(() => createAuthPlugin(config), /auth-provider: "gcp" is not supported: use oidc/);
   });
 });

@@ -138,7 +138,7 @@ describe('a service', () => {
           problem: 'reserved-label',
           object: 'service default/web',
           field: 'metadata.labels[service.kubernetes.io/headless]',
-          reason: 'the label is set by this controller on slices, that of the service is ignored',
+          reason: 'this controller sets the label on slices, the value of the Service is ignored',
         },
       ],
     );

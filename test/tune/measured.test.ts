@@ -172,7 +172,7 @@ describe('scrapes that are none of a controller or an API server', () => {
     [
       'with a restart between them, in the wrong order',
       () => measuredOf(scrapes(controllerText({ ...NONE, started: 2 }), some), null),
-      /: they are in the wrong order$/,
+      /after that of the second: the looks are in the wrong order$/,
     ],
   ];
   for (const [name, measure, message] of cases) {

@@ -17,6 +17,7 @@ function subsetEqual(a: EndpointSubset, b: EndpointSubset): boolean {
   );
 }
 
+/** The resourceVersion of the targetRef does not count. */
 export function addressEqual(a: EndpointAddress, b: EndpointAddress): boolean {
   return (
     a.ip === b.ip &&

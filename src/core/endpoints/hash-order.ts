@@ -6,6 +6,7 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset, ObjectReference } from '../../kube/types.ts';
 import { fnv1a128 } from '../../lib/hash.ts';
 
+/** 32 hex digits: their text has the order of the hashes. */
 export function portHash(port: EndpointPort): string {
   return fnv1a128(`(v1.EndpointPort)${portText(port)}`);
 }
@@ -19,7 +20,7 @@ export function subsetHash(subset: EndpointSubset): string {
   );
 }
 
-/** For `sort`. */
+/** The order of ports, or of subsets, by hash. */
 export function compareHashed(a: { readonly hash: string }, b: { readonly hash: string }): number {
   return a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0;
 }

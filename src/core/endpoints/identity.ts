@@ -12,8 +12,8 @@ export function portKey(port: EndpointPort): string {
 }
 
 /**
- * Keys of the ports of one stored object, each to be asked for once. Upstream compares decoded ports, in which
- * appProtocol is a pointer: a port with an appProtocol equals no other.
+ * Gives the keys of one stored object's ports, each of which must be asked for once. Upstream compares decoded ports,
+ * in which appProtocol is a pointer. So a port with an appProtocol equals no other.
  */
 export function storedPortKeys(): (port: EndpointPort) => string {
   let count = 0;

@@ -3,8 +3,8 @@ import { setKey } from '../../kube/labels.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
 
 /**
- * All labels of a service's Endpoints (docs/spec/endpoints.md "Labels"): the service's, but for two that are ours to
- * set.
+ * All labels of a service's Endpoints (docs/spec/endpoints.md "Labels"): the labels of the Service, and two that only
+ * this controller sets.
  */
 export function endpointsLabels(service: ServiceRecord): Record<string, string> {
   const labels: Record<string, string> = {};
@@ -17,7 +17,7 @@ export function endpointsLabels(service: ServiceRecord): Record<string, string> 
   return labels;
 }
 
-/** Exactly the same keys and values; absent is empty. */
+/** Whether both have exactly the same keys and values. An absent record is empty. */
 export function recordsEqual(
   a: Readonly<Record<string, string>> = {},
   b: Readonly<Record<string, string>> = {},

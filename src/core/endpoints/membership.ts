@@ -6,8 +6,9 @@
  * that the same profiles name share a subset. Nearly always there is one profile, and its lists are the subset: a pod
  * that turns ready costs a search and a memmove, whatever the size of the service.
  *
- * This rests on pods having addresses of their own. The uid is part of an address, so only two pods with one uid break
- * it, which no API server makes. While there are such pods, each plan lays out everything from scratch.
+ * All this requires that no two pods have the same address. The pod's uid is part of its address, so only two pods with
+ * one uid could have the same, and no API server makes such pods. While there are any, each plan lays out everything
+ * from scratch.
  */
 import type {
   EndpointAddress,
@@ -43,7 +44,9 @@ export interface Membership {
   family: IpFamily | null;
   readonly members: Map<string, Member>;
   readonly profiles: Map<string, Profile>;
-  /** The profile of all pods of a service without named target ports; null when it must be found pod by pod. */
+  /**
+   * The key of the one profile of a service without named target ports; null = the profile must be found pod by pod.
+   */
   fixedProfileKey: string | null;
   /** How many pods with an address have each uid, and how many uids have more than one. */
   readonly podsByUid: Map<string, number>;
@@ -52,7 +55,7 @@ export interface Membership {
   layout: readonly Group[] | null;
   subsets: readonly EndpointSubset[];
   subsetsValid: boolean;
-  /** Problems that have not been taken yet, oldest first. */
+  /** Problems that have not been taken yet, the oldest first. */
   problems: Problem[];
 }
 
@@ -60,7 +63,7 @@ interface Member {
   readonly pod: PodRecord;
   /** The pod's last address. It is reused while it is right, so that unchanged addresses stay identical. */
   readonly address: EndpointAddress | null;
-  /** Where `address` is listed, or why it is nowhere. */
+  /** The profile whose lists have `address`, or why the pod is left out. */
   readonly profile: Profile | Absence;
   readonly ready: boolean;
   readonly problem: Problem | null;
@@ -81,13 +84,14 @@ interface Group {
   /** What `subset` was made from: the ready and not ready lists of each profile in turn. */
   lists: readonly (readonly EndpointAddress[])[];
   subset: EndpointSubset;
-  /** The key of `subset`, made when there is another subset to compare it with; empty until then. */
+  /** The hash of `subset`, made only when there is another subset to compare with; '' until then. */
   hash: string;
 }
 
 /** The key of the profile that stands for "no ports", of headless services. */
 const PORTLESS = 'portless';
 
+/** A service that has no pods yet. */
 export function createMembership(spec: ServiceRecord, config: PlanningConfig): Membership {
   const { publishNotReady, problem } = publishingOf(spec, config);
   return {
@@ -107,7 +111,10 @@ export function createMembership(spec: ServiceRecord, config: PlanningConfig): M
   };
 }
 
-/** Takes a pod that is new or changed, or null = gone. Returns what was known of it before. */
+/**
+ * Takes a pod that is new or changed; null = it is gone.
+ * @returns the pod as it was known before
+ */
 export function applyPod(membership: Membership, name: string, pod: PodRecord | null): PodRecord | null {
   const before = membership.members.get(name);
   if (pod === null) {
@@ -119,7 +126,7 @@ export function applyPod(membership: Membership, name: string, pod: PodRecord | 
   if (before?.pod === pod) return pod;
   const after = place(membership, pod, before);
   if (before === undefined || !sameEndpoint(before, after)) {
-    // In this order a profile that loses its only pod and gets another is not dropped in between.
+    // The new address goes first. Else a profile that loses its only pod and gets another would be dropped in between.
     list(membership, after);
     if (before !== undefined) unlist(membership, before);
   }
@@ -128,7 +135,10 @@ export function applyPod(membership: Membership, name: string, pod: PodRecord | 
   return before?.pod ?? null;
 }
 
-/** Takes a changed service. All pods are looked at again only if a field changed that concerns them. */
+/**
+ * Takes a Service that has changed. Its pods are placed anew only if a field has changed that their addresses depend
+ * on.
+ */
 export function setSpec(membership: Membership, spec: ServiceRecord): void {
   const before = membership.spec;
   if (before === spec) return;
@@ -163,8 +173,8 @@ export function setSpec(membership: Membership, spec: ServiceRecord): void {
 }
 
 /**
- * The canonical subsets, not truncated. Neither the list nor its parts ever change. What has not changed since the last
- * call is the same object again, up to the whole list.
+ * The canonical subsets, not truncated. Neither the list nor its parts ever change. A part that has not changed since
+ * the last call is the same object again; so is the list.
  */
 export function subsetsOf(membership: Membership): readonly EndpointSubset[] {
   if (!membership.subsetsValid) {
@@ -174,25 +184,27 @@ export function subsetsOf(membership: Membership): readonly EndpointSubset[] {
   return membership.subsets;
 }
 
-/** Problems that arose since the last call. */
+/** Takes the problems that have come up since the last call. */
 export function takeProblems(membership: Membership): readonly Problem[] {
   const taken = membership.problems;
   if (taken.length > 0) membership.problems = [];
   return taken;
 }
 
-/** How the service has one of its pods. */
+/** What one pod of the service has in the Endpoints. */
 export interface MemberState {
   readonly pod: PodRecord;
-  /** Why it is left out; null = `address` is listed. */
+  /** Why the pod is left out; null = `address` is listed. */
   readonly absence: Absence | null;
   readonly address: EndpointAddress | null;
   readonly ready: boolean;
-  /** What is wrong with the pod, be it left out or only lacking a field. */
+  /** What is wrong with the pod, whether it is left out or only lacks a field. */
   readonly problem: Problem | null;
 }
 
-/** For a person, not for planning. */
+/**
+ * What the pod has in the Endpoints; null = the service has no such pod. Only explanations read this, never planning.
+ */
 export function memberState(membership: Membership, name: string): MemberState | null {
   const member = membership.members.get(name);
   if (member === undefined) return null;
@@ -201,11 +213,12 @@ export function memberState(membership: Membership, name: string): MemberState |
   return { pod, absence: member.profile as Absence, address: null, ready, problem };
 }
 
+/** Names of all pods that the service selects, whether they are listed or not. */
 export function memberNames(membership: Membership): Iterable<string> {
   return membership.members.keys();
 }
 
-/** The entry of a pod, which is not listed yet. */
+/** What a pod has in the subsets. Its address is not listed yet. */
 function place(membership: Membership, pod: PodRecord, before: Member | undefined): Member {
   const { spec, publishNotReady } = membership;
   const known = before?.address ?? null;
@@ -260,7 +273,7 @@ function unlist(membership: Membership, member: Member): void {
   membership.subsetsValid = false;
 }
 
-/** Or why the service has no port on this pod, so that the pod is left out. */
+/** The profile of a pod, or why the service has no port on it, so that the pod is left out. */
 function profileOf(membership: Membership, pod: PodRecord): Profile | Absence {
   const { spec, fixedProfileKey } = membership;
   if (spec.ports.length === 0) {
@@ -292,7 +305,10 @@ function fixedNumber(port: ServicePort): number | null {
   return typeof port.targetPort === 'number' ? port.targetPort : null;
 }
 
-/** The ports of a pod, one by one; null = left out. Names are the service's. */
+/**
+ * The ports that a service has on a pod, under the names of the service.
+ * @param numbers the number of each port; null = the port is left out
+ */
 function endpointPorts(ports: readonly ServicePort[], numbers: readonly (number | null)[]): EndpointPort[] {
   const made: EndpointPort[] = [];
   for (let i = 0; i < ports.length; i++) {
@@ -344,9 +360,9 @@ function groupProfiles(profiles: readonly Profile[]): Group[] {
   }));
 }
 
-/** The first pod by name counts of those with equal ips and uids. Upstream takes them in the order of its cache. */
+/** Of pods with the same IP and uid, the first by name counts. Upstream takes the first in the order of its cache. */
 function layOutFromScratch(membership: Membership): readonly EndpointSubset[] {
-  // Its groups do not show what was laid out last.
+  // The layout's groups do not show these subsets, so the next call must not compare with them.
   membership.layout = null;
   const names = [...membership.members.keys()].sort();
   const single: EndpointSubset[] = [];

@@ -5,7 +5,7 @@ import { makeSubset } from './subset.ts';
 
 export interface Capped {
   readonly subsets: readonly EndpointSubset[];
-  /** How many addresses are left. One that is in two subsets counts twice, here as for the limit. */
+  /** How many addresses are kept. An address in two subsets counts twice, here and for the limit. */
   readonly ready: number;
   readonly notReady: number;
   /** How many addresses were cut off. */
@@ -33,7 +33,7 @@ export function capAddresses(subsets: readonly EndpointSubset[]): Capped {
   const kept: EndpointSubset[] = [];
   for (const { addresses = [], notReadyAddresses = [], ports = [] } of subsets) {
     const list = cutReady ? addresses : notReadyAddresses;
-    // The operations in this order: the rounding of doubles is part of the contract.
+    // The order of operations matters: the rounding of doubles is part of the contract.
     const share = Math.ceil((list.length / total) * budget);
     const some = list.slice(0, Math.min(share, left));
     left -= some.length;

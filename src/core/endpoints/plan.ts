@@ -16,13 +16,13 @@ import { repackStored, repackSubsets } from './repack.ts';
 
 export interface EndpointsPlanInput {
   readonly service: ServiceRecord;
-  /** Canonical and whole: `subsetsOf` the service's membership. */
+  /** The canonical subsets, not truncated: `subsetsOf` the service's membership. */
   readonly subsets: readonly EndpointSubset[];
   /** What the server holds, without managedFields; null = nothing. */
   readonly stored: Endpoints | null;
   /**
-   * The subsets of the newest plan for this service whose write was applied, else null. When `stored` holds this very
-   * list, its order is known to be canonical and it is not repacked.
+   * The subsets of this service's newest plan whose write was applied; null = there is none. If `stored` holds this
+   * very list, its order is known to be canonical, and it is not repacked.
    */
   readonly planned: readonly EndpointSubset[] | null;
   /** Seconds since the epoch for the annotation, should there be a write; 0 = none. */
@@ -31,9 +31,9 @@ export interface EndpointsPlanInput {
 
 export interface EndpointsPlan {
   readonly verb: 'none' | 'create' | 'update';
-  /** The whole body of the write; null when there is none. It shares parts with the input and must not be changed. */
+  /** The whole object to write; null = nothing is written. It shares parts with the input and must not be changed. */
   readonly object: Endpoints | null;
-  /** Addresses in the object after truncation; the same when nothing needs writing. */
+  /** How many addresses the object has after truncation, whether it is written or not. */
   readonly ready: number;
   readonly notReady: number;
   readonly truncated: number;
@@ -41,9 +41,9 @@ export interface EndpointsPlan {
 }
 
 /**
- * What to write so that the server holds the right Endpoints for the service. Compares after truncation, and labels and
- * annotations exactly. A trigger time alone is no reason to write. An object of the right content is left alone, in
- * whatever order its subsets, ports and addresses are.
+ * Plans the write after which the server holds the right Endpoints for the service. Addresses are compared after
+ * truncation. Labels and the over-capacity annotation are compared exactly. A trigger time alone is no reason to write.
+ * An object with the right content is left alone, whatever the order of its subsets, ports and addresses.
  */
 export function planEndpoints(input: EndpointsPlanInput): EndpointsPlan {
   const { service, stored } = input;
@@ -84,16 +84,18 @@ function storedIsRight(
   return subsetsEqual(repackStored(subsets), capped.truncated > 0 ? repackSubsets(capped.subsets) : capped.subsets);
 }
 
-/** Everything that the server keeps in the object stays. A new object has a name only: its namespace is in the path. */
+/**
+ * Everything that the server keeps in the metadata stays. A new object has only a name: its namespace is in the path.
+ */
 function storedMetadata(stored: Endpoints | null, name: string): ObjectMeta {
   if (stored === null) return { name };
   const metadata: ObjectMeta & { managedFields?: unknown } = { ...stored.metadata };
-  // An empty list of these would reset the server's.
+  // An empty list of managed fields would reset the server's list.
   delete metadata.managedFields;
   return metadata;
 }
 
-/** The stored annotations, but for the two that are ours. */
+/** The stored annotations, with the two that only this controller sets as they should be. */
 function desiredAnnotations(
   stored: Readonly<Record<string, string>> | undefined,
   capped: Capped,

@@ -4,7 +4,7 @@ import { addressKey, compareAddresses, portKey, storedPortKeys } from './identit
 import { groupPorts } from './port-groups.ts';
 import { makeSubset, NO_PORT } from './subset.ts';
 
-/** Addresses by their number, each with whether it is ready. */
+/** Whether each address is ready, by the number of the address. */
 type Readiness = Map<number, boolean>;
 
 /**
@@ -30,8 +30,8 @@ export function mergeStored(subsets: readonly EndpointSubset[]): EndpointSubset[
 
 /**
  * Each port, by its key, is in one subset, together with the ports that have the same addresses in the same states. All
- * lists but that of the subsets are sorted. The first of addresses with the same ip and uid is kept. An address that is
- * both ready and not ready for a port is not ready. Ports without addresses vanish. The input never changes; its
+ * lists but the list of subsets are sorted. Of addresses with the same IP and uid, the first is kept. An address that
+ * is both ready and not ready for a port is not ready. Ports without addresses vanish. The input never changes; its
  * address and port objects are reused.
  */
 function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: EndpointPort) => string): EndpointSubset[] {
@@ -53,8 +53,8 @@ function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: Endpoint
     return states;
   });
 
-  // Ports of the same input subsets have the same addresses, so these are looked at once. Then the addresses are
-  // compared, which is what counts.
+  // Ports of the same input subsets have the same addresses, which are merged once for all of them. Then ports with
+  // equal addresses are put together, whatever their subsets.
   const byAddresses = new Map<string, { states: Readiness; ports: EndpointPort[] }>();
   const ports = subsets.map((subset) =>
     subset.ports === undefined || subset.ports.length === 0 ? [NO_PORT] : subset.ports,

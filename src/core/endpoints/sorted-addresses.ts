@@ -3,9 +3,10 @@ import { assert } from '../../lib/assert.ts';
 import { compareAddresses } from './identity.ts';
 
 /**
- * A sorted list of addresses under change. Changes collect until somebody looks. Then a few are put in place, one copy
- * and a memmove each, and many are merged. A list that was handed out never changes. While nothing has changed, or all
- * changes were taken back, it is the same list. Addresses are told apart by object identity.
+ * A sorted list of addresses that changes. Changes collect until the list is read. Then a few changes are put in place,
+ * at the cost of one copy and a memmove each; many changes are merged. A list that was handed out never changes. While
+ * nothing has changed, or all changes were taken back, the same list is handed out. Addresses are compared by object
+ * identity.
  */
 export interface SortedAddresses {
   sorted: readonly EndpointAddress[];
@@ -13,21 +14,26 @@ export interface SortedAddresses {
   readonly removed: Set<EndpointAddress>;
 }
 
-/** From so many changes on merging is cheaper than inserting one by one, for lists of hundreds and more. */
+/**
+ * From this many changes on, merging is cheaper than inserting one by one, for lists of hundreds of addresses and more.
+ */
 const MERGE_CHANGES_MIN = 16;
 
 export function createSortedAddresses(): SortedAddresses {
   return { sorted: [], added: new Set(), removed: new Set() };
 }
 
+/** The address must not be in the list. */
 export function addAddress(list: SortedAddresses, address: EndpointAddress): void {
   if (!list.removed.delete(address)) list.added.add(address);
 }
 
+/** The address must be in the list, as the same object. */
 export function removeAddress(list: SortedAddresses, address: EndpointAddress): void {
   if (!list.added.delete(address)) list.removed.add(address);
 }
 
+/** The list as it is now. It costs a copy if anything has changed since the last call. */
 export function sortedAddresses(list: SortedAddresses): readonly EndpointAddress[] {
   const { added, removed } = list;
   const changes = added.size + removed.size;
@@ -80,7 +86,7 @@ function merge(
   return mergeAddresses(kept, [...added].sort(compareAddresses));
 }
 
-/** The first place where `address` may stand. */
+/** The first index at which `address` may stand. */
 function lowerBound(sorted: readonly EndpointAddress[], address: EndpointAddress): number {
   let low = 0;
   let high = sorted.length;

@@ -1,9 +1,9 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../kube/types.ts';
 
-/** Stands for "no ports" while grouping, as a port that no real one equals. */
+/** Stands for "no ports" while ports are grouped. No real port equals it. */
 export const NO_PORT: EndpointPort = { port: -1 };
 
-/** Lists that would be empty are absent. */
+/** A list that would be empty is absent. */
 export function makeSubset(
   ready: readonly EndpointAddress[],
   notReady: readonly EndpointAddress[],

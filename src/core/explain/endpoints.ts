@@ -1,4 +1,4 @@
-/** How the Endpoints of a Service have each of its pods, read from what planning knows. */
+/** What the Endpoints of a Service say of each of its pods, found from the state of planning. */
 import type { EndpointSubset } from '../../kube/types.ts';
 import { type Membership, memberNames, memberState, subsetsOf } from '../endpoints/membership.ts';
 import { capAddresses, type Capped } from '../endpoints/over-capacity.ts';
@@ -7,11 +7,11 @@ import type { Reason } from './reasons.ts';
 
 export interface EndpointsVerdict {
   readonly state: 'ready' | 'not-ready' | 'left-out';
-  /** Why it is left out, or not ready; null = it is ready. */
+  /** Why the pod is left out or not ready; null = it is ready. */
   readonly reason: Reason | null;
-  /** It is listed for some of its ports only: the others are cut off. */
+  /** Whether the pod is listed for only some of its ports, because the object is full. */
   readonly partly: boolean;
-  /** A field of the pod that is left out, or why the pod is. */
+  /** What is wrong with the pod, whether the pod is left out or only one of its fields. */
   readonly problem: Problem | null;
 }
 
@@ -21,6 +21,7 @@ export interface EndpointsVerdicts {
   readonly capped: Capped;
 }
 
+/** A verdict for each pod that the service selects. */
 export function endpointsVerdicts(membership: Membership): EndpointsVerdicts {
   const subsets = subsetsOf(membership);
   const capped = capAddresses(subsets);

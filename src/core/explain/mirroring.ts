@@ -6,12 +6,13 @@ import type { MirrorConfig } from '../mirroring/plan.ts';
 export interface MirroredAddress {
   readonly ip: string;
   readonly state: 'ready' | 'not-ready' | 'left-out';
-  /** null = it is mirrored. */
+  /** null = the address is mirrored. */
   readonly reason: LeftOut | null;
-  /** As numbers with their protocols, such as `80/TCP`; of one that is left out none. */
+  /** Numbers with their protocols, such as `80/TCP`; empty for an address that is left out. */
   readonly ports: readonly string[];
 }
 
+/** Mirrored addresses come first, once for each list of ports, then those that are left out. */
 export function mirroredAddresses(endpoints: Endpoints, config: MirrorConfig): readonly MirroredAddress[] {
   const { all, endpointsPerSubsetMax: max } = config;
   const addresses: MirroredAddress[] = [];

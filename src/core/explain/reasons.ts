@@ -1,4 +1,4 @@
-/** Why things are as they are, in words. The planner decides; here its decisions only get their sentence. */
+/** The reasons of planning's decisions, in words. Nothing is decided here. */
 import { ENDPOINTS_ADDRESSES_MAX, SKIP_MIRROR_LABEL } from '../../kube/names.ts';
 import type { MissingLabel } from '../../kube/labels.ts';
 import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
@@ -24,7 +24,7 @@ export type Reason =
   /** In slices a pod that is ending is not ready, but may serve. */
   | 'ending';
 
-/** What a sentence may need beside its reason. */
+/** What the text of a reason may need. */
 export interface ReasonContext {
   readonly service: ServiceRecord;
   readonly pod: PodRecord;
@@ -32,6 +32,7 @@ export interface ReasonContext {
   readonly problem: Problem | null;
 }
 
+/** The reason as a clause, such as `its phase is Failed`. */
 export function reasonText(reason: Reason, { service, pod, missing, problem }: ReasonContext): string {
   switch (reason) {
     case 'not-selected':
@@ -81,6 +82,7 @@ export function problemText({ field, message }: Problem): string {
   return `${field}: ${message}`;
 }
 
+/** Why a Service is not planned, as a clause. */
 export function unplannedText(why: Unplanned): string {
   switch (why) {
     case 'no-selector':
@@ -92,6 +94,7 @@ export function unplannedText(why: Unplanned): string {
   }
 }
 
+/** Why Endpoints are not mirrored, as a clause. */
 export function unmirroredText(why: Unmirrored): string {
   switch (why) {
     case 'no-service':
@@ -111,6 +114,10 @@ export function unmirroredText(why: Unmirrored): string {
   }
 }
 
+/**
+ * Why an address is not mirrored.
+ * @param limit the most addresses of a subset
+ */
 export function leftOutText(why: LeftOut, limit: number): string {
   return why === 'invalid'
     ? 'no address that an EndpointSlice may hold'

@@ -1,4 +1,4 @@
-/** Why a Service has the endpoints that it has: one explanation for each pod that it has, or could be thought to have. */
+/** Why a Service has the endpoints that it has, explained pod by pod. */
 import { labelsMissing, type MissingLabel } from '../../kube/labels.ts';
 import { podIPsOf } from '../../kube/record.ts';
 import type {
@@ -39,15 +39,18 @@ export interface ExplainConfig extends SlicesConfig, MirrorScope {
 
 export interface Seen {
   readonly service: ServiceRecord;
-  /** Pods that may have to do with the Service, ascending by name; of those with its labels none may be missing. */
+  /** Pods to be explained, ascending by name. No pod that the Service selects may be missing. */
   readonly pods: readonly PodRecord[];
-  /** By node, '' = it has no zone; a node that is not in it does not exist. null = the nodes could not be seen. */
+  /**
+   * Zones by node; '' = the node has no zone label. A node that is missing here does not exist. null = the nodes could
+   * not be seen.
+   */
   readonly zones: ReadonlyMap<string, string> | null;
-  /** null also where nodes could not be seen. */
+  /** null = there are none, or the nodes could not be seen. */
   readonly shares: CpuShares | null;
-  /** null = there are none; undefined = they could not be seen. */
+  /** null = there are no Endpoints; undefined = they could not be seen. */
   readonly endpoints: { readonly object: Endpoints; readonly record: OutputRecord } | null | undefined;
-  /** All that name the Service, whoever made them; undefined = they could not be seen. */
+  /** All slices that name the Service, whoever made them; undefined = they could not be seen. */
   readonly slices: readonly EndpointSlice[] | undefined;
 }
 
@@ -57,7 +60,7 @@ export interface ServiceExplanation {
   readonly unplanned: string;
   /** Why its Endpoints are not mirrored; '' = they are; null = they could not be seen. */
   readonly unmirrored: string | null;
-  /** What planning has to say of the Service itself, such as an annotation that cannot be read. */
+  /** Problems of the Service itself, such as an annotation that cannot be read. */
   readonly notes: readonly string[];
   readonly endpoints: { readonly ready: number; readonly notReady: number; readonly truncated: number } | null;
   readonly families: readonly FamilyExplanation[];
@@ -66,7 +69,7 @@ export interface ServiceExplanation {
   readonly mirrored: readonly MirroredAddress[];
 }
 
-/** Writes that planning would do now, as what the server holds is not what it should; null = that could not be seen. */
+/** How many writes would be planned now; null = the stored objects could not be seen. */
 export interface DueWrites {
   readonly endpoints: number | null;
   readonly slices: number | null;
@@ -78,7 +81,7 @@ export interface FamilyExplanation {
   readonly slices: number;
   /** `none`, `Auto`, or the traffic distribution. */
   readonly hints: string;
-  /** Why there are no hints although they are asked for; '' = not so. */
+  /** Why wanted hints are missing; '' = none are missing. */
   readonly hintsFailure: string;
 }
 
@@ -87,14 +90,15 @@ export interface PodExplanation {
   readonly selected: boolean;
   readonly addresses: readonly { readonly ip: string; readonly family: IpFamily | '' }[];
   readonly phase: string;
-  /** The condition Ready is True, and since when, in seconds since the epoch, it is what it is; 0 = not known. */
+  /** Whether the condition Ready is True. */
   readonly ready: boolean;
+  /** When the condition Ready last changed, in seconds since the epoch; 0 = not known. */
   readonly readySince: number;
   readonly publishNotReady: boolean;
   readonly terminating: boolean;
   /** `known` null = nodes could not be seen. */
   readonly node: { readonly name: string; readonly known: boolean | null; readonly zone: string };
-  /** Of the Service; `number` null = the pod has no such port. */
+  /** The ports of the Service. `number` null = the pod has no such port. */
   readonly ports: readonly { readonly name: string; readonly target: string; readonly number: number | null }[];
   readonly endpoints: EndpointsExplanation;
   readonly slices: readonly SliceExplanation[];
@@ -108,7 +112,7 @@ export interface Verdict {
 }
 
 export interface EndpointsExplanation extends Verdict {
-  /** As the Endpoints object has the pod now, be that right or not; null = it could not be seen. */
+  /** How the stored Endpoints have the pod, right or wrong; null = they could not be seen. */
   readonly listed: Verdict['state'] | null;
 }
 
@@ -119,11 +123,14 @@ export interface SliceExplanation extends Verdict {
   readonly hintZones: readonly string[];
   readonly hintNodes: readonly string[];
   readonly hintsWhy: string;
-  /** The slices that list the pod now, be that right or not. */
+  /** The stored slices that list the pod, rightly or wrongly. */
   readonly listedIn: readonly string[];
 }
 
-/** The pods with the labels that the Service asks for are its own; the others are told apart by their labels. */
+/**
+ * Explains each pod of `seen`. A pod whose labels match the selector belongs to the Service. Any other pod is explained
+ * by the labels that it lacks.
+ */
 export function explainService(seen: Seen, config: ExplainConfig): ServiceExplanation {
   const { service } = seen;
   const unplanned = whyUnplanned(service, config.optOutLabel);
@@ -144,7 +151,7 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
     endpoints: inEndpoints.pods,
     slices: inSlices.pods,
     families: slices.families.map(({ family }) => family),
-    listedIn: slicesListing(seen.slices ?? []),
+    listedIn: sliceNamesByPod(seen.slices ?? []),
     listed: seen.endpoints === undefined ? null : listedStates(seen.endpoints?.object.subsets ?? []),
   };
   return {
@@ -164,7 +171,7 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   };
 }
 
-/** As a planner takes it in. */
+/** The state that a planner would have of what is seen. */
 function takeIn(seen: Seen, config: ExplainConfig): { membership: Membership; slices: ServiceSlices } {
   const { service } = seen;
   const membership = createMembership(service, config);
@@ -197,7 +204,7 @@ function zoneOf({ zones }: Seen, { nodeName }: PodRecord): string | null {
   return zones === null ? '' : (zones.get(nodeName) ?? null);
 }
 
-/** Pods by name, as Endpoints have them. */
+/** The state of each listed pod, by name. */
 function listedStates(subsets: readonly EndpointSubset[]): ReadonlyMap<string, Verdict['state']> {
   const states = new Map<string, Verdict['state']>();
   for (const { addresses = [], notReadyAddresses = [] } of subsets) {
@@ -207,8 +214,8 @@ function listedStates(subsets: readonly EndpointSubset[]): ReadonlyMap<string, V
   return states;
 }
 
-/** Slices by family and the name of a pod that they list. */
-function slicesListing(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly string[]> {
+/** Names of slices, by the family and the name of a pod that they list. */
+function sliceNamesByPod(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly string[]> {
   const listed = new Map<string, string[]>();
   for (const { addressType, endpoints, metadata } of slices) {
     for (const { targetRef } of endpoints ?? []) {
@@ -222,7 +229,7 @@ function slicesListing(slices: readonly EndpointSlice[]): ReadonlyMap<string, re
   return listed;
 }
 
-/** Of all pods of the Service, by name; those that are not selected have none. */
+/** What was found of all pods, by name. A pod that is not selected has no verdict. */
 interface Verdicts {
   readonly endpoints: ReadonlyMap<string, EndpointsVerdict>;
   readonly slices: ReadonlyMap<string, readonly SliceVerdict[]>;

@@ -1,4 +1,4 @@
-/** How the EndpointSlices of a Service have each of its pods, and are to have it, read from what planning knows. */
+/** What the EndpointSlices of a Service should say of each of its pods, found from the state of planning. */
 import type { Endpoint, EndpointSlice, IpFamily, SlicePort } from '../../kube/types.ts';
 import type { Problem } from '../problem.ts';
 import type { CpuShares } from '../slices/cpu-shares.ts';
@@ -13,26 +13,29 @@ import type { Reason } from './reasons.ts';
 export interface SliceVerdict {
   readonly family: IpFamily;
   readonly state: 'ready' | 'not-ready' | 'left-out';
-  /** Why it is left out, or not ready; null = it is ready. */
+  /** Why the pod is left out or not ready; null = it is ready. */
   readonly reason: Reason | null;
-  /** As it is to be, with hints; null = it is left out. */
+  /** The endpoint that a slice should have, with hints; null = the pod is left out. */
   readonly endpoint: Endpoint | null;
   readonly ports: readonly SlicePort[];
-  /** Why it has such hints, or none. */
+  /** Why the endpoint has its hints, or none. */
   readonly hintsWhy: string;
-  /** A field of the pod that is left out, or why the pod is. */
+  /** What is wrong with the pod, whether the pod is left out or only one of its fields. */
   readonly problem: Problem | null;
 }
 
 export interface SlicesVerdicts {
-  /** By pod name; of each family of the Service one, IPv4 first. */
+  /** By pod name: one verdict for each family of the Service, IPv4 first. */
   readonly pods: ReadonlyMap<string, readonly SliceVerdict[]>;
   /** What planning would write now. */
   readonly writes: readonly SliceWrite[];
   readonly facts: SlicesFacts;
 }
 
-/** The Service must be known. Takes the problems that have arisen, as each plan does. */
+/**
+ * Makes a plan and reads the verdicts from it. The Service must be known. Like every plan, this takes the problems that
+ * have come up.
+ */
 export function slicesVerdicts(s: ServiceSlices, shares: CpuShares | null): SlicesVerdicts {
   let drawn = 0;
   const { writes, facts } = planSlices(s, { triggerTime: 0, shares, suffix: () => String(drawn++).padStart(5, '0') });
@@ -48,7 +51,7 @@ export function slicesVerdicts(s: ServiceSlices, shares: CpuShares | null): Slic
         const rest = { family, ports: ports?.ports ?? [], problem };
         if (absence !== null) return { ...rest, state: 'left-out', reason: absence, endpoint: null, hintsWhy: '' };
         const planned = hinted.get(`${family}/${name}`);
-        // Only creates are ever left undone.
+        // Nothing but creates is ever left out of a plan, and only for a Service that is being deleted.
         if (planned === undefined) {
           return { ...rest, state: 'left-out', reason: 'service-ending', endpoint: null, hintsWhy: '' };
         }
@@ -63,7 +66,7 @@ export function slicesVerdicts(s: ServiceSlices, shares: CpuShares | null): Slic
   return { pods, writes, facts };
 }
 
-/** By family and pod, as they will be after the writes. */
+/** The endpoints after the writes, by family and pod. */
 function hintedEndpoints(s: ServiceSlices, writes: readonly SliceWrite[]): Map<string, Endpoint> {
   const after = new Map<string, EndpointSlice | null>();
   for (const family of s.families) {

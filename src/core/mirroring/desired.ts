@@ -5,40 +5,40 @@ import { forbiddenAddress, type Ip, parseIp } from '../ip.ts';
 import { endpointIdentity } from '../slices/endpoint-identity.ts';
 import { portMapKey, slicePortsInOrder } from '../slices/port-map-key.ts';
 
-/** What the slices of one family and one list of ports should hold together; it may be nothing. */
+/** What the slices with one family and one list of ports should hold together. It may be empty. */
 export interface DesiredGroup {
   readonly family: IpFamily;
   readonly ports: readonly SlicePort[];
-  /** By identity, in the order in which new ones are placed. */
+  /** By identity, in the order in which new endpoints are placed. */
   readonly endpoints: ReadonlyMap<string, Endpoint>;
 }
 
 export interface Desired {
   /** By `groupKey`, in a fixed order. */
   readonly groups: ReadonlyMap<string, DesiredGroup>;
-  /** Addresses that were looked at and cannot be in a slice. */
+  /** Addresses up to the limit that a slice cannot hold. */
   readonly invalid: number;
-  /** Those, and the ones above the limit. */
+  /** Addresses that are not mirrored: invalid, or above the limit. */
   readonly skipped: number;
   /** The merged subsets with addresses above the limit. */
   readonly truncated: readonly EndpointSubset[];
 }
 
-/** Names a group of slices; `addressType` of a stored slice may be anything. */
+/** The key of the slices with this family and these ports. A stored slice may have any text as its `addressType`. */
 export function groupKey(addressType: string, ports: readonly SlicePort[] | null | undefined): string {
   return `${addressType}\n${portMapKey(ports)}`;
 }
 
-/** Why an address is not mirrored: it is none that a slice may hold, or its subset has more than are taken. */
+/** Why an address is not mirrored: a slice cannot hold it, or its subset has more addresses than are taken. */
 export type LeftOut = 'invalid' | 'above-limit';
 
 /**
- * The content of slices that the subsets stand for (docs/spec/endpointslice.md "Mirroring: content"). Every merged
- * subset has a group in each family, or several if it has ports of one name. It has one also where it is empty, so that
- * what the family had before is cleaned up as a change of this group.
+ * What the slices of these subsets should hold (docs/spec/endpointslice.md "Mirroring: content"). Every merged subset
+ * has a group in each family, or several if it has ports with the same name. An empty group is kept too, so that the
+ * family's old slices are cleaned up as a change of this group.
  * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
- * @param zones by node; null = endpoints have none
- * @param tell is told of each address that is left out, for a person
+ * @param zones by node; null = endpoints get no zone
+ * @param tell is called for each address that is left out; only explanations need it
  */
 export function desiredGroups(
   subsets: readonly EndpointSubset[],
@@ -66,7 +66,7 @@ export function desiredGroups(
     const count = ready.length + notReady.length;
     let accepted = 0;
     let seen = 0;
-    // Addresses above the limit are not looked at, so an invalid one among them counts as one too many.
+    // Addresses above the limit are not looked at. So an invalid one among them counts as above the limit.
     for (; seen < count && accepted < acceptedMax; seen++) {
       const isReady = seen < ready.length;
       const address = isReady ? ready[seen]! : notReady[seen - ready.length]!;
@@ -76,7 +76,7 @@ export function desiredGroups(
         tell?.(address, 'invalid');
       } else {
         accepted++;
-        // These addresses are one endpoint to a slice. The last counts, so that not ready wins.
+        // Addresses of equal identity are one endpoint. The last one counts, so not ready wins.
         const endpoint = mirroredEndpoint(address, ip, isReady, zones);
         for (const group of ip.family === 'IPv4' ? ipv4 : ipv6) {
           group.endpoints.set(endpointIdentity(endpoint), endpoint);
@@ -92,8 +92,8 @@ export function desiredGroups(
 }
 
 /**
- * In upstream's order where it counts: the last state of an address wins that is in two merged subsets with equal
- * ports.
+ * The merged subsets, in upstream's order where the order counts. If an address is in two merged subsets with equal
+ * ports, its last state wins.
  */
 function mergedSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSubset[] {
   const merged = mergeStored(subsets);
@@ -102,8 +102,8 @@ function mergedSubsets(subsets: readonly EndpointSubset[]): readonly EndpointSub
 }
 
 /**
- * Null when the API server would refuse the whole slice for this address (docs/spec/endpointslice.md "What the API
- * server validates").
+ * null = the API server would refuse the whole slice for this address (docs/spec/endpointslice.md "What the API server
+ * validates").
  */
 export function usableIp(text: string): Ip | null {
   const ip = parseIp(text);
@@ -121,9 +121,9 @@ function slicePort(port: EndpointPort): SlicePort {
 }
 
 /**
- * The ports, each once, in lists without two ports of one name; mostly one list. Two subsets may each have a port of
- * that name for the same addresses. Merging brings these together, and the API server would refuse the slice, which
- * upstream then tries for ever.
+ * Each port once, in lists without two ports of one name. Nearly always there is one list. But two subsets may give the
+ * same addresses two ports of one name. Merging brings these ports together. The API server would refuse a slice with
+ * both, and upstream tries such a slice for ever.
  */
 function namesakesApart(ports: readonly SlicePort[]): readonly (readonly SlicePort[])[] {
   const lists: SlicePort[][] = [[]];

@@ -9,9 +9,9 @@ import {
 import type { Endpoints, EndpointSlice, ObjectMeta, OwnerReference } from '../../kube/types.ts';
 import { recordsEqual } from '../endpoints/labels.ts';
 
-/** What all slices of one Endpoints object have in common (docs/spec/endpointslice.md "Mirroring: one group"). */
+/** The metadata that all slices of one Endpoints object share (docs/spec/endpointslice.md "Mirroring: one group"). */
 export interface MirroredMetadata {
-  /** The Endpoints' labels but for the two that are ours to set, whatever the Endpoints say. */
+  /** The labels of the Endpoints, without the two that only this controller sets. */
   readonly foreignLabels: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -21,6 +21,7 @@ export interface MirroredMetadata {
 const RESERVED_LABELS: readonly string[] = [SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL];
 const UNMIRRORED_ANNOTATIONS: readonly string[] = [TRIGGER_TIME_ANNOTATION, LAST_APPLIED_ANNOTATION];
 
+/** The metadata that the slices of these Endpoints should have. */
 export function mirroredMetadata(endpoints: Endpoints): MirroredMetadata {
   const { labels, annotations, name = '', uid = '' } = endpoints.metadata;
   const foreignLabels = without(labels, RESERVED_LABELS);
@@ -33,8 +34,8 @@ export function mirroredMetadata(endpoints: Endpoints): MirroredMetadata {
 }
 
 /**
- * Whether a slice carries all of it. The two reserved labels are how the slice was found. A slice without any owner
- * will do (docs/spec/endpointslice.md "Mirroring: one group").
+ * Whether a slice has this metadata. The two reserved labels are not compared, because the slice was found by them. A
+ * slice without an owner is right too (docs/spec/endpointslice.md "Mirroring: one group").
  */
 export function hasMetadata(slice: EndpointSlice, wanted: MirroredMetadata): boolean {
   const { labels, annotations, ownerReferences } = slice.metadata;
@@ -43,7 +44,7 @@ export function hasMetadata(slice: EndpointSlice, wanted: MirroredMetadata): boo
   return !(ownerReferences ?? []).some(({ kind, uid }) => kind === 'Endpoints' && uid !== wanted.owner.uid);
 }
 
-/** `base` with all of it. What else it has stays, finalizers above all. */
+/** A copy of `base` with this metadata. What else `base` has stays, above all finalizers. */
 export function withMetadata(base: ObjectMeta, wanted: MirroredMetadata): ObjectMeta {
   const metadata: ObjectMeta & { managedFields?: unknown } = {
     ...base,
@@ -52,7 +53,7 @@ export function withMetadata(base: ObjectMeta, wanted: MirroredMetadata): Object
     ownerReferences: [wanted.owner],
   };
   if (Object.keys(wanted.annotations).length === 0) delete metadata.annotations;
-  // An empty list of these would reset the server's.
+  // An empty list of managed fields would reset the server's list.
   delete metadata.managedFields;
   return metadata;
 }

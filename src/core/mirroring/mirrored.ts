@@ -10,7 +10,7 @@ export type Unmirrored =
   /** The Service has a selector, and so slices of its own. */
   | 'selector'
   | 'opted-out'
-  /** They are what is left of a Service with a selector, and are about to go (D7). */
+  /** The Endpoints are left from a time when the Service had a selector, and are about to be deleted (D7). */
   | 'left-behind'
   | 'skip-label'
   | 'leader-election';
@@ -22,8 +22,8 @@ export interface MirrorScope {
 }
 
 /**
- * Why Endpoints are not mirrored; null = they are: they were made by hand for a Service without a selector, of whatever
- * type (docs/spec/endpointslice.md "Mirroring: events", "Mirroring: sync").
+ * Why Endpoints are not mirrored; null = they are. Mirrored are Endpoints made by hand for a Service without a
+ * selector, whatever its type (docs/spec/endpointslice.md "Mirroring: events", "Mirroring: sync").
  */
 export function whyUnmirrored(
   service: ServiceRecord | null,
@@ -40,7 +40,8 @@ export function whyUnmirrored(
 }
 
 /**
- * Upstream's label says that the endpoints controller has made them. Endpoints that elect leaders are never its own.
+ * Whether the endpoints controller has made the Endpoints, by upstream's managed-by label. Endpoints that elect a
+ * leader are never its own.
  */
 export function isOwnEndpoints({ labels, leaderElection }: OutputRecord): boolean {
   return !leaderElection && labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;

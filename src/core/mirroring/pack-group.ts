@@ -2,13 +2,13 @@ import type { Endpoint, EndpointSlice } from '../../kube/types.ts';
 import { endpointContentEqual, endpointIdentity } from '../slices/endpoint-identity.ts';
 
 export interface PackedGroup {
-  /** Stored slices that stay, with all that they should hold. */
+  /** Stored slices that stay, with the endpoints that they should hold. */
   readonly kept: readonly PackedSlice[];
   /** Stored slices that are of no use any more. */
   readonly dropped: readonly EndpointSlice[];
-  /** What new slices should hold. */
+  /** The endpoints of each new slice. */
   readonly created: readonly (readonly Endpoint[])[];
-  /** Endpoints by what happened to them, against the slices that were looked at. */
+  /** How many endpoints this packing adds, updates and removes, compared with the stored slices. */
   readonly added: number;
   readonly updated: number;
   readonly removed: number;
@@ -17,14 +17,15 @@ export interface PackedGroup {
 export interface PackedSlice {
   readonly slice: EndpointSlice;
   readonly endpoints: readonly Endpoint[];
-  /** It must be written. */
+  /** Whether the slice must be written. */
   readonly changed: boolean;
 }
 
 /**
  * Lays out the endpoints of one group of slices in as few writes as possible. An endpoint that a slice holds stays
- * there. New ones go into slices that are written anyway, the fullest first; then all into the one other slice where
- * they fit best; else into new slices. No slice holds more than `maxEndpointsPerSlice`, and none is left empty.
+ * there. New endpoints first fill slices that are written anyway, the fullest first. The rest goes into the one other
+ * slice where it fits best, else into new slices. No slice holds more than `maxEndpointsPerSlice`, and none is left
+ * empty.
  * @param stored in the order of preference; all are looked at
  * @param outdated whether a slice must be written for something else than its endpoints
  */
@@ -95,7 +96,8 @@ interface MutableSlice {
 }
 
 /**
- * The fullest slice of at most `endpointsMax` endpoints, the first of equally full ones. Slices that change are full.
+ * The fullest slice of at most `endpointsMax` endpoints, the first of equally full ones. Slices that are written anyway
+ * are full by now, so they are never it.
  */
 function bestFit(slices: readonly MutableSlice[], endpointsMax: number): MutableSlice | null {
   let best: MutableSlice | null = null;

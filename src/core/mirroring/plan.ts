@@ -13,17 +13,20 @@ import { recycle } from './recycle.ts';
 export interface MirrorConfig {
   /** `--mirroring-max-endpoints-per-subset` */
   readonly endpointsPerSubsetMax: number;
-  /** Addresses above that go into further slices of at most that many endpoints each, instead of being left out. */
+  /**
+   * Whether addresses above that limit go into further slices, of at most that many endpoints each, instead of being
+   * left out.
+   */
   readonly all: boolean;
 }
 
 export interface MirrorInput {
-  /** As stored on the server, whole but for managedFields. */
+  /** The object that the server holds, without managedFields. */
   readonly endpoints: Endpoints;
-  /** All slices of ours for that name as stored, in any order. */
+  /** All mirrored slices of that name that the server holds, in any order. */
   readonly stored: readonly EndpointSlice[];
   readonly config: MirrorConfig;
-  /** By node, for nodes that have a zone; null = mirrored endpoints have none, as upstream. */
+  /** By node, for nodes that have a zone; null = mirrored endpoints get no zone, as upstream. */
   readonly zones?: ReadonlyMap<string, string> | null;
   /** Draws 5 characters for the name of a new slice. */
   readonly suffix: () => string;
@@ -44,22 +47,22 @@ export interface MirrorFacts {
   readonly slices: number;
   readonly slicesDesired: number;
   /**
-   * What this plan changes, against what is stored. As with upstream, slices do not count whose ports are wanted no
-   * more, or that are one too many.
+   * How many endpoints this plan adds, updates and removes. As with upstream, stored slices whose ports are not wanted
+   * any more do not count, nor do surplus slices.
    */
   readonly added: number;
   readonly updated: number;
   readonly removed: number;
-  /** Addresses left out: above the limit, or no IP address. */
+  /** Addresses that are left out: invalid, or above the limit. */
   readonly skipped: number;
-  /** The nodes that endpoints are on, whether they exist or not; absent unless endpoints have zones. */
+  /** The nodes of the endpoints, whether they exist or not; absent unless endpoints get zones. */
   readonly nodes?: readonly string[];
 }
 
 /**
- * What to write so that the slices say what the Endpoints say (docs/spec/endpointslice.md "Mirroring: content",
+ * Plans the writes after which the slices say what the Endpoints say (docs/spec/endpointslice.md "Mirroring: content",
  * "Mirroring: writing"). The caller has decided that the Endpoints are to be mirrored. A slice that is being deleted
- * counts as absent (upstream #108779). Of several stored slices for the same ports and family one that is right is
+ * counts as absent (upstream #108779). If one slice is to hold a group and several are stored, one that is right is
  * kept, else the first by name.
  */
 export function planMirror(input: MirrorInput): MirrorPlan {
@@ -106,7 +109,7 @@ export function planMirror(input: MirrorInput): MirrorPlan {
   creates.forEach((content, i) => {
     const slice = recycled[i]!;
     if (slice !== null) updates.push({ slice, content });
-    // The Endpoints are being deleted, and what they own goes with them.
+    // Endpoints that are being deleted get no new slice, because it would be deleted with them.
     else if (endpoints.metadata.deletionTimestamp === undefined) inserts.push({ slice: null, content });
     else return;
     facts.slices++;
@@ -133,7 +136,7 @@ function nodesOf(groups: Iterable<DesiredGroup>): string[] {
   return [...nodes];
 }
 
-/** The slice to keep where one slice is to have everything: the first that needs no write, else the first. */
+/** The slice that is kept where one slice is to hold a whole group: the first that needs no write, else the first. */
 function keptOne(
   stored: readonly EndpointSlice[],
   pack: (slices: readonly EndpointSlice[]) => PackedGroup,
@@ -152,7 +155,7 @@ interface Content {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** What becomes of a stored slice; `slice` null = a new one, `content` null = it goes. */
+/** What becomes of a stored slice. `slice` null = the slice is new; `content` null = the slice is deleted. */
 interface Change {
   readonly slice: EndpointSlice | null;
   readonly content: Content | null;

@@ -52,8 +52,8 @@ function truncatedFields(subsets: readonly EndpointSubset[], merged: readonly En
 }
 
 /**
- * Merged subsets hold the ports of the stored ones. A port with appProtocol equals no other, so it is told by its
- * object.
+ * What identifies the ports of a subset. A merged subset holds the port objects of the stored subsets. A port with an
+ * appProtocol equals no other port, so its object identifies it.
  */
 function portIdentities(subset: EndpointSubset): readonly (string | EndpointPort)[] {
   if (subset.ports === undefined || subset.ports.length === 0) return [''];

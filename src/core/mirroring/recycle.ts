@@ -6,9 +6,10 @@ export interface WantedSlice {
 }
 
 /**
- * For each new slice a stored one that would be deleted: it becomes the new one, in one write instead of two
- * (docs/spec/endpointslice.md "Mirroring: writing"). Null where none is left of its address type. Of several it is the
- * one with the most of its addresses, so that they do not move between objects, then the first. Each is used once.
+ * Picks for each new slice a stored one that would be deleted. The stored slice becomes the new one, in one write
+ * instead of two (docs/spec/endpointslice.md "Mirroring: writing"). null = no slice of that address type is left. The
+ * slice that shares the most addresses is picked, so that few of them move between objects; of equal ones the first. No
+ * slice is picked twice.
  */
 export function recycle(
   wanted: readonly WantedSlice[],

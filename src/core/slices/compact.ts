@@ -1,8 +1,8 @@
 /**
  * Merges slices of a port group that has shrunk, a few with each plan, where the operator asks for it
- * (docs/spec/endpointslice.md "Known defects", D17). It waits until all endpoints fit in half of the places, so that
- * the next pods do not split what was merged. It works only in a plan that has nothing else to write for that family,
- * so no change ever waits for it.
+ * (docs/spec/endpointslice.md "Known defects", D17). Merging waits until all endpoints of the group fit in half of its
+ * slices, so that the next pods do not split what was merged. It is part of a plan only if that plan has nothing else
+ * to write for the family, so no change ever waits for it.
  */
 import type { FamilySlices, PortGroup, SliceEntry } from './family-slices.ts';
 import { compareEntries } from './leftovers.ts';
@@ -10,7 +10,7 @@ import { endpointsOf } from './pack-group.ts';
 import { changedDraft, type SliceDraft } from './slice-draft.ts';
 import { assert } from '../../lib/assert.ts';
 
-/** Writes of one family in one plan: one slice takes all from the others, which are deleted. */
+/** Writes of one family in one plan: one slice takes all endpoints of the others, which are deleted. */
 const WRITES_MAX = 4;
 
 export interface Compaction {
@@ -18,7 +18,7 @@ export interface Compaction {
   readonly deletes: readonly SliceEntry[];
 }
 
-/** The first step for one of the fragmented groups; null = there are none. No group may have marks. */
+/** The first step for one of the fragmented groups; null = there are none. Nothing may be dirty. */
 export function compactFamily(family: FamilySlices): Compaction | null {
   let first: PortGroup | null = null;
   for (const group of family.fragmented ?? []) if (first === null || group.key < first.key) first = group;
@@ -27,7 +27,7 @@ export function compactFamily(family: FamilySlices): Compaction | null {
 
 function compactGroup(family: FamilySlices, group: PortGroup): Compaction {
   const entries = [...group.entries].sort((a, b) => sizeOf(a) - sizeOf(b) || compareEntries(a, b));
-  // The two emptiest fit in one slice, because all of them fit in half of the places.
+  // The endpoints of the two emptiest slices fit in one, because those of all slices fit in half of the slices.
   const host = entries.findLast(
     (entry, i) => i > 0 && sizeOf(entry) + sizeOf(entries[0]!) <= family.maxEndpointsPerSlice,
   );

@@ -1,6 +1,6 @@
 /**
- * The share of each zone in the cluster's allocatable CPU (docs/spec/endpointslice.md "CPU shares"). Topology hints are
- * given by it.
+ * The share of each zone in the cluster's allocatable CPU (docs/spec/endpointslice.md "CPU shares"). Topology hints
+ * follow these shares.
  */
 
 export interface CpuShares {

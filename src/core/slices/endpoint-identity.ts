@@ -2,9 +2,9 @@ import type { Endpoint } from '../../kube/types.ts';
 import { referenceEqual } from '../endpoints/equality.ts';
 
 /**
- * Endpoints of the same identity are the same endpoint, which is updated in place (docs/spec/endpointslice.md "Identity
- * and equality"): addresses in any order, hostname, namespace and name of the target. A pod that comes back with its
- * name and IP keeps its place.
+ * The identity of an endpoint: its addresses in any order, its hostname, and the namespace and name of its target
+ * (docs/spec/endpointslice.md "Identity and equality"). Endpoints with the same identity are one endpoint, which is
+ * updated in place. So a pod that comes back with its name and IP keeps its place.
  */
 export function endpointIdentity(endpoint: Endpoint): string {
   const { addresses, targetRef } = endpoint;
@@ -29,7 +29,7 @@ export function endpointContentEqual(a: Endpoint, b: Endpoint): boolean {
   );
 }
 
-/** Whether both have the same identity, without making the texts. */
+/** Whether both have the same identity. With one address each, no text is made. */
 export function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
   if (a === b) return true;
   if (a.targetRef?.name !== b.targetRef?.name || a.addresses.length !== b.addresses.length) return false;

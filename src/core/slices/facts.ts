@@ -7,13 +7,16 @@ import type { IpFamily } from '../../kube/types.ts';
 export interface SlicesFacts {
   /** One for each wanted address family, IPv4 first. */
   readonly families: readonly FamilyFacts[];
-  /** `Auto` (topology-mode) is in effect. */
+  /** Whether topology-mode `Auto` is in effect. */
   readonly topology: boolean;
   /** The value of spec.trafficDistribution that is in effect; '' = none. */
   readonly trafficDistribution: string;
   /** Pods that are left out because their node is not known. */
   readonly waitingForNode: number;
-  /** There are slices to merge, or may be after the writes of this plan; absent unless `--compact-slices` is given. */
+  /**
+   * Whether there are slices to merge, or may be after the writes of this plan; absent unless `--compact-slices` is
+   * given.
+   */
   readonly fragmented?: boolean;
 }
 
@@ -32,10 +35,7 @@ export interface FamilyFacts {
   readonly writes: number;
   /** Ready endpoints by the zone that hints send them to; null = no hints by CPU shares are in effect. */
   readonly hints: readonly ZoneCount[] | null;
-  /**
-   * Why there are no hints although they are wanted, in upstream's words without the address type; '' = there are, or
-   * they are not wanted.
-   */
+  /** Why wanted hints are missing, in upstream's words without the address type; '' = none are missing. */
   readonly hintsFailure: string;
 }
 

@@ -1,9 +1,10 @@
 /**
- * What one address family of a service has: by port group, which endpoints there should be, and by slice, which there
- * are.
+ * The slices of one address family of a service. A port group says which endpoints there should be. A slice says which
+ * there are.
  *
- * Each change leaves marks. A slice is *dirty* until it was found to hold just what it should, a pod until it was found
- * in a slice of its group. Planning looks at these alone, so its cost follows the change.
+ * Each change leaves marks. A slice is *dirty* until planning finds that it holds just what it should. A pod is dirty
+ * until planning finds it in a slice of its group. Planning looks only at what is dirty, so its cost follows the
+ * change.
  */
 import type { Endpoint, IpFamily } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
@@ -14,12 +15,12 @@ export interface FamilySlices {
   readonly family: IpFamily;
   readonly maxEndpointsPerSlice: number;
   readonly groups: Map<string, PortGroup>;
-  /** Groups with marks, and those that have slices but no pods. */
+  /** Groups with dirty slices or dirty pods, and groups that have slices but no pods. */
   readonly dirtyGroups: Set<PortGroup>;
-  /** Groups of several slices whose endpoints fit in half of the places; null = `--compact-slices` is not given. */
+  /** Groups of several slices whose endpoints fit in half of these slices; null = `--compact-slices` is not given. */
   readonly fragmented: Set<PortGroup> | null;
-  /** By pod name: the slices that list the pod, one of them twice if it lists the pod twice. */
-  readonly places: Map<string, SliceEntry | SliceEntry[]>;
+  /** By pod name: the slices that list the pod. A slice that lists the pod twice comes twice. */
+  readonly slicesByPod: Map<string, SliceEntry | SliceEntry[]>;
   /** Slices of this family that belong to an earlier Service of the same name, which is gone. */
   readonly foreign: Set<SliceEntry>;
   /** How many slices are in groups, and how many of them have hints. */
@@ -35,7 +36,8 @@ export interface PortGroup {
   readonly key: string;
   ports: SlicePorts;
   /**
-   * Pods that have no endpoint here, for lack of an address or a node, are in it too: the group is wanted all the same.
+   * How many pods are in the group. A pod without an endpoint, for lack of an address or a node, counts too: it keeps
+   * the group wanted.
    */
   pods: number;
   /** By pod name. */
@@ -50,7 +52,10 @@ export interface PortGroup {
 export interface SliceEntry {
   readonly name: string;
   stored: StoredSlice;
-  /** The group that it is in. Null = it belongs to another Service or to no wanted family, or is left alone. */
+  /**
+   * null = the slice is in no group: an earlier Service owns it, its family is not wanted, or planning does not count
+   * it.
+   */
   group: PortGroup | null;
 }
 
@@ -61,7 +66,7 @@ export function createFamilySlices(family: IpFamily, maxEndpointsPerSlice: numbe
     groups: new Map(),
     dirtyGroups: new Set(),
     fragmented: compacts ? new Set() : null,
-    places: new Map(),
+    slicesByPod: new Map(),
     foreign: new Set(),
     owned: 0,
     hinted: 0,
@@ -70,14 +75,21 @@ export function createFamilySlices(family: IpFamily, maxEndpointsPerSlice: numbe
   };
 }
 
-/** `endpoint` null = the pod belongs to the group but has no endpoint. */
+/**
+ * Puts a pod into the group of its ports.
+ * @param endpoint null = the pod counts for the group but has no endpoint
+ */
 export function enterGroup(family: FamilySlices, ports: SlicePorts, pod: string, endpoint: Endpoint | null): void {
   const group = getGroup(family, ports);
-  // The ports as the service writes them, not as a slice does.
+  // A stored slice may have opened the group. Then the Service's form of the ports replaces the slice's.
   if (group.pods++ === 0) group.ports = ports;
   if (endpoint !== null) setDesired(family, group, pod, endpoint);
 }
 
+/**
+ * Takes a pod out of its group.
+ * @param key of the group's ports
+ */
 export function leaveGroup(family: FamilySlices, key: string, pod: string): void {
   const group = family.groups.get(key);
   assert(group !== undefined && group.pods > 0, 'a pod leaves a group that it is in');
@@ -88,6 +100,10 @@ export function leaveGroup(family: FamilySlices, key: string, pod: string): void
   else dropGroup(family, group);
 }
 
+/**
+ * Gives a pod another endpoint in its group; null = none.
+ * @param key of the group's ports
+ */
 export function changeInGroup(family: FamilySlices, key: string, pod: string, endpoint: Endpoint | null): void {
   const group = family.groups.get(key);
   assert(group !== undefined && group.pods > 0, 'a pod changes in a group that it is in');
@@ -105,10 +121,11 @@ export function addEntry(family: FamilySlices, ports: SlicePorts, entry: SliceEn
   noteFragmented(family, group);
   for (const endpoint of entry.stored.object.endpoints ?? []) {
     const pod = endpoint.targetRef?.name;
-    if (pod !== undefined) addPlace(family, pod, entry);
+    if (pod !== undefined) addListing(family, pod, entry);
   }
 }
 
+/** Takes a slice out of its group. Pods that it lists and the group wants become dirty. */
 export function removeEntry(family: FamilySlices, entry: SliceEntry): void {
   const { group } = entry;
   assert(group !== null && group.entries.delete(entry), 'a slice is in its group');
@@ -120,7 +137,7 @@ export function removeEntry(family: FamilySlices, entry: SliceEntry): void {
   for (const endpoint of entry.stored.object.endpoints ?? []) {
     const pod = endpoint.targetRef?.name;
     if (pod === undefined) continue;
-    removePlace(family, pod, entry);
+    removeListing(family, pod, entry);
     if (group.desired.has(pod)) markPod(family, group, pod);
   }
   if (group.pods === 0 && group.entries.size === 0) dropGroup(family, group);
@@ -142,20 +159,20 @@ export function replaceStored(family: FamilySlices, entry: SliceEntry, stored: S
   markEntry(family, group, entry);
 }
 
-/** All slices of the family's groups must be looked at again. */
+/** Marks all slices in the family's groups as dirty. */
 export function markAllEntries(family: FamilySlices): void {
   for (const group of family.groups.values()) for (const entry of group.entries) markEntry(family, group, entry);
 }
 
-/** Takes the mark off a group that has nothing left to do. */
+/** Takes the mark off a group in which nothing is dirty any more. */
 export function settleGroup(family: FamilySlices, group: PortGroup): void {
   if (group.pods > 0 && group.dirtyEntries.size === 0 && group.dirtyPods.size === 0) family.dirtyGroups.delete(group);
 }
 
-/** The slices that list the pod, in no order. One that lists it twice may come twice. */
-export function placesOf(family: FamilySlices, pod: string): readonly SliceEntry[] {
-  const places = family.places.get(pod);
-  return places === undefined ? [] : Array.isArray(places) ? places : [places];
+/** The slices that list the pod, in no order. A slice that lists it twice comes twice. */
+export function slicesListing(family: FamilySlices, pod: string): readonly SliceEntry[] {
+  const listing = family.slicesByPod.get(pod);
+  return listing === undefined ? [] : Array.isArray(listing) ? listing : [listing];
 }
 
 function getGroup(family: FamilySlices, ports: SlicePorts): PortGroup {
@@ -203,7 +220,7 @@ function setDesired(family: FamilySlices, group: PortGroup, pod: string, endpoin
   family.endpoints += desired.size - before;
   noteFragmented(family, group);
   family.fewest += slicesFor(family, desired.size) - slicesFor(family, before);
-  for (const entry of placesOf(family, pod)) if (entry.group === group) markEntry(family, group, entry);
+  for (const entry of slicesListing(family, pod)) if (entry.group === group) markEntry(family, group, entry);
 }
 
 function slicesFor(family: FamilySlices, endpoints: number): number {
@@ -220,30 +237,30 @@ function markEntry(family: FamilySlices, group: PortGroup, entry: SliceEntry): v
   family.dirtyGroups.add(group);
 }
 
-function addPlace(family: FamilySlices, pod: string, entry: SliceEntry): void {
-  const places = family.places.get(pod);
-  if (places === undefined) {
-    family.places.set(pod, entry);
+function addListing(family: FamilySlices, pod: string, entry: SliceEntry): void {
+  const listing = family.slicesByPod.get(pod);
+  if (listing === undefined) {
+    family.slicesByPod.set(pod, entry);
     return;
   }
-  const all = Array.isArray(places) ? places : [places];
+  const all = Array.isArray(listing) ? listing : [listing];
   all.push(entry);
-  family.places.set(pod, all);
-  // It is open again which of them keeps the pod.
+  family.slicesByPod.set(pod, all);
+  // Planning must decide again which of these slices keeps the pod.
   for (const other of all) if (other.group !== null) markEntry(family, other.group, other);
 }
 
-function removePlace(family: FamilySlices, pod: string, entry: SliceEntry): void {
-  const places = family.places.get(pod);
-  if (!Array.isArray(places)) {
-    assert(places === entry, 'a slice is where its pods are');
-    family.places.delete(pod);
+function removeListing(family: FamilySlices, pod: string, entry: SliceEntry): void {
+  const listing = family.slicesByPod.get(pod);
+  if (!Array.isArray(listing)) {
+    assert(listing === entry, 'a slice is registered under its pods');
+    family.slicesByPod.delete(pod);
     return;
   }
-  const at = places.indexOf(entry);
-  assert(at >= 0, 'a slice is where its pods are');
-  places.splice(at, 1);
-  if (places.length === 1) family.places.set(pod, places[0]!);
+  const at = listing.indexOf(entry);
+  assert(at >= 0, 'a slice is registered under its pods');
+  listing.splice(at, 1);
+  if (listing.length === 1) family.slicesByPod.set(pod, listing[0]!);
 }
 
 function listSamePods(a: StoredSlice, b: StoredSlice): boolean {

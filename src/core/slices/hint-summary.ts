@@ -60,10 +60,12 @@ export function summarizeHints(endpoints: readonly Endpoint[]): HintSummary {
   };
 }
 
+/** Whether the condition ready is true. An absent condition is not. */
 export function isReady(endpoint: Endpoint): boolean {
   return endpoint.conditions?.ready === true;
 }
 
+/** Whether the endpoint has hints, even empty ones. */
 export function hasHints(endpoint: Endpoint): boolean {
   return endpoint.hints !== undefined && endpoint.hints !== null;
 }

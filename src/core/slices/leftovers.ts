@@ -1,16 +1,16 @@
 /**
- * Endpoints that have no slice of their port group yet, by the slice that they leave, if there is one. So a slice that
- * is rewritten can take its own endpoints first, and no endpoint moves without need.
+ * Pods whose endpoints have no slice of their port group yet, by the slice that they leave, if there is one. A slice
+ * that is rewritten takes its own endpoints first, so no endpoint moves without need.
  */
-import { type FamilySlices, placesOf, type SliceEntry } from './family-slices.ts';
+import { type FamilySlices, slicesListing, type SliceEntry } from './family-slices.ts';
 
 export interface Leftovers {
   size: number;
   /** Names of pods that no slice lists, ascending. */
   unplaced: string[];
   /**
-   * Names of the others by slice, in the order of the slice. Slices that otherwise stay as they are come first. Then
-   * come those that may be recycled, with the fullest last, because those can best keep their endpoints.
+   * Names of the other pods by slice, in the order of the slice. Slices that otherwise stay as they are come first.
+   * Slices that may be recycled follow, the one with most of these pods last, because it can best keep them.
    */
   readonly placed: Map<SliceEntry, string[]>;
 }
@@ -24,13 +24,13 @@ export function arrangeLeftovers(
   const unplaced: string[] = [];
   const bySlice = new Map<SliceEntry, string[]>();
   for (const pod of pods) {
-    const places = placesOf(family, pod);
-    if (places.length === 0) {
+    const listing = slicesListing(family, pod);
+    if (listing.length === 0) {
       unplaced.push(pod);
       continue;
     }
-    let first = places[0]!;
-    for (const place of places) if (place.name < first.name) first = place;
+    let first = listing[0]!;
+    for (const entry of listing) if (entry.name < first.name) first = entry;
     const list = bySlice.get(first);
     if (list === undefined) bySlice.set(first, [pod]);
     else list.push(pod);
@@ -41,7 +41,7 @@ export function arrangeLeftovers(
   return { size: pods.length, unplaced: unplaced.sort(), placed };
 }
 
-/** Takes at most `limit` endpoints, of those that `entry` lists now. */
+/** Takes at most `limit` of the pods that `entry` lists now. */
 export function takeOwn(leftovers: Leftovers, entry: SliceEntry, limit: number): string[] {
   const own = leftovers.placed.get(entry);
   if (own === undefined) return [];
@@ -50,7 +50,7 @@ export function takeOwn(leftovers: Leftovers, entry: SliceEntry, limit: number):
   return taken;
 }
 
-/** Takes at most `limit` endpoints. Those that no slice lists come first. */
+/** Takes at most `limit` pods. Pods that no slice lists come first. */
 export function takeAny(leftovers: Leftovers, limit: number): string[] {
   const taken = leftovers.unplaced.splice(0, limit);
   for (const list of leftovers.placed.values()) {

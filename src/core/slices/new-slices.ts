@@ -1,7 +1,7 @@
 /**
  * New slices for the endpoints that are left over. A slice that would be deleted can be recycled as a new one
- * (docs/spec/endpointslice.md "One port group", "The placeholder", "Writing"). It keeps as many of its own endpoints as
- * it can: when the ports of a service change, its endpoints stay where they are.
+ * (docs/spec/endpointslice.md "One port group", "The placeholder", "Writing"). A recycled slice keeps as many of its
+ * own endpoints as it can. So when the ports of a service change, its endpoints stay where they are.
  */
 import type { FamilySlices, PortGroup, SliceEntry } from './family-slices.ts';
 import { compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
@@ -16,7 +16,7 @@ export interface GroupLeftovers {
 
 /**
  * Uses up the leftovers of all groups.
- * @param recyclable slices of the service that are to be deleted. Those that are recycled are taken out
+ * @param recyclable slices of the service that are to be deleted; the recycled ones are taken out
  */
 export function draftNewSlices(
   family: FamilySlices,
@@ -38,7 +38,7 @@ export function draftNewSlices(
 /** How many new slices a group needs, and its endpoints for them. */
 interface Opening extends GroupLeftovers {
   readonly slices: number;
-  /** The slices that are recycled for it. Those that bring the most endpoints along come first. */
+  /** The slices that are recycled for the group. A slice that brings more endpoints along comes first. */
   readonly hosts: SliceEntry[];
 }
 

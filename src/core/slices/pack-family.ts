@@ -11,7 +11,7 @@ import { NO_SLICE_PORTS } from './slice-ports.ts';
 
 /** The plan for the slices of one family, without hints. */
 export interface PackedFamily {
-  /** New slices. Some of them are recycled ones. */
+  /** New slices. Some of them overwrite a recycled slice. */
   readonly created: readonly SliceDraft[];
   readonly updated: SliceDraft[];
   readonly deletes: readonly SliceEntry[];
@@ -20,7 +20,7 @@ export interface PackedFamily {
 }
 
 /**
- * Packs a family. Only slices and pods with a mark are looked at, and those that are right lose it
+ * Packs a family. Looks only at dirty slices and pods, and takes the marks off those that are right
  * (docs/spec/endpointslice.md "Packing", "The placeholder").
  */
 export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {

@@ -5,7 +5,7 @@
 import type { Endpoint } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import { endpointContentEqual, sameEndpoint } from './endpoint-identity.ts';
-import { type FamilySlices, placesOf, type PortGroup, type SliceEntry } from './family-slices.ts';
+import { type FamilySlices, slicesListing, type PortGroup, type SliceEntry } from './family-slices.ts';
 import { arrangeLeftovers, compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
 import { changedDraft, type SliceDraft } from './slice-draft.ts';
 
@@ -21,8 +21,8 @@ export interface GroupPacking {
 }
 
 /**
- * Keeps and drops endpoints (docs/spec/endpointslice.md "One port group"). Looks at dirty slices and pods only, and
- * takes the mark off what is right.
+ * Decides which endpoints the slices of a group keep (docs/spec/endpointslice.md "One port group"). Looks at dirty
+ * slices and pods only, and takes the mark off what is right.
  * @param labelsAreRight whether a slice has the labels of its service
  */
 export function refreshGroup(
@@ -33,7 +33,7 @@ export function refreshGroup(
   const updates: SliceDraft[] = [];
   const emptied: SliceEntry[] = [];
   let removed = 0;
-  /** Pods with a mark, and pods in several slices, that have found their slice. */
+  /** Dirty pods, and pods in several slices, whose slice has been found. */
   const kept = new Set<string>();
   for (const entry of [...group.dirtyEntries].sort(compareEntries)) {
     const refreshed = refresh(family, group, entry, kept);
@@ -75,7 +75,7 @@ export function fillGroup(
   return leftovers;
 }
 
-/** Endpoints of the group by pod name. */
+/** The endpoints of these pods, in the order of the pods. */
 export function endpointsOf(group: PortGroup, pods: readonly string[]): Endpoint[] {
   return pods.map((pod) => {
     const endpoint = group.desired.get(pod);
@@ -102,8 +102,9 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
       removed++;
       continue;
     }
-    const alone = family.places.get(pod) === entry;
-    // An earlier plan gave the pod to a slice that is settled by now, and the write that takes it from this one failed.
+    const alone = family.slicesByPod.get(pod) === entry;
+    // An earlier plan gave the pod to a slice that is right by now. The write that was to take the pod from this slice
+    // has failed.
     const elsewhere = kept.has(pod) || (!alone && isInSettledSlice(family, group, pod));
     if (elsewhere || !sameEndpoint(endpoint, wanted)) {
       // The pod may be in no other slice.
@@ -120,7 +121,7 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
 
 /** A slice without a mark holds only what it should. */
 function isInSettledSlice(family: FamilySlices, group: PortGroup, pod: string): boolean {
-  return placesOf(family, pod).some((entry) => entry.group === group && !group.dirtyEntries.has(entry));
+  return slicesListing(family, pod).some((entry) => entry.group === group && !group.dirtyEntries.has(entry));
 }
 
 /** Fills slices that are written anyway, the fullest first (docs/spec/endpointslice.md "One port group"). */
@@ -136,8 +137,8 @@ function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceD
 }
 
 /**
- * The slice that takes all endpoints which do not fill a new slice: the fullest one with room that is otherwise left
- * alone. Of equally full ones it is the first by name (docs/spec/endpointslice.md "One port group").
+ * The slice that takes the endpoints which would not fill a new slice. It is the fullest slice that has room for all of
+ * them and is not written anyway; of equally full ones the first by name (docs/spec/endpointslice.md "One port group").
  */
 function roomySlice(
   family: FamilySlices,

@@ -11,8 +11,8 @@ import { distributeTraffic, hintsMode } from './traffic-distribution.ts';
 const NO_HINTS: HintResult = { touched: [], hints: null, failure: '' };
 
 /**
- * Gives the hints that the service asks for to drafts, and to slices that are right except for their hints. If no hints
- * are wanted and none exist, no slice is looked at. Else each is judged by its summary.
+ * Puts the hints that the Service asks for into the drafts, and finds the other slices whose hints are not right. If no
+ * hints are wanted and none exist, no slice is looked at. Else each slice is judged by its summary.
  */
 export function planHints(
   spec: ServiceRecord,

@@ -30,7 +30,7 @@ export interface SlicesPlanInput {
 }
 
 export interface SlicesPlan {
-  /** In the order of their phases. */
+  /** The writes of phase 1 come first. */
   readonly writes: readonly SliceWrite[];
   readonly facts: SlicesFacts;
   /** Problems that have come up since the last plan. */
@@ -38,7 +38,7 @@ export interface SlicesPlan {
 }
 
 /**
- * Plans from what is known now. A plan changes none of it: `ackSlice` takes over what was written, and the rest is
+ * Plans from the present state. Stored slices change only by `ackSlice` or `observeSlice`, so what was not written is
  * planned again.
  */
 export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan {
@@ -91,7 +91,7 @@ interface FamilyPlan {
   readonly facts: FamilyFacts;
 }
 
-/** @param names of slices created by this plan; grows */
+/** @param names names of slices that this plan creates; grows */
 function planFamily(
   s: ServiceSlices,
   service: SlicesSpec,

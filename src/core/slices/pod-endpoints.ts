@@ -5,10 +5,10 @@ import { podFields, podIpAt } from '../pod-fields.ts';
 import type { Problem } from '../problem.ts';
 
 export interface PodEndpoints {
-  /** null = the pod has no address of that family. */
+  /** null = the pod has no usable address of that family. */
   readonly ipv4: Endpoint | null;
   readonly ipv6: Endpoint | null;
-  /** The value that was left out, because the API server would refuse the whole slice for it (D13). */
+  /** The first value that was left out because the API server would refuse the whole slice for it (D13). */
   readonly problem: Problem | null;
 }
 
@@ -65,7 +65,8 @@ const CONDITIONS: readonly EndpointConditions[] = Array.from({ length: 8 }, (_, 
 }));
 
 /**
- * An unready pod that is published is ready, even while it terminates. The other two conditions stay truthful (D29).
+ * With `publishNotReady` an endpoint is ready even while its pod is unready or terminates. The other two conditions
+ * stay truthful (D29).
  */
 function conditionsOf(pod: PodRecord, publishNotReady: boolean): EndpointConditions {
   const ready = publishNotReady || (pod.ready && !pod.deleting);

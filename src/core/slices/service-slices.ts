@@ -1,6 +1,6 @@
 /**
- * What is known of one service for its slices: the service, its pods, and the slices that the server holds. It is
- * updated with each change. `planSlices` (`slices/plan.ts`) says what to write.
+ * The state from which the slices of one service are planned: its Service, its pods, and the slices that the server
+ * holds. Each change updates this state. `planSlices` (`slices/plan.ts`) makes the writes from it.
  */
 import { labelsEqual } from '../../kube/labels.ts';
 import type { Endpoint, EndpointSlice, IpFamily, PodRecord, ServiceRecord } from '../../kube/types.ts';
@@ -45,7 +45,7 @@ export interface ServiceSlices {
   readonly pods: Map<string, PodPlace>;
   /** Every slice that was observed or written, by name. */
   readonly stored: Map<string, SliceEntry>;
-  /** The wanted families, IPv4 first. They could be made anew from the pods and the stored slices. */
+  /** The wanted families, IPv4 first. All of it follows from the pods and the stored slices. */
   families: readonly FamilySlices[];
   /** Slices of families that are not wanted. */
   readonly unwanted: Set<SliceEntry>;
@@ -76,7 +76,7 @@ interface PodPlace {
   /** The pod's last endpoints. They are reused while they are right, so that unchanged endpoints stay identical. */
   readonly ipv4: Endpoint | null;
   readonly ipv6: Endpoint | null;
-  /** Whether it waits for its node to be known. It has no endpoints until then. */
+  /** Whether the pod waits for its node to be known. Until then it has no endpoints. */
   readonly waiting: boolean;
   readonly problem: Problem | null;
 }
@@ -98,7 +98,10 @@ export function createServiceSlices(config: SlicesConfig): ServiceSlices {
   };
 }
 
-/** Takes the service, new or changed. Its pods are looked at again only if a field has changed that matters to them. */
+/**
+ * Takes a Service that is new or changed. Its pods are placed anew only if a field has changed that their endpoints
+ * depend on.
+ */
 export function setSlicesSpec(s: ServiceSlices, spec: ServiceRecord): void {
   const before = s.service;
   if (before?.spec === spec) return;
@@ -147,7 +150,10 @@ export interface SlicePodState {
   readonly problem: Problem | null;
 }
 
-/** For a person, not for planning. */
+/**
+ * What the pod has in the slices of one family; null = the service has no such pod. Only explanations read this, never
+ * planning.
+ */
 export function slicePodState(s: ServiceSlices, name: string, family: IpFamily): SlicePodState | null {
   const place = s.pods.get(name);
   if (place === undefined) return null;
@@ -163,6 +169,7 @@ export function slicePodState(s: ServiceSlices, name: string, family: IpFamily):
   };
 }
 
+/** Names of all pods that the service selects, whether they have an endpoint or not. */
 export function slicePodNames(s: ServiceSlices): Iterable<string> {
   return s.pods.keys();
 }
@@ -197,15 +204,15 @@ export function storedSlice(s: ServiceSlices, name: string): EndpointSlice | und
   return s.stored.get(name)?.stored.object;
 }
 
-/** All stored slices are about to be observed anew. */
+/** Forgets all stored slices. The caller observes them anew. */
 export function forgetStoredSlices(s: ServiceSlices): void {
   for (const entry of s.stored.values()) takeOut(s, entry);
   s.stored.clear();
 }
 
 /**
- * Problems that have come up since the last call and still last. A problem that passes before slices are planned is not
- * among them, such as pods that come before the nodes are listed.
+ * Takes the problems that have come up since the last call and still exist. A problem that ends before the next plan is
+ * never told: a pod may be known before its node is listed.
  */
 export function takeSlicesProblems(s: ServiceSlices): readonly Problem[] {
   if (s.problems.length === 0 && s.untold === null) return NO_PROBLEMS;
@@ -254,7 +261,7 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
 
 // Pods
 
-/** The entry of a pod, which is in no group yet. */
+/** The place that a pod gets. It is in no group yet. */
 function placePod(s: ServiceSlices, service: SlicesSpec | null, member: Member, before: PodPlace | null): PodPlace {
   const { pod, zone } = member;
   // Terminating pods count (docs/spec/endpointslice.md "Which pods count").
@@ -270,20 +277,20 @@ function placePod(s: ServiceSlices, service: SlicesSpec | null, member: Member, 
   return {
     member,
     ports,
-    ipv4: known(before?.ipv4, ipv4),
-    ipv6: known(before?.ipv6, ipv6),
+    ipv4: reuse(before?.ipv4, ipv4),
+    ipv6: reuse(before?.ipv6, ipv6),
     waiting: false,
     problem,
   };
 }
 
-/** One object for all pods of a group. */
+/** The ports of the group, if it has pods: so all pods of a group share one object. */
 function sharedPorts(s: ServiceSlices, ports: SlicePorts): SlicePorts {
   const group = s.families[0]?.groups.get(ports.key);
   return group !== undefined && group.pods > 0 ? group.ports : ports;
 }
 
-function known(before: Endpoint | null | undefined, after: Endpoint | null): Endpoint | null {
+function reuse(before: Endpoint | null | undefined, after: Endpoint | null): Endpoint | null {
   if (before === null || before === undefined || after === null) return after;
   return sameEndpoint(before, after) && endpointContentEqual(before, after) ? before : after;
 }
@@ -332,7 +339,7 @@ function endpointOf(place: PodPlace, family: IpFamily): Endpoint | null {
 
 // Slices
 
-/** Finds the place of a slice that is in none. */
+/** Puts a slice that is in no group where it belongs. */
 function sortIn(s: ServiceSlices, entry: SliceEntry): void {
   const { object } = entry.stored;
   if (s.service === null || !isVisible(s.service, object)) return;
@@ -364,12 +371,15 @@ function isMember(s: ServiceSlices, family: FamilySlices, object: EndpointSlice,
   );
 }
 
-/** Slices that are being deleted are as good as gone (#109624). Slices with other labels belong to others. */
+/**
+ * Whether planning counts the slice. A slice that is being deleted does not count (upstream #109624). A slice with
+ * other labels belongs to somebody else.
+ */
 function isVisible({ spec }: SlicesSpec, { metadata }: EndpointSlice): boolean {
   return (metadata.deletionTimestamp ?? '') === '' && sliceIsOurs(metadata.labels, spec.name);
 }
 
-/** Whether this very Service owns it, not an earlier one of the same name. */
+/** Whether this very Service owns the slice, and not an earlier one of the same name. */
 function isOwned({ spec }: SlicesSpec, { metadata }: EndpointSlice): boolean {
   return (metadata.ownerReferences ?? []).some(
     ({ kind, apiVersion, uid }) => kind === 'Service' && apiVersion === 'v1' && uid === spec.uid,

@@ -6,13 +6,13 @@ import type { DraftEndpoints } from './slice-state.ts';
 /** What one write will make of a slice. */
 export interface SliceDraft extends DraftEndpoints {
   /**
-   * `changed`: endpoints and labels are new, all else stays. `hints`: only the endpoints are new. `new`: all is new,
-   * but for what somebody else put into the metadata of a slice that is recycled.
+   * `changed`: endpoints and labels are new, all else stays. `hints`: only the endpoints are new. `new`: everything is
+   * new, except what somebody else has put into the metadata of a recycled slice.
    */
   readonly kind: 'changed' | 'hints' | 'new';
-  /** The slice on the server that is overwritten; null = it is created. */
+  /** The slice on the server that is overwritten; null = a slice is created. */
   readonly entry: SliceEntry | null;
-  /** Of a new slice. */
+  /** Only a draft of kind `new` has ports. */
   readonly ports: SlicePorts;
 }
 

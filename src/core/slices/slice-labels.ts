@@ -8,7 +8,7 @@ import {
 import type { Labels, ServiceRecord } from '../../kube/types.ts';
 import type { Problem } from '../problem.ts';
 
-/** These labels are ours to set, whatever Service or slice say. */
+/** Whether only this controller sets the label, whatever the Service or the slice says. */
 function isReserved(key: string): boolean {
   return key === SERVICE_NAME_LABEL || key === SLICE_MANAGED_BY_LABEL || key === HEADLESS_LABEL;
 }
@@ -38,15 +38,15 @@ export function reservedLabelProblem({ namespace, name, labels }: ServiceRecord)
       kind: 'reserved-label',
       object: `service ${namespace}/${name}`,
       field: `metadata.labels[${key}]`,
-      message: 'the label is set by this controller on slices, that of the service is ignored',
+      message: 'this controller sets the label on slices, the value of the Service is ignored',
     };
   }
   return null;
 }
 
 /**
- * Whether these are the labels that a service gives to its slices. The reserved ones are no reason to write
- * (docs/spec/endpointslice.md "Labels").
+ * Whether a slice has the labels that its Service gives it. Reserved labels are not compared: they are no reason to
+ * write (docs/spec/endpointslice.md "Labels").
  */
 export function sliceLabelsAreRight(
   labels: Readonly<Record<string, string>> | null | undefined,
@@ -64,7 +64,7 @@ export function sliceLabelsAreRight(
   return wanted === 0;
 }
 
-/** Whether the slice belongs to this service and this controller. Of other slices nothing is known. */
+/** Whether the slice belongs to this service and this controller, by its labels. */
 export function sliceIsOurs(labels: Readonly<Record<string, string>> | null | undefined, serviceName: string): boolean {
   return labels?.[SERVICE_NAME_LABEL] === serviceName && labels[SLICE_MANAGED_BY_LABEL] === SLICE_MANAGED_BY_VALUE;
 }

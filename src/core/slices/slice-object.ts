@@ -12,13 +12,14 @@ import type { SliceName } from './slice-name.ts';
 
 export interface SliceObjectInput {
   readonly spec: ServiceRecord;
-  /** Of the service's slices. */
+  /** The labels of the service's slices. */
   readonly labels: Record<string, string>;
   readonly family: string;
   /** Seconds; 0 = none. */
   readonly triggerTime: number;
 }
 
+/** The object of a create. Its namespace is in the metadata. */
 export function createdObject(input: SliceObjectInput, draft: SliceDraft, name: SliceName): EndpointSlice {
   const { spec, labels } = input;
   const metadata: ObjectMeta = { ...name, namespace: spec.namespace, labels, ownerReferences: [ownerOf(spec)] };
@@ -34,6 +35,7 @@ export function recycledObject(input: SliceObjectInput, draft: SliceDraft, store
   return newObject(input, draft, metadata);
 }
 
+/** The object of an update. Everything but endpoints, the service's labels and the trigger time stays as stored. */
 export function changedObject(input: SliceObjectInput, draft: SliceDraft, stored: EndpointSlice): EndpointSlice {
   const metadata = metadataOf(stored, input.triggerTime);
   if (draft.kind === 'changed') metadata.labels = input.labels;
@@ -66,13 +68,13 @@ function ownerOf({ name, uid }: ServiceRecord): OwnerReference {
 
 function metadataOf(stored: EndpointSlice, triggerTime: number): ObjectMeta {
   const metadata: ObjectMeta & { managedFields?: unknown } = { ...stored.metadata };
-  // An empty list of these would reset the server's.
+  // An empty list of managed fields would reset the server's list.
   delete metadata.managedFields;
   annotate(metadata, stored.metadata.annotations, triggerTime);
   return metadata;
 }
 
-/** Without a time the annotation goes, because it would tell of an earlier write. */
+/** Sets the trigger time. Without a time the annotation goes, because it would tell of an earlier write. */
 function annotate(
   metadata: ObjectMeta,
   stored: Readonly<Record<string, string>> | null | undefined,

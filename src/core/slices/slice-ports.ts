@@ -20,7 +20,10 @@ export function fixedSlicePorts(service: ServiceRecord): SlicePorts | null {
   return slicePorts(service.ports, numbers);
 }
 
-/** A port that the pod does not offer is left out, and none may be left (docs/spec/endpointslice.md "Ports", D19). */
+/**
+ * The ports on one pod. A port that the pod does not offer is left out, so there may be none
+ * (docs/spec/endpointslice.md "Ports", D19).
+ */
 export function podSlicePorts(service: ServiceRecord, pod: PodRecord): SlicePorts {
   return slicePorts(service.ports, resolveTargetPorts(service.ports, pod));
 }

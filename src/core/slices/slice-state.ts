@@ -1,14 +1,14 @@
 /**
- * Slices as planning sees them: what the server holds, with what hints need to know of it, and what will be written.
- * The endpoints in them are immutable and shared. Whoever changes one puts another in its place.
+ * Slices as planning sees them: stored slices with a summary of their hints, and drafts of what will be written. Their
+ * endpoints are shared and never change: a changed endpoint is a new object in the place of the old one.
  */
 import type { Endpoint, EndpointSlice } from '../../kube/types.ts';
 import { summarizeHints, type HintSummary } from './hint-summary.ts';
 
-/** A slice on the server. It never changes: an acknowledged or observed version is another one. */
+/** A slice on the server. This object never changes: a version that is acked or observed is another object. */
 export interface StoredSlice {
   readonly object: EndpointSlice;
-  /** What hints need of it, found once. */
+  /** Made once. */
   readonly summary: HintSummary;
 }
 
@@ -16,7 +16,7 @@ export function storeSlice(object: EndpointSlice): StoredSlice {
   return { object, summary: summarizeHints(object.endpoints ?? []) };
 }
 
-/** What a slice that will be written is to hold. Hints are put in and taken out in place. */
+/** The endpoints that a write will put into a slice. The planning of hints replaces elements of this list. */
 export interface DraftEndpoints {
   readonly endpoints: Endpoint[];
 }

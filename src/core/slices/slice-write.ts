@@ -7,18 +7,21 @@ export interface SliceWrite {
   /** Preconditions of updates and deletes, also inside `object`; empty for creates. */
   readonly uid: string;
   readonly resourceVersion: string;
-  /** 1 = goes first; more = only after all of the phases before succeeded (docs/spec/protocols.md "Order of writes"). */
+  /**
+   * 1 = goes first. A write of a later phase goes after all writes of the phases before have succeeded
+   * (docs/spec/protocols.md "Order of writes").
+   */
   readonly phase: number;
   /** The whole new object; null for deletes. Must not be changed by anyone. */
   readonly object: EndpointSlice | null;
 }
 
-/** The object as the server holds it after the write was applied. */
+/** The object as the server holds it after its write was applied. */
 export function appliedSlice(object: EndpointSlice, { uid, resourceVersion }: SliceAck): EndpointSlice {
   return { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
 }
 
-/** What became of a write; `uid` and `resourceVersion` of the object after an applied one, else empty. */
+/** What became of a write. `uid` and `resourceVersion` are the object's after an applied write, else empty. */
 export interface SliceAck {
   readonly result: 'applied' | 'refused' | 'not-sent' | 'unknown';
   readonly uid: string;

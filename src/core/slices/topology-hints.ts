@@ -1,7 +1,7 @@
 /**
  * Hints in proportion to the CPU of the zones, for Services with `topology-mode: Auto` (docs/spec/endpointslice.md
- * "When hints apply"). Each zone gets so many ready endpoints that none is overloaded by more than a fifth. As few
- * endpoints as possible get hints for another zone than their own.
+ * "When hints apply"). Each zone gets so many ready endpoints that they carry at most a fifth more load than with an
+ * even spread. As few endpoints as possible get a hint for another zone than their own.
  */
 import type { Endpoint, EndpointHints } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
@@ -15,7 +15,7 @@ export interface HintResult {
   readonly touched: readonly TouchedSlice[];
   /** Ready endpoints by the zone that they are meant for; null = no hints by CPU shares. */
   readonly hints: readonly ZoneCount[] | null;
-  /** Why there are no hints although they were asked for, without the address type; '' = there are, or nobody asked. */
+  /** Why wanted hints are missing, in upstream's words without the address type; '' = none are missing. */
   readonly failure: string;
 }
 
@@ -25,12 +25,12 @@ export interface TouchedSlice {
 }
 
 /**
- * How much more load a zone's endpoints may have than if all load were spread evenly, as a factor
- * (docs/spec/endpointslice.md "Allocation").
+ * The part of its even share of endpoints that a zone needs at least. Its endpoints then carry at most a fifth more
+ * load than with an even spread (docs/spec/endpointslice.md "Allocation").
  */
 export const OVERLOAD_FACTOR = 1 / (1 + 0.2);
 
-/** What a zone may get of a service's ready endpoints. */
+/** How many of a service's ready endpoints a zone may get. `desired` may have a fraction. */
 export interface ZoneAllocation {
   readonly zone: string;
   readonly desired: number;
@@ -39,8 +39,8 @@ export interface ZoneAllocation {
 }
 
 /**
- * Gives hints to every ready endpoint of slices that are written anyway, and of slices that cannot stay as they are.
- * Where that cannot be done, all hints are taken away.
+ * Gives hints to every ready endpoint of slices that are written anyway, and of slices whose hints cannot stay. If
+ * hints are impossible, all of them are taken away, and `failure` says why.
  */
 export function allotHints(slices: HintSlices, shares: CpuShares | null): HintResult {
   const drafts = [...slices.created, ...slices.updated].map((draft) => draft.endpoints);
@@ -76,7 +76,7 @@ export function allotHints(slices: HintSlices, shares: CpuShares | null): HintRe
   return { touched, hints: zoneCounts(counts), failure: '' };
 }
 
-/** No endpoint keeps hints, ready or not (docs/spec/endpointslice.md "Failure and switching off"). */
+/** Takes the hints off all endpoints, ready or not (docs/spec/endpointslice.md "Failure and switching off"). */
 export function stripHints(slices: HintSlices): HintResult {
   for (const { endpoints } of slices.created) stripAll(endpoints);
   for (const { endpoints } of slices.updated) stripAll(endpoints);
@@ -109,7 +109,7 @@ export function allocateZones(ready: number, shares: CpuShares | null): readonly
   if (zones.length > ready) return `Insufficient number of endpoints ${figures}`;
   let minimumTotal = 0;
   const wanted = zones.map(({ zone, share }) => {
-    // In this order the doubles are the same as upstream's.
+    // This order of operations gives the same doubles as upstream's.
     const expected = share * ready;
     const minimum = Math.ceil(expected * OVERLOAD_FACTOR);
     minimumTotal += minimum;
@@ -124,10 +124,10 @@ export function allocateZones(ready: number, shares: CpuShares | null): readonly
 }
 
 /**
- * Whether a slice may keep its hints beside those counted so far. A hint for the endpoint's own zone is also right if
- * that zone has no share, because no other one would be given (D41: upstream writes such a slice with every sync).
- * Hints for nodes are left from earlier settings, and kube-proxy would follow them still (upstream leaves them until
- * the slice changes).
+ * Whether a slice may keep its hints beside those counted so far. A hint for the endpoint's own zone is right even if
+ * that zone has no share, because no other hint would be given (D41: upstream writes such a slice with every sync).
+ * Hints for nodes are wrong: an earlier setting has left them, and kube-proxy would still follow them (upstream leaves
+ * them until the slice changes).
  */
 function isAcceptable(
   summary: HintSummary,
@@ -158,8 +158,8 @@ export function givingAndReceiving(
   allocations: readonly Pick<ZoneAllocation, 'zone' | 'desired'>[],
   counts: ReadonlyMap<string, number>,
 ): Exchange {
-  const surpluses: Leftover[] = [];
-  const needs: Leftover[] = [];
+  const surpluses: Imbalance[] = [];
+  const needs: Imbalance[] = [];
   for (const { zone, desired } of allocations) {
     const surplus = (counts.get(zone) ?? 0) - desired;
     if (surplus > 0) surpluses.push({ zone, left: surplus });
@@ -180,21 +180,21 @@ export function givingAndReceiving(
   }
 }
 
-interface Leftover {
+interface Imbalance {
   readonly zone: string;
   left: number;
 }
 
 /** The zone with the largest number above 0; of equal ones the first. */
-function most(zones: readonly Leftover[]): Leftover | undefined {
-  let largest: Leftover | undefined;
+function most(zones: readonly Imbalance[]): Imbalance | undefined {
+  let largest: Imbalance | undefined;
   for (const zone of zones) if (zone.left > (largest?.left ?? 0)) largest = zone;
   return largest;
 }
 
 /**
- * Each ready endpoint gets its own zone as hint, or, while that one has endpoints to give, the zone that needs most.
- * This uses up the exchange and corrects the counts, which have every endpoint under its own zone.
+ * Gives each ready endpoint its own zone as hint. While that zone has endpoints to give, the endpoint gets the zone
+ * that needs most. Uses up the exchange. Corrects `counts`, which has every endpoint of `lists` under its own zone.
  */
 function assignZones(lists: readonly Endpoint[][], counts: Map<string, number>, { giving, receiving }: Exchange): void {
   const receivers = [...receiving].map(([zone, left]) => ({ zone, left })).sort((a, b) => (a.zone < b.zone ? -1 : 1));

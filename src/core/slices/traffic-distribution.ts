@@ -1,6 +1,6 @@
 /**
- * Hints by `spec.trafficDistribution`. Each endpoint gets them by itself (docs/spec/endpointslice.md "Traffic
- * distribution").
+ * Hints by `spec.trafficDistribution`. An endpoint gets its hints without regard to the others
+ * (docs/spec/endpointslice.md "Traffic distribution").
  */
 import { labelsGet } from '../../kube/labels.ts';
 import { TOPOLOGY_HINTS_ANNOTATION, TOPOLOGY_MODE_ANNOTATION } from '../../kube/names.ts';
@@ -31,7 +31,10 @@ export function hintsMode(service: ServiceRecord): 'Auto' | TrafficDistribution 
   }
 }
 
-/** Ready endpoints get their own zone, and with PreferSameNode their own node too. The others are left as they are. */
+/**
+ * Ready endpoints get their own zone as hint, and with PreferSameNode their own node too. Other endpoints stay as they
+ * are.
+ */
 export function distributeTraffic(slices: HintSlices, mode: TrafficDistribution): HintResult {
   const nodes = mode === 'PreferSameNode';
   const memo: HintsMemo = new Map();

@@ -21,13 +21,14 @@ export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
 }
 
 /**
- * Which writes of one plan go first, side by side, and which only when all of the phases before have succeeded. So an
- * address that moves between slices is in the new one before it leaves the old one (docs/spec/endpointslice.md "Writing",
- * upstream #93908), also where that one waits for a third. Phase 1 has creates, and updates that drop no address which
- * another write adds; a delete is never in it. Updates that exchange addresses have one phase: no order can help there.
+ * The phase of each write of one plan, from 1. The writes of one phase go side by side, after all writes of the phases
+ * before have succeeded. So an address that moves between slices is in the new one before it leaves the old one
+ * (docs/spec/endpointslice.md "Writing", upstream #93908). That holds also if the write of the new one has to wait for
+ * a third. Phase 1 has creates, and updates that drop no address which another write adds. A delete is never in phase
+ * 1. Updates that exchange addresses share a phase, because no order helps there.
  */
 export function writePhases(changes: readonly SliceChange[]): readonly number[] {
-  // Nearly always no other write can add what this one drops.
+  // Nearly always a plan has one write, so no other write can add what it drops.
   if (changes.length === 1) return [changes[0]!.after === null ? 2 : 1];
   const needs = needsOf(changes);
   const phases = changes.map(() => 0);
@@ -43,7 +44,7 @@ export function writePhases(changes: readonly SliceChange[]): readonly number[] 
   return phases;
 }
 
-/** Of each change those that add an address which it drops. */
+/** For each change, the changes that add an address which it drops. */
 function needsOf(changes: readonly SliceChange[]): readonly (readonly number[])[] {
   const adders = new Map<string, number>();
   changes.forEach(({ before, after }, i) => {
@@ -55,7 +56,7 @@ function needsOf(changes: readonly SliceChange[]): readonly (readonly number[])[
   });
 }
 
-/** Of changes that all wait for each other: those in a circle, without what only follows from one. */
+/** The changes that wait for each other in a circle, without the changes that only wait for such a circle. */
 function exchanging(left: readonly number[], needs: readonly (readonly number[])[]): readonly number[] {
   const needed = left.filter((i) => left.some((other) => needs[other]!.includes(i)));
   return needed.length === left.length ? left : exchanging(needed, needs);

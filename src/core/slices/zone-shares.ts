@@ -10,10 +10,7 @@ import { OVERLOAD_FACTOR } from './topology-hints.ts';
 export interface ZoneShares {
   readonly zones: Map<string, ZoneSum>;
   cpuNanoTotal: bigint;
-  /**
-   * Nodes that should count but do not say where they are or what CPU they have. While there is one, there are no
-   * shares.
-   */
+  /** How many nodes should count but lack a zone or their CPU. While there is one, there are no shares. */
   spoilers: number;
   /** The shares as last asked for, and whether anything has changed since. */
   shares: CpuShares | null;
@@ -27,12 +24,13 @@ interface ZoneSum {
 }
 
 /**
- * What a node means for the shares: it counts for a zone, or it spoils them, or neither (no zone, and nothing spoilt).
+ * What a node means for the shares. It counts for its zone, or it spoils all shares, or it does neither (both texts are
+ * empty).
  */
 export interface NodeShare {
   readonly zone: string;
   readonly cpuNano: bigint;
-  /** What is wrong with it; '' = nothing. */
+  /** What is wrong with the node, so that it spoils all shares; '' = nothing. */
   readonly spoils: string;
 }
 
@@ -60,7 +58,7 @@ export function shareOf(node: NodeRecord): NodeShare {
 
 /**
  * Replaces one node's part.
- * @returns whether the shares may be others now; certainly true where they come or go
+ * @returns whether the shares may have changed; always true if they have come or gone
  */
 export function replaceShare(all: ZoneShares, before: NodeShare, after: NodeShare): boolean {
   if (before.zone === after.zone && before.cpuNano === after.cpuNano && before.spoils === after.spoils) return false;

@@ -11,15 +11,15 @@ export interface AnswersConfig<T> {
 }
 
 /**
- * Answers to questions that cost a request. Equal questions at the same time are one request, and an answer holds for a
- * while. What fails is not kept.
+ * Answers to questions that cost a request. Equal questions at the same time are one request. An answer holds for a
+ * while. A failure is not kept.
  */
 export interface Answers<T> {
   /** @throws Error when too many wait already, or as `ask` */
   readonly get: (key: string, ask: () => Promise<T>) => Promise<T>;
 }
 
-/** Whoever asks chooses the keys. */
+/** Clients choose the keys. An answer with a longer key is not kept. */
 const KEY_CHARS_MAX = 2048;
 
 export function createAnswers<T>({ keptMax, inFlightMax, ttlMs, nowMs }: AnswersConfig<T>): Answers<T> {

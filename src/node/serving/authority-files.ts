@@ -1,4 +1,4 @@
-/** Where the authorities of clients are from: files, and what kube-apiserver publishes of its own. */
+/** Reads the authorities of client certificates from files, and from what kube-apiserver publishes of its own. */
 import { readFile } from 'node:fs/promises';
 import type { Asker } from '../asker.ts';
 import { authorityOf, type Authority, type ProxyAuthority } from './client-authorities.ts';
@@ -44,7 +44,10 @@ export interface Published {
   readonly proxies: ProxyAuthority | null;
 }
 
-/** @throws Error when it cannot be read, or what is in it cannot be understood */
+/**
+ * Reads the authorities that kube-apiserver publishes.
+ * @throws Error when the ConfigMap cannot be read, or its content cannot be understood
+ */
 export async function lookUpPublished(ask: Asker): Promise<Published> {
   const reply = await ask({ method: 'GET', path: PUBLISHED_PATH, accept: 'application/json' });
   if (reply.type === 'failure') throw new Error(reply.message);

@@ -1,11 +1,14 @@
-/** Who asks, by the client's certificate. */
+/** The user who asks, by the client's certificate. */
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isFrom, type ClientAuthorities, type ProxyAuthority } from './client-authorities.ts';
 import type { Question } from './gate.ts';
 import type { User } from './user.ts';
 
-/** null = the certificate, if there is one, names nobody; `refused` = it is from nobody who may give one out. */
+/**
+ * The user that the client's certificate names, or that a proxy names beside its own certificate. null = there is no
+ * certificate, or it names nobody. `refused` = no authority of users has issued it.
+ */
 export function certificateUser({ request, peer }: Question, authorities: ClientAuthorities): User | 'refused' | null {
   const { certificate, isVerified } = peer;
   const { users, proxies } = authorities;
@@ -39,7 +42,7 @@ function proxiedUser(request: IncomingMessage, certificate: X509Certificate, pro
   return { username, uid: first(headers, uidHeaders), groups, extra: Object.fromEntries(extra) };
 }
 
-/** The first that is not empty. */
+/** The value of the first of these headers that is not empty; '' = none. */
 function first(headers: IncomingMessage['headersDistinct'], names: readonly string[]): string {
   for (const name of names) {
     const value = headers[name]?.[0] ?? '';
@@ -48,7 +51,7 @@ function first(headers: IncomingMessage['headersDistinct'], names: readonly stri
   return '';
 }
 
-/** As it is, where it is no percent-encoding. */
+/** The text as it is, if it is no percent-encoding. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -58,7 +61,7 @@ function decoded(text: string): string {
 }
 
 interface Subject {
-  /** '' = none; of several the last. */
+  /** The common name, of several the last; '' = none. */
   readonly name: string;
   readonly organizations: readonly string[];
 }

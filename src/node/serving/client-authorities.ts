@@ -1,10 +1,10 @@
-/** Whom client certificates may come from, and which of them are proxies that speak for others. */
+/** The authorities of client certificates: of users, and of proxies that speak for users. */
 import { X509Certificate } from 'node:crypto';
 
 export interface ClientAuthorities {
-  /** Of certificates that name their user; null = no certificate does. */
+  /** The authority of certificates that name their user; null = no certificate does. */
   readonly users: Authority | null;
-  /** Of proxies that name the user in headers; null = nobody may. */
+  /** The authority of proxies that name the user in headers; null = nobody may. */
   readonly proxies: ProxyAuthority | null;
 }
 
@@ -26,23 +26,26 @@ export interface ProxyAuthority extends Authority {
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** @param at where it is from, for messages. @throws Error when there is no certificate in it */
+/**
+ * @param at where the text is from, for messages
+ * @throws Error when the text holds no certificate, or one that cannot be read
+ */
 export function authorityOf(pem: string, at: string): Authority {
   const found = pem.match(CERTIFICATES) ?? [];
   if (found.length === 0) throw new Error(`${at} holds no certificate`);
   try {
     return { pem: found.join('\n'), certificates: found.map((one) => new X509Certificate(one)) };
   } catch (error) {
-    throw new Error(`${at} holds what is no certificate`, { cause: error });
+    throw new Error(`${at} holds a certificate that cannot be read`, { cause: error });
   }
 }
 
-/** Most certificates between a client's and an authority. */
+/** Most certificates between a client's and its authority's. */
 const STEPS_MAX = 8;
 
 /**
- * Whether a certificate was given out by this authority, directly or through others that the client has sent along. TLS
- * has verified that it was given out by one of all authorities, its dates and what it is for; this tells by which.
+ * Whether this authority has issued a certificate, directly or through certificates that the client has sent along. TLS
+ * has already verified its dates, its purpose, and that one of all authorities has issued it. This tells which one.
  */
 export function isFrom({ certificates }: Authority, leaf: X509Certificate): boolean {
   let current = leaf;

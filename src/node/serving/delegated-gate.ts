@@ -8,7 +8,7 @@ import type { Decision, Reviews } from './reviews.ts';
 import { ANONYMOUS, authenticated, type User } from './user.ts';
 
 export interface DelegatedGateConfig {
-  /** Paths that are not asked about; a `*` at the end stands for any rest. */
+  /** Paths that are open to everybody. A `*` at the end stands for any rest. */
   readonly alwaysAllowPaths: readonly string[];
   readonly authorities: () => ClientAuthorities;
   readonly reviews: Reviews;
@@ -22,12 +22,12 @@ export interface DelegatedGateConfig {
 const KEPT_MAX = 512;
 const IN_FLIGHT_MAX = 32;
 const TOLD_EVERY_MS = 60_000;
-/** The API server lets it do everything, without asking anybody either. */
+/** The group that may do everything. The API server asks nobody about it either. */
 const MASTERS = 'system:masters';
 
 /**
- * Who asks is told by a client certificate, a proxy or a bearer token; whether they may is asked of the API server. Who
- * shows nothing is anonymous. While the API server does not answer, nobody gets through but to the paths that are open.
+ * A client certificate, a proxy or a bearer token tells who asks. A client that shows none of these is anonymous. The
+ * API server decides whether the user may ask. While it does not answer, nobody gets through, except to the open paths.
  */
 export function delegatedGate(config: DelegatedGateConfig): Gate {
   const { authorities, reviews, nowMs, log, authorizedTtlMs, unauthorizedTtlMs } = config;
@@ -65,7 +65,7 @@ export function delegatedGate(config: DelegatedGateConfig): Gate {
     try {
       user = await userOf(question);
     } catch (error) {
-      tell('Cannot ask whose a token is: who shows one is refused', error);
+      tell('Cannot ask whose a token is: requests with a token are refused', error);
       return unauthorized();
     }
     if (user === null) return unauthorized();
@@ -76,13 +76,13 @@ export function delegatedGate(config: DelegatedGateConfig): Gate {
       const { allowed, reason } = await decisions.get(key, () => reviews.mayAsk(known, verb, path));
       return allowed ? null : forbidden(known.username, question, reason);
     } catch (error) {
-      tell('Cannot ask who may see metrics and pages: they are refused', error);
+      tell('Cannot ask who may see metrics and pages: requests for them are refused', error);
       return notAnswered(question, 'the API server could not be asked');
     }
   };
 }
 
-/** Tokens are not kept: what is, is kept by their hash. */
+/** Answers are kept by the token's hash. The token itself is not kept. */
 function tokenUser(users: Answers<User | null>, reviews: Reviews, token: string): Promise<User | null> {
   return users.get(createHash('sha256').update(token).digest('base64'), () => reviews.userOf(token));
 }
@@ -93,7 +93,7 @@ function bearerToken({ request }: Question): string {
   return scheme.toLowerCase() === 'bearer' ? token : '';
 }
 
-/** A slash in front does not matter. */
+/** Whether a path is among the patterns. A slash in front does not matter. */
 function pathMatcher(patterns: readonly string[]): (path: string) => boolean {
   const plain = patterns.map((pattern) => pattern.replace(/^\//, ''));
   const whole = new Set(plain.filter((pattern) => !pattern.endsWith('*')));

@@ -1,12 +1,12 @@
-/** Who may ask for what: the one question that a server puts before it looks for a page. */
+/** Decides who may ask for what. A server asks its gate before it looks for a page. */
 import type { IncomingMessage } from 'node:http';
 import type { X509Certificate } from 'node:crypto';
 
 export interface Peer {
   readonly remoteAddress: string | undefined;
-  /** What the client has shown in the handshake; null = nothing, or there was none. */
+  /** The certificate that the client has shown; null = it has shown none, or there was no handshake. */
   readonly certificate: X509Certificate | null;
-  /** The certificate leads to one of the authorities that clients may have, as TLS sees it. */
+  /** Whether TLS has verified that one of the authorities of clients has issued the certificate. */
   readonly isVerified: boolean;
 }
 
@@ -15,7 +15,10 @@ export interface Question {
   readonly peer: Peer;
   /** The method, in lower case. */
   readonly verb: string;
-  /** As it was sent, without its query. It is never decoded: what is judged is what is looked up. */
+  /**
+   * The path as it was sent, without its query. It is never decoded, so the path that is judged is the one that is
+   * looked up.
+   */
   readonly path: string;
 }
 
@@ -33,12 +36,13 @@ export function unauthorized(): Refusal {
   return statusOf(401, 'Unauthorized', 'Unauthorized');
 }
 
-/** @param why '' = nothing is said of it */
+/** @param why '' = no reason is given */
 export function forbidden(user: string, { verb, path }: Question, why: string): Refusal {
   const what = `forbidden: User ${JSON.stringify(user)} cannot ${verb} path ${JSON.stringify(path)}`;
   return statusOf(403, 'Forbidden', why === '' ? what : `${what}: ${why}`, { details: {} });
 }
 
+/** The question could not be decided, so the client is let through to nothing. */
 export function notAnswered({ path }: Question, why: string): Refusal {
   const body = `Internal Server Error: ${JSON.stringify(path)}: ${why}\n`;
   return { status: 500, contentType: 'text/plain; charset=utf-8', body };

@@ -5,33 +5,37 @@ import type { TlsIdentity } from '../self-signed.ts';
 import type { Peer } from './gate.ts';
 import { byName, chooserOf, type NamedIdentity } from './named-certificates.ts';
 
-/** What a TLS handshake goes by. */
+/** The settings of TLS handshakes. */
 export interface TlsSettings extends TlsIdentity {
-  /** In place of that for who asks for a name of them, or for no name at an address of them. */
+  /** Identities for clients that ask for one of their names, or that ask for no name at one of their addresses. */
   readonly named: readonly NamedIdentity[];
-  /** PEM bundles that client certificates may lead to; any other certificate is let in, but verifies nothing. */
+  /** PEM bundles of the authorities of clients. A certificate of any other authority is let in, but proves nothing. */
   readonly clientAuthorities: readonly string[];
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** As OpenSSL writes them, separated by colons; '' = those of Node.js. */
+  /** OpenSSL's names, separated by colons; '' = Node.js's default. */
   readonly ciphers: string;
 }
 
 type Done = (secured: TLSSocket, peer: Peer) => void;
 
 export interface Handshakes {
-  /** In its turn; `done` is not called where it fails or the socket is closed before. */
+  /** Makes a handshake when its turn comes. `done` is not called if the handshake fails or the socket closes before. */
   readonly begin: (socket: Socket, done: Done) => void;
-  /** For the handshakes that begin from now on; what is open goes on. @throws Error when they make no sense */
+  /**
+   * Sets the settings of handshakes that begin from now on. Open connections go on. @throws Error when TLS cannot use
+   * the settings
+   */
   readonly use: (settings: TlsSettings) => void;
 }
 
-/** A handshake takes 1 to 2 ms of CPU, whoever asks for it. */
+/** A handshake takes 1 to 2 ms of CPU, and anybody can ask for one. */
 const HANDSHAKES_PER_SECOND = 50;
 const AT_ONCE = 25;
 
 /**
- * So few begin in a second, after some at once. All others wait for their turn, as long as their connections live.
- * @throws Error when the settings make no sense
+ * Limits how many handshakes begin in a second, after a burst of 25. The others wait for their turn, as long as their
+ * connections live.
+ * @throws Error when TLS cannot use the settings
  */
 export function createHandshakes(settings: TlsSettings, perSecond: number = HANDSHAKES_PER_SECOND): Handshakes {
   /** By address and port of the client: no two open connections have the same. */
@@ -42,11 +46,11 @@ export function createHandshakes(settings: TlsSettings, perSecond: number = HAND
   let filledMs = performance.now();
   let timer: NodeJS.Timeout | undefined;
 
-  /** It never listens, so another one can take its place at any time. */
+  /** This server never listens, so another one can take its place at any time. */
   function create(options: TlsOptions): Server {
     const made = createServer(options);
     made.on('secureConnection', (secured) => {
-      // A client could ask for one after the other, each as costly as a handshake.
+      // A client could ask for one renegotiation after the other, each as costly as a handshake.
       secured.disableRenegotiation();
       const certificate = secured.getPeerX509Certificate() ?? null;
       const { remoteAddress, authorized: isVerified } = secured;
@@ -104,18 +108,19 @@ function optionsOf({ cert, key, clientAuthorities, minVersion, ciphers }: TlsSet
     minVersion,
     ...(ciphers === '' ? {} : { ciphers }),
     ALPNProtocols: ['http/1.1'],
-    // A session that is resumed brings the client's certificate without its chain, and its dates are not looked at again.
+    // Sessions are not resumed. A resumed one brings the client's certificate without its chain, and nobody looks at
+    // its dates again.
     secureOptions: constants.SSL_OP_NO_TICKET,
     requestCert: true,
-    // Who shows none, or one that leads nowhere, is judged with the request.
+    // A client without a certificate, or with one of an unknown authority, is judged with its request.
     rejectUnauthorized: false,
-    // As Go: an authority that is given is one, whoever has signed it. Without any, nobody is verified.
+    // As in Go, each of these certificates is an authority, whoever has signed it. Without any, no client is verified.
     ca: [...clientAuthorities],
     allowPartialTrustChain: true,
   };
 }
 
-/** By the address that the client has connected to, which counts where it asks for no name. */
+/** The server for each address that clients connect to. The address counts for a client that asks for no name. */
 function serversOf(settings: TlsSettings, create: (options: TlsOptions) => Server): (address: string) => Server {
   const choice = choiceByName(settings);
   const other = create({ ...optionsOf(settings), ...choice });
@@ -127,8 +132,8 @@ function serversOf(settings: TlsSettings, create: (options: TlsOptions) => Serve
 }
 
 /**
- * Who asks for a name gets what is chosen here, at every address. Node's own choice among names is another one: the last
- * that fits, whole or with a `*`.
+ * Chooses the identity for a client that asks for a name, at every address. Node's own choice would be another: the
+ * last name that fits, whole or with a `*`.
  */
 function choiceByName(settings: TlsSettings): TlsOptions {
   const { cert, key, named } = settings;

@@ -11,7 +11,7 @@ export interface HealthCheck {
 
 export interface HealthConfig {
   readonly checksOf: (path: HealthPath) => readonly HealthCheck[];
-  /** Is shown each check that was made for somebody. */
+  /** Called with each check that was made for a client. */
   readonly observe: (path: HealthPath, check: HealthCheck) => void;
 }
 

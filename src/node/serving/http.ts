@@ -14,7 +14,9 @@ export interface HttpConfig {
   readonly handshakes: Handshakes | null;
   readonly gate: Gate;
   readonly pages: FindPage;
-  /** A connection that could not be accepted, for want of file descriptors as a rule. At most one call a minute. */
+  /**
+   * Called when a connection could not be accepted, as a rule for want of file descriptors. At most one call a minute.
+   */
   readonly onAcceptError: (error: Error) => void;
 }
 
@@ -25,8 +27,8 @@ export interface HttpServer {
 }
 
 /**
- * Probes and scrapes take milliseconds each, so a few connections are many. With the up to 55 file descriptors of an idle
- * controller they stay below 64.
+ * Probes and scrapes take milliseconds each, so a few connections are enough. An idle controller has up to 55 file
+ * descriptors, and with these it stays below 64.
  */
 const CONNECTIONS: ConnectionLimits = { countMax: 6, lifeMsMax: 10_000, headerBytesMax: 8192 };
 const ACCEPT_ERRORS_EVERY_MS = 60_000;
@@ -79,7 +81,7 @@ function atMostEvery(intervalMs: number, report: (error: Error) => void): (error
   };
 }
 
-/** Who may not ask does not learn which pages there are. */
+/** The gate comes first: a client that may not ask does not learn which pages there are. */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,

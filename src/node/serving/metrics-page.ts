@@ -8,7 +8,7 @@ export interface RenderedMetrics {
   readonly body: string;
 }
 
-/** /metrics. Rendering stops everything else meanwhile, so it is done once at a time and once a second. */
+/** /metrics. Nothing else runs while metrics are rendered, so that is done once at a time and at most once a second. */
 export function metricsPage(render: () => Promise<RenderedMetrics>): Page {
   return shared(KEPT_MS, async (): Promise<Answer> => {
     const { contentType, body } = await render();

@@ -7,18 +7,18 @@ import { readPair } from './serving-certificate.ts';
 export interface NamedPair {
   readonly certFile: string;
   readonly keyFile: string;
-  /** Hosts, a `*` for the whole first label, and addresses; none = the hosts of the certificate. */
+  /** Hosts and addresses. The first label of a host may be `*`. None = the hosts of the certificate. */
   readonly names: readonly string[];
 }
 
 /** What is served to a client that asks for one of the names (SNI). */
 export interface NamedIdentity extends TlsIdentity {
   readonly names: readonly string[];
-  /** Whether the flag gives the names; otherwise they are those of the certificate. */
+  /** Whether the flag gives the names. Else they are the certificate's. */
   readonly areGiven: boolean;
 }
 
-/** @throws Error that names the file, also for a certificate that names no host where none is given */
+/** @throws Error that names the file, also if neither the flag nor the certificate names a host */
 export function readNamed(pairs: readonly NamedPair[]): Promise<NamedIdentity[]> {
   return Promise.all(
     pairs.map(async ({ certFile, keyFile, names: given }) => {
@@ -31,7 +31,10 @@ export function readNamed(pairs: readonly NamedPair[]): Promise<NamedIdentity[]>
   );
 }
 
-/** By name in lower case. A name that a flag gives comes before the same name in a certificate, then the first flag counts. */
+/**
+ * Identities by name, in lower case. If several have a name, one whose flag gives it goes before one whose certificate
+ * has it. Then the first flag counts.
+ */
 export function byName(named: readonly NamedIdentity[]): ReadonlyMap<string, NamedIdentity> {
   const inOrder = [...named.filter(({ areGiven }) => areGiven), ...named.filter(({ areGiven }) => !areGiven)];
   const entries = inOrder.flatMap((identity) => identity.names.map((name) => [name.toLowerCase(), identity] as const));
@@ -40,9 +43,9 @@ export function byName(named: readonly NamedIdentity[]): ReadonlyMap<string, Nam
 }
 
 /**
- * What is served to a client that asks for a host. The whole name comes before one with a `*` for its first label. For a
- * host that is nowhere among the names it is the first certificate that is valid for it, `other` before all named ones,
- * or else `other`. Upstream chooses the same, but for several that are valid: there chance decides.
+ * Chooses the identity for a client that asks for a host. The whole name goes before a name with `*` as its first
+ * label. If no name fits, it is the first identity whose certificate is valid for the host, `other` before the named
+ * ones; else it is `other`. Upstream chooses the same, except that chance decides between several valid ones.
  */
 export function chooserOf(other: TlsIdentity, named: readonly NamedIdentity[]): (host: string) => TlsIdentity {
   const names = byName(named);
@@ -56,7 +59,10 @@ export function chooserOf(other: TlsIdentity, named: readonly NamedIdentity[]): 
   };
 }
 
-/** As upstream, which counts the common name too; clients ask for no address by SNI. */
+/**
+ * The hosts of a certificate. The common name counts too, as upstream. Addresses do not, because clients cannot ask for
+ * one by SNI.
+ */
 function hostsIn({ subjectAltName = '', subject }: X509Certificate): string[] {
   const commonName = /^CN=(.+)$/m.exec(subject)?.[1] ?? '';
   const hosts = [...subjectAltName.matchAll(/DNS:([^,\s"]+)/g)].map(([, host]) => host!);

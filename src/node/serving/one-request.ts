@@ -5,20 +5,20 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const [CR, LF] = HEAD_END;
 
 /**
- * A connection as node:http may see it: up to the end of the first request's head, when `onHead` is called. What the
- * client sends behind it is not read. Otherwise node:http would parse all that a packet holds before it sends an
- * answer: 64 KB of small requests would take some 50 ms, and as many answers would wait for their turn.
- * @param headBytesMax a client that sends more without an end of the head is closed: node:http counts neither empty
- *   lines before a request nor the spaces within its head
+ * The part of a connection that node:http may see: up to the end of the first request's head. Then `onHead` is called,
+ * and nothing more is read. Otherwise node:http would parse everything in a packet before it sends an answer. 64 KB of
+ * small requests would take some 50 ms, and all their answers would wait for their turn.
+ * @param headBytesMax a client that sends more without ending the head is closed; node:http does not count empty lines
+ * before a request, nor spaces within its head
  */
 export function oneRequest(socket: Socket, headBytesMax: number, onHead: () => void): Duplex {
-  /** The last bytes that came: the end of the head may be cut anywhere. */
+  /** The last bytes that came. The end of the head may be cut anywhere. */
   let tail: Buffer = Buffer.alloc(0);
   let hasBegun = false;
   let bytes = 0;
   const connection = new Duplex({
     read() {
-      // The socket flows until the head is there, and node:http refuses one that is too large.
+      // The socket flows until the head is there. node:http refuses a head that is too large.
     },
     write(chunk: Buffer, _encoding, done) {
       socket.write(chunk, done);
@@ -43,7 +43,7 @@ export function oneRequest(socket: Socket, headBytesMax: number, onHead: () => v
       tail = seen.subarray(1 - HEAD_END.length);
       if (bytes <= headBytesMax) return;
       socket.pause();
-      // Not before what node:http has to say of it.
+      // node:http may have an answer to send before.
       socket.destroySoon();
       return;
     }
@@ -58,7 +58,7 @@ export function oneRequest(socket: Socket, headBytesMax: number, onHead: () => v
   return connection;
 }
 
-/** HTTP lets a client send some before its request. */
+/** HTTP lets a client send empty lines before its request. */
 function withoutEmptyLines(chunk: Buffer): Buffer {
   const start = chunk.findIndex((byte) => byte !== CR && byte !== LF);
   return chunk.subarray(start < 0 ? chunk.length : start);

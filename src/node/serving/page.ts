@@ -1,4 +1,4 @@
-/** What is served, whatever it is served on. */
+/** A request for a page. */
 export interface Asked {
   /** The answer to HEAD is sent without its body. */
   readonly method: 'GET' | 'HEAD';
@@ -8,7 +8,7 @@ export interface Asked {
   readonly accept: string;
   /** Aborted when the client has gone. */
   readonly left: AbortSignal;
-  /** Lets the answer take so long from now on. For pages that are made one at a time. */
+  /** Lets the answer take so long from now on. Only for pages that are made one at a time. */
   readonly extend: (lifeMs: number) => void;
 }
 
@@ -19,7 +19,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One that throws is answered with status 500. */
+/** If a page throws, the answer has status 500. */
 export type Page = (asked: Asked) => Answer | Promise<Answer>;
 
 /** null = there is no such page. */

@@ -4,9 +4,9 @@ import type { Gate, Question } from './gate.ts';
 import { forbidden } from './gate.ts';
 
 /**
- * Who may ask on a port without TLS, where nobody can show who they are: metrics and health are for everybody, all else
- * for programs of this machine. Names of Services and errors of the API server are not everybody's business. What a
- * proxy of this machine brings from elsewhere comes from elsewhere.
+ * The gate of a port without TLS, where no client can show who it is. Metrics and health are for everybody. Everything
+ * else has names of Services and errors of the API server, and is only for programs of this machine. A request that a
+ * proxy on this machine passes on counts as coming from elsewhere.
  * @param isOpen whether a path is for everybody
  */
 export function plainGate(isOpen: (path: string) => boolean): Gate {

@@ -1,4 +1,4 @@
-/** Sampling profiles of the running process, as files of V8: what Chrome's developer tools and VS Code open. */
+/** Sampling profiles of the running process, in V8's formats, which Chrome's developer tools and VS Code open. */
 import { text, type Answer, type Asked, type FindPage, type Page } from './page.ts';
 
 export interface Profiler {
@@ -9,7 +9,7 @@ export interface Profiler {
 export type ProfileKind = 'cpu' | 'heap';
 
 const SECONDS_MAX = 60;
-/** As Go's. */
+/** As in Go. */
 const SECONDS_DEFAULT = 30;
 /** For the answer itself. */
 const SPARE_MS = 10_000;
@@ -24,7 +24,7 @@ export function profilePages(profiler: Profiler): FindPage {
   let isRunning = false;
   async function profile(kind: ProfileKind, asked: Asked): Promise<Answer> {
     if (asked.method === 'HEAD') {
-      return { ...text(405, 'a profile is taken for GET alone\n'), headers: { Allow: 'GET' } };
+      return { ...text(405, 'a profile is taken only for GET\n'), headers: { Allow: 'GET' } };
     }
     const said = asked.query.get('seconds') ?? String(SECONDS_DEFAULT);
     const seconds = /^\d+(\.\d+)?$/.test(said) ? Number(said) : 0;
@@ -58,7 +58,7 @@ function over(milliseconds: number, left: AbortSignal): Promise<void> {
   });
 }
 
-/** Of the main thread, by the inspector within the process: no port is opened, and nothing stands still for it. */
+/** Samples the main thread with the inspector inside the process. It opens no port and stops nothing. */
 export function createProfiler(): Profiler {
   return {
     async sample(kind, ended) {

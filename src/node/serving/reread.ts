@@ -1,21 +1,22 @@
-/** Reads again and again what may change under a running process. */
+/** Reads at an interval what may change while the process runs. */
 import { failureMessage } from '../failure.ts';
 
 export interface RereadConfig<T> {
   readonly everyMs: number;
   readonly read: () => Promise<T>;
-  /** Throws where it cannot be used; then what was taken before stays in use. */
+  /** Throws if the value cannot be used. Then the value before stays in use. */
   readonly take: (value: T) => void;
-  /** Told once of the same failure, until it has gone. */
+  /** Called once for the same failure, until a read succeeds. */
   readonly failed: (why: string) => void;
 }
 
 export interface Reread {
-  /** Once, now. Never rejects. */
+  /** Reads once, now. Never rejects. */
   readonly now: () => Promise<void>;
   readonly stop: () => void;
 }
 
+/** Reads every `everyMs`. A read that is due while another runs is left out. */
 export function startReread<T>({ everyMs, read, take, failed }: RereadConfig<T>): Reread {
   let isReading = false;
   let failing = '';

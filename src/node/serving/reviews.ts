@@ -1,4 +1,6 @@
-/** The two questions that the API server answers for others: whose token is this, and may that user do this. */
+/**
+ * The two questions that the API server answers for other servers: whose token is this, and may this user ask for that.
+ */
 import type { Asker, Reply } from '../asker.ts';
 import type { User } from './user.ts';
 
@@ -11,22 +13,22 @@ export interface Reviews {
 
 export interface Decision {
   readonly allowed: boolean;
-  /** In the words of whoever decided; may be empty. */
+  /** In the words of the authorizer; may be empty. */
   readonly reason: string;
 }
 
-/** The API server has not answered, or not with an answer; the message says nothing of the token. */
+/** The API server has not answered the question. The message says nothing of the token. */
 class ReviewError extends Error {
   override readonly name = 'ReviewError';
 }
 
-/** A connection that asks lives for ten seconds. */
+/** Both tries of a review must fit in the ten seconds for which the client's connection lives. */
 export const REVIEW_MS_MAX = 4000;
 const AGAIN_AFTER_MS = 300;
 const TOKEN_REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
 const ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
 
-/** null instead of an asker: there is nobody to ask, and every question fails. */
+/** An asker that is null asks nobody: each of its questions fails. */
 export function createReviews(authentication: Asker | null, authorization: Asker | null): Reviews {
   return {
     async userOf(token) {
@@ -57,7 +59,7 @@ export function createReviews(authentication: Asker | null, authorization: Asker
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** The review's status. What may have been an accident is asked once more. */
+/** The status of a review. After a failure that may have been an accident, it is sent once more. */
 async function review(ask: Asker | null, path: string, object: Mapping): Promise<Mapping> {
   const kind = String(object['kind']);
   if (ask === null) throw new ReviewError(`${kind}: no API server to ask`);

@@ -26,15 +26,15 @@ export interface SecureHttpConfig
     Pick<TlsSettings, 'minVersion' | 'ciphers'> {
   /** `--tls-sni-cert-key`. */
   readonly named: readonly NamedPair[];
-  /** `--client-ca-file`; '' = what is published. */
+  /** `--client-ca-file`; '' = the authority that kube-apiserver publishes. */
   readonly clientCaFile: string;
-  /** With a file '': what is published. */
+  /** With `clientCaFile` '' those that kube-apiserver publishes. */
   readonly proxies: ProxyFlags;
-  /** Who is asked for what is published; null = nobody. */
+  /** Asks the API server for the published authorities; null = they are not looked up. */
   readonly lookUp: Asker | null;
-  /** Whether it is an error when that fails, or a warning. */
+  /** Whether a failed look-up is logged as an error; else as a warning. */
   readonly lookUpMatters: boolean;
-  /** Most that begin in a second; default as `createHandshakes`. */
+  /** Most handshakes that begin in a second; default as `createHandshakes`. */
   readonly handshakesPerSecond?: number;
   /** How often files are read again; default 10 s. */
   readonly filesEveryMs?: number;
@@ -51,9 +51,9 @@ interface Known {
 }
 
 /**
- * Serves pages with TLS to those whom the API server lets. Certificate, key and authorities are read again while it runs;
- * what is open then goes on as it is. That nothing is published, or cannot be read, ends nothing: certificates of clients
- * prove nothing meanwhile.
+ * Serves pages with TLS to clients that the API server allows. Certificate, key and authorities are read again while it
+ * runs; open connections go on as they are. If no authorities are published, or they cannot be read, serving goes on,
+ * and certificates of clients prove nothing meanwhile.
  * @throws Error when a file cannot be used, or the address cannot be listened on
  */
 export async function startSecureHttp(config: SecureHttpConfig): Promise<HttpServer> {
@@ -79,13 +79,13 @@ export async function startSecureHttp(config: SecureHttpConfig): Promise<HttpSer
   };
 }
 
-/** Takes news into use. Throws, and takes nothing, where TLS cannot use it. */
-type Learn = (news: Partial<Known>, message: string) => void;
+/** Takes what has changed into use. Throws, and takes nothing, if TLS cannot use it. */
+type Learn = (changed: Partial<Known>, message: string) => void;
 
 function learner(config: SecureHttpConfig, known: Known, handshakes: Handshakes): Learn {
   let inUse = JSON.stringify(settingsOf(config, known));
-  return (news, message) => {
-    const next = { ...known, ...news };
+  return (changed, message) => {
+    const next = { ...known, ...changed };
     const settings = settingsOf(config, next);
     const wanted = JSON.stringify(settings);
     if (wanted !== inUse) {
@@ -162,7 +162,7 @@ function settingsOf({ minVersion, ciphers }: SecureHttpConfig, known: Known): Tl
   return { ...known.identity, named: known.named, clientAuthorities, minVersion, ciphers };
 }
 
-/** Clients refuse it, so whoever set it up should hear of it here. */
+/** Clients refuse a certificate whose dates are wrong, so the operator should hear of it here. */
 function warnOfDates({ cert }: TlsIdentity, log: SecureHttpConfig['log']): void {
   const { validFromDate, validToDate } = new X509Certificate(cert);
   const nowMs = Date.now();

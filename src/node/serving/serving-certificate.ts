@@ -9,7 +9,7 @@ export interface CertificateSource {
   readonly certFile: string;
   /** `--tls-private-key-file`; '' = none. */
   readonly keyFile: string;
-  /** `--cert-dir`: where one that is made here is kept; '' = it is not. */
+  /** `--cert-dir`: where a certificate that is made here is kept; '' = only in memory. */
   readonly directory: string;
   /** Address that is listened on; '' = all. */
   readonly host: string;
@@ -25,10 +25,10 @@ export interface CertificateReader {
 const FILES_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
 const SELF_SIGNED_DAYS = 365;
-/** One that is kept in memory alone is made anew long before it ends. */
+/** A certificate that is kept only in memory is made anew long before it ends. */
 const SELF_SIGNED_RENEWED_AFTER_MS = 180 * DAY_MS;
 
-/** The certificate that is served with. The first read of one that is to be kept in a directory may write it there. */
+/** Reads the serving certificate. If it is to be kept in a directory and is not there, a read makes it. */
 export function certificateReader({ certFile, keyFile, directory, host }: CertificateSource): CertificateReader {
   if (certFile !== '') return fileReader(certFile, keyFile);
   const make = (): TlsIdentity => selfSigned({ hosts: hostsOf(host), nowMs: Date.now(), days: SELF_SIGNED_DAYS });
@@ -66,7 +66,7 @@ function memoryReader(make: () => TlsIdentity): CertificateReader {
   };
 }
 
-/** Makes both files where one is missing. */
+/** Makes both files if one is missing. */
 async function keepOne(directory: string, make: () => TlsIdentity): Promise<void> {
   const certFile = join(directory, 'endpointd.crt');
   const keyFile = join(directory, 'endpointd.key');
@@ -78,19 +78,19 @@ async function keepOne(directory: string, make: () => TlsIdentity): Promise<void
   await writeFile(certFile, cert);
 }
 
-/** False = there is no such file; what else is wrong shows when it is read. */
+/** False = there is no such file. Any other error shows when the file is read. */
 function isOther(error: NodeJS.ErrnoException): boolean {
   return error.code !== 'ENOENT';
 }
 
-/** Of two files that are replaced one after the other, the second may be an old one. */
+/** Two files are replaced one after the other, so one of them may still be the old one. */
 function checkPair(cert: string, key: string, certFile: string, keyFile: string): void {
   const certificate = parsed(certFile, 'a certificate', () => new X509Certificate(cert));
   const privateKey = parsed(keyFile, 'a private key', () => createPrivateKey(key));
   if (!certificate.checkPrivateKey(privateKey)) throw new Error(`${keyFile} is not the key of ${certFile}`);
 }
 
-/** What is in the file never gets into the message. */
+/** The content of the file never gets into the message. */
 function parsed<T>(path: string, what: string, parse: () => T): T {
   try {
     return parse();

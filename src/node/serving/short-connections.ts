@@ -5,8 +5,8 @@ import type { Peer } from './gate.ts';
 import { oneRequest } from './one-request.ts';
 import type { Handshakes } from './handshakes.ts';
 
-// An import asks node:http for all that it exports, so for WebSocket too, and Node loads its own undici for that: 37 ms of
-// CPU and 6 MB at start.
+// An import would read every export of node:http. One is WebSocket, for which Node loads its own undici: 37 ms of CPU
+// and 6 MB at start.
 const { createServer: createHttpServer } = process.getBuiltinModule('node:http');
 
 export interface ConnectionLimits {
@@ -19,7 +19,10 @@ export interface ConnectionLimits {
 
 export interface Connection {
   readonly peer: Peer;
-  /** It lives so long from now on, and no other takes its place. For few: it is counted no longer. */
+  /**
+   * Lets the connection live so long from now on. It counts no longer and is never replaced, so this is for few
+   * connections.
+   */
   readonly extend: (lifeMs: number) => void;
 }
 
@@ -31,9 +34,9 @@ export interface ShortServer {
 }
 
 /**
- * An HTTP server, not listening yet, whose connections make one request each and are closed after the answer: few are
- * open at any time, and none holds more than one answer. Who is new always gets in: one too many takes the place of one
- * of the client address that has most of them, of the oldest that has not sent its request, else of the oldest.
+ * An HTTP server, not listening yet. Each connection makes one request and is closed after the answer, so few are open
+ * at any time, and none holds more than one answer. A new connection always gets in. If it is one too many, it replaces
+ * one of the client address that has most: the oldest that has not sent its request, else the oldest.
  * @param handshakes null = without TLS
  */
 export function createShortServer(
@@ -44,7 +47,7 @@ export function createShortServer(
   const { countMax, lifeMsMax, headerBytesMax } = limits;
   // The life of a connection bounds the time for its request as well.
   const timeouts = { headersTimeout: 0, requestTimeout: 0 };
-  /** By what node:http takes for the socket. */
+  /** By the object that node:http takes for the socket. */
   const connections = new WeakMap<object, Connection>();
   const http = createHttpServer({ maxHeaderSize: headerBytesMax, ...timeouts }, (request, response) => {
     response.setHeader('Connection', 'close');
@@ -87,7 +90,7 @@ export function createShortServer(
     }
     if (open.size <= countMax) return;
     const oldest = leastNeeded(open, socket);
-    // Now and not on 'close', which comes later than further connections may.
+    // Deleted now and not on 'close': further connections may come before that.
     open.delete(oldest);
     oldest.destroy();
   });
@@ -98,13 +101,16 @@ export function createShortServer(
 }
 
 interface OpenConnection {
-  /** Of the client. */
+  /** The client's address. */
   readonly address: string;
-  /** The head of its request has come. */
+  /** Whether the head of its request has come. */
   hasAsked: boolean;
 }
 
-/** Never the newest: it has had no time to ask. By address, so that one client ends none but its own while it has most. */
+/**
+ * The connection to be replaced. It is never the newest, which has had no time to ask. It is one of the address that
+ * has most, so a client with many connections replaces only its own.
+ */
 function leastNeeded(open: ReadonlyMap<Socket, OpenConnection>, newest: Socket): Socket {
   const counts = new Map<string, number>();
   for (const { address } of open.values()) counts.set(address, (counts.get(address) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** What the health checks have said so far, under the names that Kubernetes' components have for it. */
+/** Counts what the health checks have said, under the names of Kubernetes' components. */
 import type { HealthCheck, HealthPath } from './health-pages.ts';
 import type { Page } from './page.ts';
 
@@ -20,7 +20,7 @@ const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** @param startedSeconds when the process began, since 1970 */
 export function createSlis(startedSeconds: number): Slis {
-  /** One for each check of each path: their names are ours. */
+  /** One for each check of each path. No client chooses their names, so they are few. */
   const all = new Map<string, Counts>();
   return {
     observe(type, { name, ok }) {
@@ -50,7 +50,7 @@ function bodyOf(all: readonly Counts[], startedSeconds: number): string {
     '# HELP kubernetes_healthcheck What a health check said last: 1 = all is well.',
     '# TYPE kubernetes_healthcheck gauge',
     ...now,
-    '# HELP kubernetes_healthchecks_total How often a health check has said what.',
+    '# HELP kubernetes_healthchecks_total How often a health check has succeeded, and how often it has failed.',
     '# TYPE kubernetes_healthchecks_total counter',
     ...total,
     '# HELP process_start_time_seconds When the process began, in seconds since 1970.',

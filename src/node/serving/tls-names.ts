@@ -1,7 +1,7 @@
 /** TLS versions and cipher suites by the names that Go has for them, and Kubernetes' flags with it. */
 import { getCiphers } from 'node:tls';
 
-/** Older ones than TLS 1.2 are not served: a lower minimum is one of 1.2. */
+/** Versions below TLS 1.2 are not served: a lower minimum means 1.2. */
 export const TLS_VERSIONS: Readonly<Record<string, 'TLSv1.2' | 'TLSv1.3'>> = {
   VersionTLS10: 'TLSv1.2',
   VersionTLS11: 'TLSv1.2',
@@ -9,14 +9,14 @@ export const TLS_VERSIONS: Readonly<Record<string, 'TLSv1.2' | 'TLSv1.3'>> = {
   VersionTLS13: 'TLSv1.3',
 };
 
-/** Of TLS 1.3, which no flag turns off, as in Go. */
+/** The suites of TLS 1.3. As in Go, no flag turns them off. */
 const TLS13_SUITES: readonly string[] = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',
 ];
 
-/** Those of TLS 1.2, and what OpenSSL calls them. */
+/** The suites of TLS 1.2, with OpenSSL's names. */
 const TLS12_SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256: 'ECDHE-ECDSA-AES128-SHA256',
@@ -47,13 +47,13 @@ const TLS12_SUITES: Readonly<Record<string, string>> = {
 /** Every name that Go knows. */
 export const CIPHER_SUITES: readonly string[] = [...TLS13_SUITES, ...Object.keys(TLS12_SUITES)];
 
-/** What OpenSSL is told for a suite; null = Node.js has none such any more. */
+/** OpenSSL's name for a suite; null = Node.js does not have the suite any more. */
 export function opensslCipher(suite: string): string | null {
   const name = TLS12_SUITES[suite] ?? suite;
   return getCiphers().includes(name.toLowerCase()) ? name : null;
 }
 
-/** '' = those of Node.js. */
+/** OpenSSL's list of ciphers for these suites; '' = Node.js's default. */
 export function opensslCiphers(suites: readonly string[]): string {
   if (suites.length === 0) return '';
   const named = suites.map((suite) => opensslCipher(suite) ?? '').filter((name) => name !== '');

@@ -17,7 +17,7 @@ export const ANONYMOUS: User = {
 const AUTHENTICATED = 'system:authenticated';
 const UNAUTHENTICATED = 'system:unauthenticated';
 
-/** In the group of all who have shown who they are. */
+/** Adds the group of all users who have shown who they are. */
 export function authenticated(user: User): User {
   const { username, groups } = user;
   if (username === ANONYMOUS.username || groups.includes(AUTHENTICATED) || groups.includes(UNAUTHENTICATED))

@@ -15,14 +15,14 @@ export function flagzPage(flags: Readonly<Record<string, string>>): Page {
 
 export interface StatusFacts {
   readonly startedMs: number;
-  /** Of the process, not of a machine that emulates one. */
+  /** The version of Node.js that runs the process. */
   readonly runtimeVersion: string;
   readonly version: string;
   /** First parts of all paths that are served. */
   readonly paths: readonly string[];
 }
 
-/** What stands for the version of Go is that of Node.js: there is one field for it. */
+/** The format has a field only for Go's version. It has the version of Node.js here. */
 export function statuszPage({ startedMs, runtimeVersion, version, paths }: StatusFacts, wallMs: () => number): Page {
   return (asked) => {
     const upSeconds = Math.max(0, Math.floor((wallMs() - startedMs) / 1000));
@@ -51,7 +51,10 @@ function headOf(page: string): string[] {
   return ['', `${COMPONENT} ${page}`, WARNING];
 }
 
-/** Text where nothing else is asked for; JSON only by the name and version of what is in it. */
+/**
+ * Answers with text unless something else is asked for. JSON is given only to a client that names the object's group,
+ * version and kind.
+ */
 function negotiated({ accept }: Asked, kind: Kind, lines: () => string[], fields: object): Answer {
   const type =
     accept.trim() === ''
@@ -78,7 +81,7 @@ function negotiated({ accept }: Asked, kind: Kind, lines: () => string[], fields
   return { status: 406, contentType: 'application/json', body: `${JSON.stringify(refusal, null, 2)}\n` };
 }
 
-/** null = it cannot be had so. */
+/** null = the page cannot be had in this type. */
 function acceptedType(accepted: string, kind: Kind): 'text' | 'json' | null {
   const [type = '', ...parameters] = accepted.split(';').map((part) => part.trim().toLowerCase());
   const has = (name: string): string | undefined =>

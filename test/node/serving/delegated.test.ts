@@ -139,7 +139,12 @@ describe('by a bearer token', () => {
     assert.equal((await get('/livez')).status, 200);
     assert.deepEqual(
       log.map(({ message, fields }) => [message, fields['err']]),
-      [['Cannot ask whose a token is: who shows one is refused', 'TokenReview: status 500: broken on purpose']],
+      [
+        [
+          'Cannot ask whose a token is: requests with a token are refused',
+          'TokenReview: status 500: broken on purpose',
+        ],
+      ],
     );
     reviews.before = () => Promise.resolve();
     assert.equal((await get('/metrics', bearer('good'))).status, 200);
