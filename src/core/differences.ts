@@ -1,6 +1,6 @@
 /**
- * Where these controllers differ on purpose from those of kube-controller-manager 1.36. And where they do not differ,
- * although upstream's users complain.
+ * Where these controllers differ on purpose from those of kube-controller-manager 1.36. Where they do not differ,
+ * although upstream's users complain. And what upstream has mended meanwhile.
  */
 import type { Problem } from './problem.ts';
 

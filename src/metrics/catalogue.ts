@@ -195,10 +195,13 @@ export const CATALOGUE = [
   counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
   counter(
     'endpointd_foreign_edits_total',
-    'Changes and deletions of our objects by somebody else, by field manager: ten at most, then `other`; `admission`, and `unknown` where the object does not tell, as after a deletion',
+    'Changes and deletions by somebody else of objects that these controllers write, by field manager: ten names at most, then `other`; `admission`; `unknown` where the object does not tell, as after a deletion',
     ['manager'],
   ),
-  counter('endpointd_orphans_kept_total', 'Objects without a Service that were left alone, for they are not ours'),
+  counter(
+    'endpointd_orphans_kept_total',
+    'Endpoints without a Service that were left alone, because these controllers have not made them',
+  ),
   counter('endpointd_problems_total', 'Parts of objects that planning had to leave out, by kind', ['kind']),
 
   gauge('endpointd_services', 'Services by state', ['controller', 'state']),
