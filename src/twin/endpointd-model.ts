@@ -2,7 +2,7 @@
  * endpointd's endpoints and endpointslice controllers as queues: its own work queues and bucket of tokens, one main thread,
  * and writes of a sync side by side, those that take nothing away first.
  */
-import { createPace, noteChange, type Pace } from '../controller/queues/batch-pace.ts';
+import { createPace, noteChange, type Pace, type PodChange } from '../controller/queues/batch-pace.ts';
 import {
   addWork,
   createWorkItem,
@@ -29,7 +29,7 @@ import {
 } from './book.ts';
 import type { Output } from './ledger.ts';
 import { compute } from './processors.ts';
-import type { StoryChange } from './story.ts';
+import type { PlaceChange, StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
 
 interface OwnController {
@@ -199,19 +199,27 @@ function takeEvent(own: Own, change: StoryChange): void {
   for (const controller of own.controllers) {
     const { book, queue, items } = controller;
     for (const placed of change.places) {
+      const podChange = podChangeOf(book, placed);
       takeChange(book, placed, change.atMs);
       if (change.kind !== 'pod') continue;
       const { service } = story.places[placed.place]!;
       const item = items[service]!;
-      const pace = controller.paces[service]!;
-      const delayMs =
+      const isFirst = item.freshDueMs === Infinity;
+      const pacedMs =
         adaptiveBatchMs > 0
-          ? Math.max(controller.batchMs, noteChange(pace, item.freshDueMs === Infinity, agenda.nowMs, adaptiveBatchMs))
-          : controller.batchMs;
-      addWork(queue, item, 'fresh', agenda.nowMs, delayMs);
+          ? noteChange(controller.paces[service]!, podChange, isFirst, agenda.nowMs, adaptiveBatchMs)
+          : 0;
+      addWork(queue, item, 'fresh', agenda.nowMs, Math.max(controller.batchMs, pacedMs));
     }
     if (change.kind === 'service') addWork(queue, items[change.service]!, 'fresh', agenda.nowMs);
   }
+}
+
+function podChangeOf({ isReady, content, output }: Book, { place, wanted }: PlaceChange): PodChange {
+  const wasReady = isReady[place] === 1;
+  const goes = content[place] !== 0 && wanted[output] === 0;
+  if (goes || (wasReady && !wanted.isReady)) return 'removes';
+  return wanted.isReady && !wasReady ? 'adds' : 'other';
 }
 
 /** The writes of a sync that was planned: those that delete wait for the others. */

@@ -389,7 +389,7 @@ describe('--mirroring-zones', () => {
 });
 
 describe('--adaptive-batch-period-max', () => {
-  const PODS = 40;
+  const POD_COUNT = 40;
   const EVERY_MS = 100;
   const FAST = { kubeApiQps: 1000, kubeApiBurst: 1000 };
 
@@ -397,11 +397,11 @@ describe('--adaptive-batch-period-max', () => {
   function rollOut(adaptiveBatchPeriodMaxMs: number): Sim {
     const sim = createSliceSim({ options: { ...ALL, ...FAST, adaptiveBatchPeriodMaxMs } });
     createService(sim, { name: 'web' });
-    for (let i = 1; i <= PODS; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, ready: false });
+    for (let i = 1; i <= POD_COUNT; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, ready: false });
     sim.start();
     sim.run(5000);
     sim.exchanges.length = 0;
-    for (let i = 1; i <= PODS; i++) {
+    for (let i = 1; i <= POD_COUNT; i++) {
       setPodStatus(sim, { name: `web-${i}`, ready: true });
       sim.run(EVERY_MS);
     }
@@ -415,7 +415,7 @@ describe('--adaptive-batch-period-max', () => {
     const fixed = rollOut(0);
     // At 0, 100, 200, ... ms each, once 62, 125, 250, 500 and then 1000 ms have passed since a change.
     for (const resource of ['endpoints', 'endpointslices']) {
-      assert.equal(writesTo(fixed, resource), PODS);
+      assert.equal(writesTo(fixed, resource), POD_COUNT);
       assert.ok(writesTo(adaptive, resource) <= 8, `${resource}: ${writesTo(adaptive, resource)}`);
       assert.ok(writesTo(adaptive, resource) >= 5, `${resource}: ${writesTo(adaptive, resource)}`);
     }
@@ -431,6 +431,38 @@ describe('--adaptive-batch-period-max', () => {
     const from = sim.exchanges.length;
     sim.run(60_000);
     assert.deepEqual(asked(sim, from), []);
+  });
+
+  const TAKE_AWAY: Readonly<Record<string, (sim: Sim) => void>> = {
+    'is not ready any more': (sim) => setPodStatus(sim, { name: 'web-2', ready: false }),
+    'is deleted': (sim) => deleteObject(sim, `${PODS}/web-2`),
+    'is not selected any more': (sim) => edit(sim, `${PODS}/web-2`, { labels: { app: 'other' } }),
+  };
+  for (const [what, takeAway] of Object.entries(TAKE_AWAY)) {
+    it(`a pod that ${what} is written at once, with those that were collected`, () => {
+      const sim = rollOut(1000);
+      assert.match(slicesTable(sim).join(), /\| .*10\.0\.0\.40/);
+      const from = sim.exchanges.length;
+      takeAway(sim);
+      sim.run(50);
+      // Of a pod that is deleted the slice first tells that it terminates.
+      const puts = [...new Set(asked(sim, from).filter((line) => line.startsWith('PUT')))].sort();
+      assert.deepEqual(puts, ['PUT endpoints 200', 'PUT endpointslices 200']);
+      const [ready, notReady = ''] = slicesTable(sim).join().split('|');
+      assert.ok(ready!.includes('10.0.0.40') && !notReady.includes('10.0.0.40'));
+      assert.ok(!ready!.split(' ').includes('10.0.0.2'));
+    });
+  }
+
+  it('pods that come and go in turn are written at once, each way', () => {
+    const sim = rollOut(1000);
+    sim.run(5000);
+    for (const ready of [false, true]) {
+      const from = sim.exchanges.length;
+      setPodStatus(sim, { name: 'web-1', ready });
+      sim.run(50);
+      assert.deepEqual(asked(sim, from).sort(), ['PUT endpoints 200', 'PUT endpointslices 200']);
+    }
   });
 
   it('a change after a pause is written at once', () => {

@@ -2,7 +2,7 @@
  * Puts pods, Services and nodes into the caches and the selector index as they come. Says which services a change makes
  * dirty.
  */
-import { createPace, noteChange } from '../queues/batch-pace.ts';
+import { createPace, noteChange, type PodChange } from '../queues/batch-pace.ts';
 import type { Now } from '../event.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../reflectors/history.ts';
 import { tellZone } from './mirror-zones.ts';
@@ -56,8 +56,11 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
         }
       }
       const changed = previous === undefined || planningDiffers(previous, pod);
-      if (before !== after) movedPod(pod.name, before, after, changed, now);
-      else if (changed) for (const service of after) podChanged(service, pod.name, now, watchInSeconds);
+      if (before !== after) movedPod(previous, pod, before, after, changed, now);
+      else if (changed) {
+        const change = changeOf(previous, pod);
+        for (const service of after) podChanged(service, pod.name, change, now, watchInSeconds);
+      }
       return pod;
     },
     remove(pod, now) {
@@ -99,7 +102,8 @@ function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
  * pod itself has changed.
  */
 function movedPod(
-  podName: string,
+  previous: PodRecord | undefined,
+  pod: PodRecord,
   before: readonly ServiceState[],
   after: readonly ServiceState[],
   changed: boolean,
@@ -107,24 +111,25 @@ function movedPod(
 ): void {
   const left = new Set(before);
   for (const service of after) {
-    if (!left.delete(service) || changed) podChanged(service, podName, now);
+    if (!left.delete(service)) podChanged(service, pod.name, changeOf(undefined, pod), now);
+    else if (changed) podChanged(service, pod.name, changeOf(previous, pod), now);
   }
-  for (const service of left) podChanged(service, podName, now);
+  for (const service of left) podChanged(service, pod.name, 'removes', now);
 }
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
   const { before } = removePod(state.index, pod.namespace, pod.name);
   if (followsNodes(state)) notePod(state.nodes, pod, undefined);
-  for (const service of before) podChanged(service, pod.name, now);
+  for (const service of before) podChanged(service, pod.name, 'removes', now);
 }
 
 /** A pod that the service selects, or selected before, has changed in a field that planning reads. */
-function podChanged(service: ServiceState, podName: string, now: Now, watchInSeconds = -1): void {
+function podChanged(service: ServiceState, podName: string, change: PodChange, now: Now, watchInSeconds = -1): void {
   noteChangedPod(service.view, podName);
   for (const unit of service.units) {
     const { controller } = unit;
     if (!controller.running || !controller.followsPods) continue;
-    const delayMs = Math.max(controller.batchPeriodMs, pacedMs(unit, now));
+    const delayMs = Math.max(controller.batchPeriodMs, pacedMs(unit, change, now));
     if (unit.changedAtMs < 0) {
       unit.changedAtMs = now.nowMs;
       unit.watchInSeconds = watchInSeconds;
@@ -133,11 +138,31 @@ function podChanged(service: ServiceState, podName: string, now: Now, watchInSec
   }
 }
 
-function pacedMs(unit: Unit, now: Now): number {
+function pacedMs(unit: Unit, change: PodChange, now: Now): number {
   const { adaptiveBatchPeriodMaxMs } = unit.controller.options;
   if (adaptiveBatchPeriodMaxMs === 0) return 0;
   unit.pace ??= createPace();
-  return noteChange(unit.pace, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
+  return noteChange(unit.pace, change, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
+}
+
+/** @param before undefined = the service has not had the pod */
+function changeOf(before: PodRecord | undefined, after: PodRecord): PodChange {
+  if (before !== undefined && takesAway(before, after)) return 'removes';
+  return isServing(after) && !(before !== undefined && isServing(before)) ? 'adds' : 'other';
+}
+
+/** Also of a pod that was not ready: a service may publish it all the same, or while it terminates. */
+function takesAway(before: PodRecord, after: PodRecord): boolean {
+  return (
+    (before.ready && !after.ready) ||
+    (!before.deleting && after.deleting) ||
+    (!isTerminal(before.phase) && isTerminal(after.phase)) ||
+    (before.podIP !== '' && before.podIP !== after.podIP)
+  );
+}
+
+function isServing({ ready, deleting, phase, podIP }: PodRecord): boolean {
+  return ready && !deleting && !isTerminal(phase) && podIP !== '';
 }
 
 /**

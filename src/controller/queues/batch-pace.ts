@@ -1,34 +1,47 @@
 /**
- * `--adaptive-batch-period-max`: the first change of a pod is planned at once. While changes keep arriving, they are
- * collected for longer and longer, up to that bound. So a roll-out costs a service one write in that time instead of
- * one for each pod (D36).
+ * `--adaptive-batch-period-max`: the first pod of a service that becomes ready is planned at once. While more keep
+ * arriving, they are collected for longer and longer, up to that bound. So a roll-out costs a service one write in that
+ * time instead of one for each pod (D36). What takes an address away is never collected.
  */
 export interface Pace {
   /** How long changes are collected after the last one came. */
   periodMs: number;
-  /** Monotonic ms of the last change. */
-  changedAtMs: number;
+  /** Monotonic ms at which the last pod became ready. */
+  addedAtMs: number;
 }
+
+/**
+ * What a pod's change means to those who send to the service. adds: one more pod serves. removes: one fewer, or one
+ * that is to be left alone. other: none of that, such as an address of a pod that is not ready yet.
+ */
+export type PodChange = 'adds' | 'removes' | 'other';
 
 /** The first period above zero, as a share of the bound. Each further one is twice as long. */
 const FIRST_STEP = 1 / 16;
 
 export function createPace(): Pace {
-  return { periodMs: 0, changedAtMs: -Infinity };
+  return { periodMs: 0, addedAtMs: -Infinity };
 }
 
 /**
- * Notes that a pod has changed. Changes keep arriving as long as no pause between two is longer than the bound. After
- * such a pause the periods begin at zero again.
+ * Notes that a pod has changed. Pods keep arriving as long as no pause between two is longer than the bound. After such
+ * a pause the periods begin at zero again.
  * @param isFirst no other change waits to be planned
  * @returns how long to wait for more, in milliseconds
  */
-export function noteChange(pace: Pace, isFirst: boolean, nowMs: number, periodMsMax: number): number {
-  const gapMs = nowMs - pace.changedAtMs;
-  pace.changedAtMs = nowMs;
+export function noteChange(
+  pace: Pace,
+  change: PodChange,
+  isFirst: boolean,
+  nowMs: number,
+  periodMsMax: number,
+): number {
+  if (change === 'removes') return 0;
+  const hasPaused = nowMs - pace.addedAtMs > periodMsMax;
+  if (change === 'other') return hasPaused ? 0 : pace.periodMs;
+  pace.addedAtMs = nowMs;
   // The wait that the first collected change was given stays.
   if (!isFirst) return pace.periodMs;
-  pace.periodMs =
-    gapMs > periodMsMax ? 0 : Math.min(periodMsMax, Math.max(pace.periodMs * 2, periodMsMax * FIRST_STEP));
+  pace.periodMs = hasPaused ? 0 : Math.min(periodMsMax, Math.max(pace.periodMs * 2, periodMsMax * FIRST_STEP));
   return pace.periodMs;
 }
