@@ -75,7 +75,9 @@ export function compareAll(
 ): readonly Comparison[] {
   return scenarios.flatMap((scenario) => {
     const of = runs.filter((run) => run.scenario === scenario.name);
-    return of.length === 0 ? [] : [compare(scenario, of, size === 'full' ? (marks[scenario.name] ?? []) : [])];
+    if (of.length === 0) return [];
+    const looked = size === 'full' ? (marks[scenario.name] ?? []) : [];
+    return [compare(scenario, of, looked, runs)];
   });
 }
 
@@ -84,18 +86,24 @@ export function notRun({ runs, scenarios }: Results): readonly ScenarioText[] {
   return scenarios.filter(({ name }) => !runs.some(({ scenario }) => scenario === name));
 }
 
-function compare(scenario: ScenarioText, runs: readonly RunRecord[], marks: readonly Mark[]): Comparison {
+/** @param all of every scenario: a mark may look at another one */
+function compare(
+  scenario: ScenarioText,
+  runs: readonly RunRecord[],
+  marks: readonly Mark[],
+  all: readonly RunRecord[],
+): Comparison {
   const peers = [...new Set(runs.map(({ peer }) => peer))];
   const compared = peers.filter((peer) => peer !== ECHO && peer !== ENDPOINTD_AGAIN);
   const base = compared[0] ?? peers[0]!;
   const subject = compared[1] ?? base;
-  const right = runs.filter(({ wrong }) => wrong.length === 0);
-  const valuesOf = (peer: PeerName, figure: string): number[] =>
-    right
+  const valuesOf = (peer: PeerName, figure: string, scenarioName = scenario.name): number[] =>
+    all
+      .filter((run) => run.scenario === scenarioName && run.wrong.length === 0)
       .filter((run) => run.peer === peer && run.figures[figure] !== undefined)
       .toSorted((a, b) => a.round - b.round)
       .map((run) => run.figures[figure]!);
-  const of: FigureOf = (peer, figure) => median(valuesOf(peer, figure));
+  const of: FigureOf = (peer, figure, other) => median(valuesOf(peer, figure, other));
   return {
     scenario,
     peers,

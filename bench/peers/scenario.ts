@@ -132,6 +132,8 @@ export interface Scenario {
   readonly gated?: boolean;
   /** The story restarts the API server: watches and changes go on with the next one. */
   readonly lasting?: boolean;
+  /** No change of the story is taken back by a later one, so the changes tell how few writes they need. */
+  readonly additionsOnly?: boolean;
   readonly profile: (size: Size) => Profile;
   /** Default: endpoints and endpointslice. */
   readonly controllers?: readonly string[];
@@ -145,8 +147,11 @@ export interface Scenario {
   readonly marks?: readonly Mark[];
 }
 
-/** The median of a figure over all runs of a peer; NaN where there are none. */
-export type FigureOf = (peer: PeerName, figure: string) => number;
+/**
+ * The median of a figure over all runs of a peer; NaN where there are none.
+ * @param scenario another one than the mark's own
+ */
+export type FigureOf = (peer: PeerName, figure: string, scenario?: string) => number;
 
 export interface Mark {
   readonly what: string;
@@ -172,6 +177,21 @@ export function shareMark(what: string, figure: string, share: number, shown: st
     },
   };
 }
+
+/** What a burst costs others: writes go to every node, so more of them are worth it only where changes show much sooner. */
+export const COALESCING_MARKS: readonly Mark[] = [
+  shareMark('CPU of controller, API server and etcd', 'sumCpu', 1, '1.00'),
+  {
+    what: "writes <= 1.05 x kube-controller-manager's, or p99 to the slice <= 1/10 of its",
+    look: (of) => {
+      const [writes, p99] = ['writes', 'slicesP99'].map((figure) =>
+        ratioOf(of(ENDPOINTD, figure), of(MANAGER, figure)),
+      ) as [number, number];
+      if (!Number.isFinite(writes) || !Number.isFinite(p99)) return null;
+      return { got: `${writes.toFixed(2)} x, p99 ${ratioText(p99)}`, reached: writes <= 1.05 || p99 <= 0.1 };
+    },
+  },
+];
 
 /** At most `times` the floor's figure, and so much more. */
 export function floorMark(what: string, figure: string, times: number, more: number, unit: string): Mark {

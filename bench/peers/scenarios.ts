@@ -1,16 +1,17 @@
 /** All scenarios, in the order in which they are measured and reported. */
-import { BIG, BURST, RAMP, REMOVAL } from './scenarios/bursts.ts';
+import { BIG, BURST, RAMP, REMOVAL, SCALE_UP } from './scenarios/bursts.ts';
 import { CHURN, HUGE_FLIPS, READY, TWO_NUMBERS } from './scenarios/flips.ts';
 import { FAILOVER, INTAKE, MIRROR, NODE } from './scenarios/others.ts';
 import { BEST, FLOW_CONTROL, JOURNAL, NET, SHIPPED, SOAK, WATCHERS } from './scenarios/setups.ts';
 import { ROLLOUT, STORM } from './scenarios/sides.ts';
-import { LARGE_COLD, LARGE_RESTART, ONENS_COLD, RESTART, SPREAD_COLD } from './scenarios/start.ts';
+import { LARGE_COLD, LARGE_RESTART, MEMORY, ONENS_COLD, RESTART, RESTART_FEW, SPREAD_COLD } from './scenarios/start.ts';
 import type { Mark, Scenario } from './scenario.ts';
 
 /** Those of the table of marks: what is measured where no scenario is named. */
 const TABLE: readonly Scenario[] = [
   SPREAD_COLD,
   RESTART,
+  RESTART_FEW,
   CHURN,
   HUGE_FLIPS,
   ONENS_COLD,
@@ -24,6 +25,7 @@ export const SCENARIOS: readonly Scenario[] = [
   TWO_NUMBERS,
   BURST,
   RAMP,
+  SCALE_UP,
   ROLLOUT,
   REMOVAL,
   BIG,
@@ -38,6 +40,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...WATCHERS,
   FLOW_CONTROL,
   JOURNAL,
+  MEMORY,
   SOAK,
 ];
 

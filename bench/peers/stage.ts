@@ -6,6 +6,7 @@ import { PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { wrongObjects, wrongText, type ClusterObjects } from '../../src/judge/cluster-check.ts';
+import { parseMetrics } from '../../src/metrics/text.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { watchEndpoints } from '../../src/testbed/endpoints-view.ts';
 import { watchSlices } from '../../src/testbed/slices-view.ts';
@@ -26,6 +27,7 @@ import { bytesReadBy, cpuSecondsOf, usageOf } from '../support/process-usage.ts'
 import { openGate, type Gate } from './gate.ts';
 import { median } from '../support/statistics.ts';
 import { disturbanceOf } from './disturbance.ts';
+import { fewestWrites } from './fewest-writes.ts';
 import { lasting } from './lasting-watch.ts';
 import { meanFigures, stageFigures, stageSamples, type Telling } from './stages.ts';
 import { startSampler, thinned, type Sampler, type Timeline } from './sampler.ts';
@@ -75,6 +77,8 @@ const REST_MS = 1000;
 const REST_MS_MAX = 30_000;
 const TIMELINE_POINTS_MAX = 200;
 const SAID_MAX = 5;
+/** One of Endpoints and one of slices, as each further watcher has them. */
+const OWN_WATCHES = 2;
 
 interface Run {
   readonly scenario: Scenario;
@@ -96,6 +100,8 @@ interface Run {
   /** The last change of each object, by its path. */
   readonly underWay: Map<string, Promise<void>>;
   readonly notes: Record<string, number>;
+  /** Watches that were open on the server before the controller came, those of this process too. */
+  readonly otherWatches: number;
   /** CPU seconds of processes that have ended. */
   readonly ended: Map<string, number>;
   endedReadBytes: number;
@@ -122,6 +128,9 @@ export async function play(
   };
   const noteOf = (stream: Stream) => (type: string, object: KubeObject, bytes: number) =>
     noteEvent(stream, type, object, bytes, { ms: performance.now(), wallMs: Date.now() });
+  // The embedded server has none of its own, but those that made its outset may be closing.
+  const serverWatches = server.kind === 'embedded' ? 0 : await openWatches(client);
+  const otherWatches = serverWatches + OWN_WATCHES * (1 + (settings.watchers ?? 0));
   const outputs = {
     endpoints: await watchEndpoints(client, noteOf(streams.endpoints)),
     slices: await watchSlices(client, noteOf(streams.slices)),
@@ -141,6 +150,7 @@ export async function play(
     controllers,
     changes: [],
     underWay: new Map(),
+    otherWatches,
     notes: {},
     ended: new Map(),
     endedReadBytes: 0,
@@ -216,8 +226,16 @@ async function measure(run: Run, work: () => Promise<void>): Promise<void> {
   run.before = reading(run);
   await work();
   run.after = reading(run);
+  run.notes['watchStreams'] = (await openWatches(run.client)) - run.otherWatches;
   // Another process has counted from nothing.
   if (before !== undefined && run.running === asked) run.told = { before, after: await asked!.tell!() };
+}
+
+/** As the server counts them. */
+async function openWatches(client: ApiClient): Promise<number> {
+  const metrics = parseMetrics(await client.text('/metrics'));
+  const open = metrics.get('apiserver_longrunning_requests') ?? [];
+  return open.reduce((sum, { labels, value }) => sum + (labels['verb'] === 'WATCH' ? value : 0), 0);
 }
 
 async function restartServer({ server, sampler, running, ended }: Run): Promise<void> {
@@ -419,6 +437,7 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
     figures: {
       ...measured,
       ...coalescedOf(run),
+      ...fewestOf(run),
       ...(told === null ? {} : meanFigures(told.before.metrics, told.after.metrics)),
       ...stageFigures(stageSamples(changes, told?.after.journal ?? [], performance.timeOrigin)),
       ...sharedOut(measured['controllerCpu']!, notes),
@@ -448,6 +467,12 @@ function growthOf({ ms, residentBytes }: Timeline, fromMs: number, untilMs: numb
   const within = residentBytes.filter((bytes, i) => bytes > 0 && ms[i]! >= fromMs && ms[i]! <= untilMs);
   const tenth = Math.max(1, Math.floor(within.length / 10));
   return within.length === 0 ? 0 : median(within.slice(-tenth)) - median(within.slice(0, tenth));
+}
+
+/** Of the echo floor nothing follows: it writes for each event. */
+function fewestOf({ scenario, peer, changes }: Run): Record<string, number> {
+  if (scenario.additionsOnly !== true || peer.echoes || changes.some(isUnseen)) return {};
+  return { fewestWrites: fewestWrites(changes, 1), fewestWritesHalf: fewestWrites(changes, 0.5) };
 }
 
 /** Only where there were any: a change that is taken back at once needs no write. */

@@ -91,6 +91,14 @@ export function sweepPage(sweep: Sweep): string {
   });
 }
 
+/** The frontier of both controllers: how late changes are, by what it costs in writes. */
+export function sweepPicture({ runs }: Sweep): LinePlot {
+  return frontierPlot(
+    ordered(runs).filter(({ wrong }) => wrong.length === 0),
+    'writes',
+  );
+}
+
 function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
   const { title } = FIGURES[figure]!;
   const of = ({ figures }: SweepRun): readonly [number, number] => [

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { parseDuration } from '../../src/lib/duration.ts';
+import { plotSvg } from '../../src/page/plot.ts';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
 import { parsePeersFlags } from '../peers/flags.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
@@ -16,7 +17,7 @@ import { ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
 import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type SweepRun } from './grid.ts';
-import { sweepPage, sweepText, type Sweep } from './report.ts';
+import { sweepPage, sweepPicture, sweepText, type Sweep } from './report.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const DEFAULT_SCENARIO = 'ready';
@@ -41,6 +42,7 @@ Each run is kept as a line of JSON as soon as it is over: the same command goes 
   --data=FILE          where runs are kept (sweep.jsonl beside the data of peers)
   --json=FILE          write all runs of this sweep there, earlier ones too
   --page=FILE          write the report there, as one HTML page
+  --results            write bench/sweep.json, bench/sweep.html and docs/images/bench-sweep.svg
   --help               this`;
 
 interface SweepOptions {
@@ -51,6 +53,7 @@ interface SweepOptions {
   readonly data: string;
   readonly json: string | null;
   readonly page: string | null;
+  readonly results: boolean;
   readonly settings: Settings;
   readonly server: ReturnType<typeof parsePeersFlags>['server'];
   readonly help: boolean;
@@ -63,7 +66,7 @@ export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOp
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { ...options, help: { type: 'boolean' as const } },
+    options: { ...options, results: { type: 'boolean' as const }, help: { type: 'boolean' as const } },
   });
   const text = (name: string): string | undefined => (values as Readonly<Record<string, string | undefined>>)[name];
   const common = ['size', 'seed', 'server', 'for'].flatMap((name) =>
@@ -87,6 +90,7 @@ export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOp
     page: text('page') ?? null,
     settings,
     server,
+    results: values['results'] === true,
     help: values['help'] === true,
   };
 }
@@ -131,7 +135,14 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
   console.log(sweepText(sweep));
   if (json !== null) writeFileSync(json, `${JSON.stringify(sweep)}\n`);
   if (page !== null) writeFileSync(page, sweepPage(sweep));
+  if (options.results) writeSweep(sweep);
   if (sweep.runs.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
+}
+
+function writeSweep(sweep: Sweep): void {
+  writeFileSync(new URL('bench/sweep.json', ROOT), `${JSON.stringify(sweep)}\n`);
+  writeFileSync(new URL('bench/sweep.html', ROOT), sweepPage(sweep));
+  writeFileSync(new URL('docs/images/bench-sweep.svg', ROOT), `${plotSvg(sweepPicture(sweep), true)}\n`);
 }
 
 function keysOf({ grid, peers, scenario, settings }: SweepOptions, programs: Readonly<Record<string, string>>) {

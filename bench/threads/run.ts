@@ -23,6 +23,10 @@ const ROUNDS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
 const IN_FLIGHT = 64;
 const CORES = [2, 4, 8] as const;
 const HEAP_LIMIT_MB = 512;
+/** The marks are of large services, with snapshots made beforehand. */
+const MARKED_PODS = 250;
+const FASTER_MIN = 1.6;
+const LIMIT_MIN = 4;
 /** Thread names as the kernel has them, cut to 15 characters. */
 const NOT_PLANNERS: ReadonlySet<string> = new Set([
   'node-MainThread',
@@ -51,6 +55,15 @@ interface Costs {
   readonly writes: number;
 }
 
+/** How many times as fast as inline, with a planner on each core but one. */
+interface Limit {
+  readonly cores: number;
+  /** Where the snapshots are there already. */
+  readonly ready: number;
+  /** Where the main thread encodes them. */
+  readonly encoded: number;
+}
+
 export async function runThreadsBench(size: Size): Promise<void> {
   for (const pods of PODS) {
     const batches = snapshots(SERVICES[size], pods);
@@ -63,18 +76,37 @@ export async function runThreadsBench(size: Size): Promise<void> {
     console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', 'writes'], rows));
     console.log(`from 1 to 2 threads: ${(one.wallUs / two.wallUs).toFixed(2)} times as fast`);
     console.log(`to encode a snapshot costs the main thread ${encodeUs.toFixed(0)} us more`);
-    printLimits(inline, one, encodeUs);
+    const limits = limitsOf(inline, one, encodeUs);
+    printLimits(limits);
+    if (pods === MARKED_PODS) printMarks(one.wallUs / two.wallUs, limits.at(-1)!);
   }
 }
 
+function printMarks(faster: number, { cores, ready }: Limit): void {
+  const verdict = (reached: boolean): string => (reached ? 'reached' : 'not reached');
+  console.log(`mark: from 1 to 2 threads >= ${FASTER_MIN} x: ${faster.toFixed(2)}: ${verdict(faster >= FASTER_MIN)}`);
+  console.log(`mark: limit at ${cores} cores >= ${LIMIT_MIN} x: ${ready.toFixed(1)}: ${verdict(ready >= LIMIT_MIN)}`);
+}
+
 /** The limit by Amdahl's law: the main thread's cost of a batch, or an equal part of the planners' cost. */
-function printLimits(inline: Costs, one: Costs, encodeUs: number): void {
-  const rows = CORES.map((cores) => {
+function limitsOf(inline: Costs, one: Costs, encodeUs: number): Limit[] {
+  return CORES.map((cores) => {
     const eachUs = one.plannersUs / (cores - 1);
-    const ready = inline.mainUs / Math.max(one.mainUs, eachUs);
-    const encoded = (inline.mainUs + encodeUs) / Math.max(one.mainUs + encodeUs, eachUs);
-    return [String(cores), String(cores - 1), ready.toFixed(1), encoded.toFixed(1)];
+    return {
+      cores,
+      ready: inline.mainUs / Math.max(one.mainUs, eachUs),
+      encoded: (inline.mainUs + encodeUs) / Math.max(one.mainUs + encodeUs, eachUs),
+    };
   });
+}
+
+function printLimits(limits: readonly Limit[]): void {
+  const rows = limits.map(({ cores, ready, encoded }) => [
+    String(cores),
+    String(cores - 1),
+    ready.toFixed(1),
+    encoded.toFixed(1),
+  ]);
   console.log(`the limit, times inline\n${table(['cores', 'threads', 'snapshots ready', 'and encoded'], rows)}`);
 }
 

@@ -26,6 +26,8 @@ export interface ApiClient {
    * @throws ApiError for any other answer
    */
   readonly send: (request: ApiRequest) => Promise<unknown>;
+  /** The body of a 2xx answer that is no object, such as `/metrics`. @throws as `send` */
+  readonly text: (path: string) => Promise<string>;
   /** Every object of a collection. */
   readonly list: (path: string) => Promise<{ resourceVersion: string; items: KubeObject[] }>;
   /** Events of a collection after a list's resourceVersion, until `stop`; ends early only with an error. */
@@ -60,7 +62,7 @@ export function createApiClient(access: ApiAccess, connections: number): ApiClie
   const headers: Record<string, string> = { accept: 'application/json' };
   if (access.token !== undefined) headers['authorization'] = `Bearer ${access.token}`;
 
-  async function send(request: ApiRequest): Promise<unknown> {
+  async function answer(request: ApiRequest): Promise<string> {
     const { method, path, contentType = 'application/json', body } = request;
     const response = await pool.request({
       method,
@@ -70,6 +72,11 @@ export function createApiClient(access: ApiAccess, connections: number): ApiClie
     });
     const text = await response.body.text();
     if (response.statusCode >= 300) throw new ApiError(request, response.statusCode, text);
+    return text;
+  }
+
+  async function send(request: ApiRequest): Promise<unknown> {
+    const text = await answer(request);
     return text === '' ? null : JSON.parse(text);
   }
 
@@ -107,7 +114,7 @@ export function createApiClient(access: ApiAccess, connections: number): ApiClie
     await Promise.all([pool.destroy(), watchPool.destroy()]);
   }
 
-  return { send, list, watch, close };
+  return { send, text: (path) => answer({ method: 'GET', path }), list, watch, close };
 }
 
 /** Text lines of a stream; an unfinished last one is dropped. */

@@ -62,6 +62,21 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
     );
   });
 
+  it('a controller of endpoints and slices keeps five watches, the floor one', () => {
+    const watches = results.runs.flatMap(({ scenario, figures }) =>
+      scenario === 'churn' ? [figures['watchStreams']] : [],
+    );
+    assert.deepEqual(watches, [5, 1]);
+  });
+
+  it('where pods only become ready, the changes tell how few writes they need', () => {
+    for (const scenario of ['ready', 'burst', 'ramp', 'scale-up']) {
+      const { figures } = results.runs.find((run) => run.scenario === scenario)!;
+      const { writes, fewestWrites, fewestWritesHalf } = figures;
+      assert.ok(fewestWrites! > 0 && fewestWrites! <= writes! && fewestWrites! <= fewestWritesHalf!, scenario);
+    }
+  });
+
   it('a start writes nothing if everything is right', () => {
     const restart = results.runs.find(({ scenario }) => scenario === 'restart');
     assert.equal(restart?.figures['writes'], 0);

@@ -5,6 +5,7 @@ import { compareAll, notRun, type Results, type RunRecord } from '../../bench/pe
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
+import { marksByScenario } from '../../bench/peers/scenarios.ts';
 import { comparisonText } from '../../bench/peers/text.ts';
 
 const MARKS = {
@@ -102,6 +103,26 @@ describe('results of the peers', () => {
   it('a mark of a share needs a figure above 0', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, -1)), MARKS);
     assert.equal(churn!.marks[0]!.verdict, 'not measured');
+  });
+
+  it('a mark may be reached in one of two ways, and may look at two scenarios', () => {
+    const figures: Record<string, Record<string, Record<string, number>>> = {
+      ready: { [MANAGER]: { writes: 100, slicesP99: 50 }, [ENDPOINTD]: { writes: 104, slicesP99: 60 } },
+      restart: { [MANAGER]: { controllerCpu: 3, pods: 11 }, [ENDPOINTD]: { controllerCpu: 1.2, pods: 11 } },
+      'restart-few': { [MANAGER]: { controllerCpu: 1, pods: 1 }, [ENDPOINTD]: { controllerCpu: 1, pods: 1 } },
+    };
+    const look = (scenario: string, mark: number) =>
+      marksByScenario()[scenario]![mark]!.look(
+        (peer, figure, other = scenario) => figures[other]?.[peer]?.[figure] ?? Number.NaN,
+      );
+    assert.deepEqual(look('ready', 1), { got: '1.04 x, p99 1.20', reached: true });
+    figures['ready']![ENDPOINTD] = { writes: 106, slicesP99: 6 };
+    assert.deepEqual(look('ready', 1), { got: '1.06 x, p99 1/8.3', reached: false });
+    figures['ready']![ENDPOINTD] = { writes: 106, slicesP99: 5 };
+    assert.deepEqual(look('ready', 1), { got: '1.06 x, p99 1/10.0', reached: true });
+    assert.deepEqual(look('restart-few', 0), { got: '1/10.0, 20000 of 200000 us', reached: true });
+    delete figures['restart'];
+    assert.equal(look('restart-few', 0), null);
   });
 
   it('a mark is not reached if its floor was not measured', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cellsOf, doneKeys, frontier, keyText, parseRuns, type SweepRun } from '../../bench/sweep/grid.ts';
-import { sweepPage, sweepText, type Sweep } from '../../bench/sweep/report.ts';
+import { sweepPage, sweepPicture, sweepText, type Sweep } from '../../bench/sweep/report.ts';
 import { parseSweepFlags } from '../../bench/sweep/run.ts';
 import { bench } from './run-bench.ts';
 
@@ -120,6 +120,14 @@ describe('the report of a sweep', () => {
     assert.match(text, /WRONG: kube-controller-manager, 5 syncs, batch period 0s, 200 requests.*: 3 objects are wrong/);
     assert.match(text, /not run, no time was left for it: 50 syncs, batch period 1s, 20 requests a second/);
     assert.match(sweepPage(sweep), /Not run: 50 syncs/);
+  });
+
+  it('has a picture of what lateness costs, of the runs that were right', () => {
+    const { series } = sweepPicture(sweep);
+    assert.deepEqual(
+      series.map(({ name, points }) => [name, points]),
+      [['endpointd', [[100, 20]]]],
+    );
   });
 
   it('an error about a flag of the sweep says what is allowed', () => {

@@ -2,8 +2,8 @@
 import { performance } from 'node:perf_hooks';
 import { patch, remove } from '../../../src/workload/request.ts';
 import { changesOf, chosen, closedLoop, openLoop, shuffled } from '../drive.ts';
-import type { Scenario, Stage } from '../scenario.ts';
-import { HUGE, SPREAD, unready } from './profiles.ts';
+import { COALESCING_MARKS, type Scenario, type Stage } from '../scenario.ts';
+import { HUGE, ONE_OF_1000, SPREAD, unready } from './profiles.ts';
 
 const FLIGHTS = { tiny: 4, small: 48, full: 48 };
 
@@ -13,9 +13,11 @@ export const BURST: Scenario = {
   pairSeconds: 50,
   server: 'kube',
   outset: 'right',
+  additionsOnly: true,
   profile: unready(SPREAD),
   gated: true,
   story: burst,
+  marks: COALESCING_MARKS,
 };
 
 export const RAMP: Scenario = {
@@ -24,8 +26,20 @@ export const RAMP: Scenario = {
   pairSeconds: 70,
   server: 'kube',
   outset: 'right',
+  additionsOnly: true,
   profile: unready(SPREAD),
   story: ramp,
+};
+
+export const SCALE_UP: Scenario = {
+  name: 'scale-up',
+  what: '1,000 pods of one service become ready, 50 a second',
+  pairSeconds: 80,
+  server: 'kube',
+  outset: 'right',
+  additionsOnly: true,
+  profile: unready(ONE_OF_1000),
+  story: scaleUp,
 };
 
 export const REMOVAL: Scenario = {
@@ -78,6 +92,19 @@ async function ramp(stage: Stage): Promise<void> {
   const pods = shuffled(cluster.pods, settings.seed).slice(0, count);
   await running(stage);
   stage.step('ramp');
+  await stage.measure(async () => {
+    await openLoop(pods.length, rate, (i, dueMs) => stage.turn(pods[i]!, true, dueMs));
+    await stage.seen();
+  });
+}
+
+/** In the order in which they were made, as kubelets start them. */
+async function scaleUp(stage: Stage): Promise<void> {
+  const { settings, cluster } = stage;
+  const { rate, count } = changesOf(settings, { tiny: 40, small: 50, full: 50 }, { tiny: 0.5, small: 5, full: 20 });
+  const pods = cluster.pods.slice(0, count);
+  await running(stage);
+  stage.step('scale-up');
   await stage.measure(async () => {
     await openLoop(pods.length, rate, (i, dueMs) => stage.turn(pods[i]!, true, dueMs));
     await stage.seen();

@@ -1,6 +1,6 @@
 /** Pods turn ready and unready: at a steady rate, in one huge service, and all at once. */
 import { chosen, changesOf, closedLoop, flips, shuffled } from '../drive.ts';
-import { floorMark, shareMark, type Scenario, type Stage } from '../scenario.ts';
+import { COALESCING_MARKS, floorMark, shareMark, type Scenario, type Stage } from '../scenario.ts';
 import { halfUpdated, HUGE, SPREAD, unready } from './profiles.ts';
 
 export const CHURN_RATES = { tiny: 40, small: 50, full: 50 };
@@ -57,8 +57,10 @@ export const READY: Scenario = {
   pairSeconds: 45,
   server: 'kube',
   outset: 'right',
+  additionsOnly: true,
   profile: unready(SPREAD),
   story: allReady,
+  marks: COALESCING_MARKS,
 };
 
 /** Those that an Endpoints object of a huge service holds: the lowest addresses, in the order of texts. */

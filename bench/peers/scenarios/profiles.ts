@@ -15,7 +15,14 @@ export const SPREAD = sized('spread', {
   small: { namespaces: 10, servicesPerNamespace: 20, nodes: 30 },
 });
 
-/** The same in one namespace. */
+/** A tenth of it. */
+export const FEW = sized(
+  'spread',
+  { tiny: { namespaces: 1, servicesPerNamespace: 2, nodes: 3 }, small: { namespaces: 1, servicesPerNamespace: 20 } },
+  { name: 'few', namespaces: 2, nodes: 30 },
+);
+
+/** 2,000 services of 5 pods in one namespace. */
 export const ONENS = sized('onens', {
   tiny: { servicesPerNamespace: 6, nodes: 3 },
   small: { servicesPerNamespace: 200, nodes: 30 },
@@ -32,7 +39,14 @@ export const HUGE = sized('huge', {
   small: { sizes: [{ pods: 500, weight: 1 }], nodes: 20 },
 });
 
-/** The same half-way through a roll-out: a named port with two numbers. */
+/** One service of 1,000 pods, all that an Endpoints object holds. */
+export const ONE_OF_1000 = sized(
+  'huge',
+  { tiny: { sizes: [{ pods: 25, weight: 1 }], nodes: 3 }, small: { sizes: [{ pods: 250, weight: 1 }], nodes: 20 } },
+  { name: 'one-of-1000', sizes: [{ pods: 1000, weight: 1 }] },
+);
+
+/** A cluster half-way through a roll-out: a named port with two numbers. */
 export function halfUpdated(profile: (size: Size) => Profile): (size: Size) => Profile {
   return (size) => ({ ...profile(size), name: `${profile(size).name}-two-numbers`, halfUpdatedShare: 1 });
 }
@@ -42,6 +56,16 @@ export const LARGE = sized('large', {
   tiny: { namespaces: 1, servicesPerNamespace: 5, nodes: 5, sizes: [{ pods: 5, weight: 1 }] },
   small: { namespaces: 8, nodes: 300 },
 });
+
+/** 150,755 pods of production size in 16,472 services. */
+export const LARGER = sized(
+  'large',
+  {
+    tiny: { namespaces: 1, servicesPerNamespace: 6, nodes: 5, sizes: [{ pods: 5, weight: 1 }] },
+    small: { namespaces: 12, nodes: 450 },
+  },
+  { name: 'larger', namespaces: 116, nodes: 4500 },
+);
 
 /** As `SPREAD`, with 110 pods on a node. */
 export function dense(profile: (size: Size) => Profile): (size: Size) => Profile {

@@ -1,7 +1,7 @@
 /** A loud side and a quiet one: how long the quiet one waits. */
 import { addPod, type PodModel } from '../../../src/workload/cluster.ts';
-import { podObject } from '../../../src/workload/objects.ts';
-import { createRequests, remove, type WorkloadRequest } from '../../../src/workload/request.ts';
+import { podObject, readinessConditions } from '../../../src/workload/objects.ts';
+import { createRequests, patchStatus, remove, type WorkloadRequest } from '../../../src/workload/request.ts';
 import { changesOf, flips, openLoop, shuffled, type Paced } from '../drive.ts';
 import type { Scenario, Stage } from '../scenario.ts';
 import { running } from './bursts.ts';
@@ -54,12 +54,25 @@ async function replace(stage: Stage, old: PodModel, dueMs: number): Promise<void
   const { app } = old;
   const fresh = addPod(cluster, app, true);
   const services = stage.servicesOf(app);
-  const [create, status] = createRequests(podObject(cluster, fresh)) as [WorkloadRequest, WorkloadRequest];
+  const object = podObject(cluster, fresh);
+  const [create] = createRequests(object) as [WorkloadRequest, WorkloadRequest];
   await server.client.send(create);
+  const status = patchStatus('Pod', app.namespace, fresh.name, readyNow(object['status'] as PodStatus));
   const comes = services.map((service) => ({ service, address: fresh.address, ready: true }));
   await stage.change({ request: status, dueMs, expected: comes });
   const goes = services.map((service) => ({ service, address: old.address, ready: false }));
   await stage.change({ request: remove('Pod', app.namespace, old.name, 0), dueMs, expected: goes });
+}
+
+interface PodStatus {
+  readonly conditions: readonly { readonly type: string }[];
+}
+
+/** Pods of a cluster are ready since long ago: this one turns so now, which the trigger time tells. */
+function readyNow(status: PodStatus): PodStatus {
+  const turned = readinessConditions(true, Math.floor(Date.now() / 1000)) as { type: string }[];
+  const others = status.conditions.filter(({ type }) => !turned.some((condition) => condition.type === type));
+  return { ...status, conditions: [...others, ...turned] };
 }
 
 async function storm(stage: Stage): Promise<void> {

@@ -1,6 +1,19 @@
 /** From nothing to right, and a start on what is right. */
-import { ratioText, ENDPOINTD, MANAGER, shareMark, type Mark, type Scenario, type Stage } from '../scenario.ts';
-import { LARGE, ONENS, SPREAD } from './profiles.ts';
+import { ratioOf } from '../../support/statistics.ts';
+import {
+  ratioText,
+  ENDPOINTD,
+  MANAGER,
+  shareMark,
+  type FigureOf,
+  type Mark,
+  type PeerName,
+  type Scenario,
+  type Stage,
+} from '../scenario.ts';
+import { FEW, LARGE, LARGER, ONENS, SPREAD } from './profiles.ts';
+
+const PEAK_MB_MAX = 600;
 
 const NOTHING_WRITTEN: Mark = {
   what: 'no writes',
@@ -56,6 +69,29 @@ export const RESTART: Scenario = {
   marks: [shareMark('CPU', 'controllerCpu', 1 / 3, '1/3'), NOTHING_WRITTEN],
 };
 
+export const RESTART_FEW: Scenario = {
+  name: 'restart-few',
+  what: 'a start where all of 1,000 pods is right already: what each further pod costs',
+  pairSeconds: 20,
+  server: 'kube',
+  outset: 'right',
+  profile: FEW,
+  leavesInputs: true,
+  story: restart,
+  marks: [
+    {
+      what: "CPU of each further pod of a restart <= 1/10 of kube-controller-manager's",
+      look: (of) => {
+        const [ours, theirs] = [ENDPOINTD, MANAGER].map((peer) => cpuAFurtherPod(of, peer)) as [number, number];
+        const ratio = ratioOf(ours, theirs);
+        if (!Number.isFinite(ratio)) return null;
+        const [us, ownUs] = [theirs * 1e6, ours * 1e6].map((each) => each.toFixed(0));
+        return { got: `${ratioText(ratio)}, ${ownUs} of ${us} us`, reached: ratio <= 0.1 };
+      },
+    },
+  ],
+};
+
 export const LARGE_COLD: Scenario = {
   name: 'large',
   what: '100,020 pods of production size, 10,934 services, from nothing, on the embedded API server',
@@ -79,6 +115,33 @@ export const LARGE_RESTART: Scenario = {
   story: restart,
   marks: [shareMark('CPU', 'controllerCpu', 1 / 15, '1/15'), NOTHING_WRITTEN],
 };
+
+export const MEMORY: Scenario = {
+  name: 'memory',
+  what: 'a start where all of 150,755 pods is right already, on the embedded API server: memory',
+  pairSeconds: 300,
+  server: 'embedded',
+  outset: 'right',
+  profile: LARGER,
+  leavesInputs: true,
+  story: restart,
+  marks: [
+    {
+      what: `peak memory <= ${PEAK_MB_MAX} MB`,
+      look: (of) => {
+        const peak = of(ENDPOINTD, 'peakMB');
+        return Number.isNaN(peak) ? null : { got: `${peak.toFixed(0)} MB`, reached: peak <= PEAK_MB_MAX };
+      },
+    },
+    NOTHING_WRITTEN,
+  ],
+};
+
+/** Seconds, from `restart` and `restart-few`. */
+function cpuAFurtherPod(of: FigureOf, peer: PeerName): number {
+  const more = (figure: string): number => of(peer, figure, RESTART.name) - of(peer, figure);
+  return more('controllerCpu') / more('pods');
+}
 
 /** CPU and wall are those of the whole process, its start included. */
 async function fromNothing(stage: Stage): Promise<void> {
