@@ -77,6 +77,7 @@ const REST_MS = 1000;
 const REST_MS_MAX = 30_000;
 const TIMELINE_POINTS_MAX = 200;
 const SAID_MAX = 5;
+const SETTLE_MS = 50;
 /** One of Endpoints and one of slices, as each further watcher has them. */
 const OWN_WATCHES = 2;
 
@@ -128,9 +129,7 @@ export async function play(
   };
   const noteOf = (stream: Stream) => (type: string, object: KubeObject, bytes: number) =>
     noteEvent(stream, type, object, bytes, { ms: performance.now(), wallMs: Date.now() });
-  // The embedded server has none of its own, but those that made its outset may be closing.
-  const serverWatches = server.kind === 'embedded' ? 0 : await openWatches(client);
-  const otherWatches = serverWatches + OWN_WATCHES * (1 + (settings.watchers ?? 0));
+  const otherWatches = (await settledWatches(client)) + OWN_WATCHES * (1 + (settings.watchers ?? 0));
   const outputs = {
     endpoints: await watchEndpoints(client, noteOf(streams.endpoints)),
     slices: await watchSlices(client, noteOf(streams.slices)),
@@ -236,6 +235,16 @@ async function openWatches(client: ApiClient): Promise<number> {
   const metrics = parseMetrics(await client.text('/metrics'));
   const open = metrics.get('apiserver_longrunning_requests') ?? [];
   return open.reduce((sum, { labels, value }) => sum + (labels['verb'] === 'WATCH' ? value : 0), 0);
+}
+
+/** The watches of the server itself. Those of what made the outset may be closing. */
+async function settledWatches(client: ApiClient): Promise<number> {
+  for (let before = await openWatches(client); ;) {
+    await sleep(SETTLE_MS);
+    const now = await openWatches(client);
+    if (now === before) return now;
+    before = now;
+  }
 }
 
 async function restartServer({ server, sampler, running, ended }: Run): Promise<void> {
