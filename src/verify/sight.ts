@@ -18,7 +18,8 @@ import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { Endpoints, EndpointSlice, KubeObject } from '../kube/types.ts';
 import { lastWriter } from './last-writer.ts';
-import type { ListQuery, ListReader, ListResult } from './list-reader.ts';
+import type { ListQuery } from './list-pages.ts';
+import type { ListReader, ListResult } from './list-reader.ts';
 
 /** What is read: one service, a namespace, or the whole cluster. '' = all. */
 export interface Scope {

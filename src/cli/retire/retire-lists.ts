@@ -2,26 +2,15 @@
  * Endpoints and their Services, side by side. Both lists are in the order of their keys, and one page of each is kept.
  */
 import { projectService } from '../../kube/project.ts';
-import { readList, type ListPage } from '../../kube/list.ts';
+import type { ListPage } from '../../kube/list.ts';
 import { fieldManagersOf } from '../../kube/managed-fields.ts';
-import { ACCEPT, ACCEPT_METADATA_LIST } from '../../kube/media-type.ts';
 import { type MetaRecord, projectMeta } from '../../kube/object-meta.ts';
 import { readStatus } from '../../kube/status.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
 import { createInterner } from '../../lib/interner.ts';
 import type { Asker, Reply } from '../../node/asker.ts';
+import { createPaging, pageRequest, takePage, type ListQuery } from '../../verify/list-pages.ts';
 import { StartError } from '../usage.ts';
-
-const PAGE_ITEMS_MAX = 500;
-const GONE = 410;
-
-interface ListOf {
-  /** Such as `/api/v1/services`. */
-  readonly path: string;
-  readonly accept: string;
-  /** '' = all objects. */
-  readonly labelSelector: string;
-}
 
 export interface WrittenMeta extends MetaRecord {
   /** Names of the object's writers in its managedFields; none = managedFields do not tell. */
@@ -71,7 +60,7 @@ async function* endpointsOf(
   labelSelector: string,
 ): AsyncGenerator<WrittenMeta, void, void> {
   const path = collectionPath(namespace, 'endpoints');
-  for await (const page of pages(ask, { path, accept: ACCEPT_METADATA_LIST, labelSelector })) {
+  for await (const page of pages(ask, { path, fieldSelector: '', labelSelector, form: 'metadata' })) {
     yield* page.items.map((item) => {
       const managers = fieldManagersOf(item).map(({ manager }) => manager);
       return Object.assign(projectMeta(item), { managers });
@@ -81,7 +70,7 @@ async function* endpointsOf(
 
 async function* servicesOf(ask: Asker, namespace: string): AsyncGenerator<ServiceRecord, void, void> {
   const path = collectionPath(namespace, 'services');
-  for await (const page of pages(ask, { path, accept: ACCEPT, labelSelector: '' })) {
+  for await (const page of pages(ask, { path, fieldSelector: '', labelSelector: '', form: 'records' })) {
     const interner = createInterner();
     yield* page.items.map((item) => projectService(item, interner));
   }
@@ -108,38 +97,17 @@ async function* inOrder<T extends Named>(items: AsyncIterable<T>): AsyncGenerato
 /**
  * Reads a list page by page. A list that expires between two pages goes on behind its last key, with a newer version.
  */
-async function* pages(ask: Asker, list: ListOf): AsyncGenerator<ListPage, void, void> {
-  let items = PAGE_ITEMS_MAX;
-  for (let token = ''; ;) {
-    const reply = await ask({
-      method: 'GET',
-      path: `${list.path}?${queryOf(list, items, token)}`,
-      accept: list.accept,
-    });
-    if (reply.type === 'failure' && reply.kind === 'too-big' && items > 1) {
-      items = Math.floor(items / 2);
-      continue;
+async function* pages(ask: Asker, query: ListQuery): AsyncGenerator<ListPage, void, void> {
+  const paging = createPaging(query);
+  for (;;) {
+    const { method, path, accept } = pageRequest(paging);
+    const answer = takePage(paging, await ask({ method, path, accept }));
+    if (answer.type === 'page') {
+      yield answer.page;
+      if (paging.continueToken === '') return;
+    } else if (answer.type === 'failed') {
+      if (answer.goOnToken === '') throw new StartError(`cannot list ${query.path}: ${answer.failure}`);
+      paging.continueToken = answer.goOnToken;
     }
-    if (reply.type === 'response' && reply.status === GONE) {
-      const again = readStatus(reply.contentType, reply.status, reply.body).metadata.continue ?? '';
-      if (again !== '' && again !== token) {
-        token = again;
-        continue;
-      }
-    }
-    if (reply.type === 'failure' || reply.status !== 200) {
-      throw new StartError(`cannot list ${list.path}: ${failureOf(reply)}`);
-    }
-    const page = readList(reply.contentType, reply.body);
-    yield page;
-    if (page.continueToken === '') return;
-    token = page.continueToken;
   }
-}
-
-function queryOf({ labelSelector }: ListOf, items: number, token: string): string {
-  const query = new URLSearchParams({ limit: String(items) });
-  if (labelSelector !== '') query.set('labelSelector', labelSelector);
-  if (token !== '') query.set('continue', token);
-  return query.toString();
 }
