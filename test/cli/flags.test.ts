@@ -203,6 +203,14 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   ],
   [['--leader-elect-resource-name=endpointd-slices'], (o) => o.election?.name, 'endpointd-slices'],
   [['--leader-elect-lease-duration=60s'], (o) => o.election?.leaseDurationMs, 60_000],
+  [['--leader-elect-renew-deadline=12s'], (o) => o.election?.renewDeadlineMs, 12_000],
+  [['--leader-elect-retry-period=3s'], (o) => o.election?.retryPeriodMs, 3000],
+  [['--leader-elect-resource-namespace=leases'], (o) => o.election?.namespace, 'leases'],
+  [
+    ['--take-over-from=custom-manager', '--take-over-after=2m'],
+    (o) => o.election?.takeOver,
+    { from: 'custom-manager', afterMs: 120_000 },
+  ],
   [['--standby=cold'], (o) => o.election?.standby, 'cold'],
   [['--opt-out-label='], (o) => o.controller.optOutLabel, ''],
 ];

@@ -442,42 +442,12 @@ export function parseRunFlags(args: readonly string[], print: (text: string) => 
 }
 
 function runOptions(flags: RunFlags, flagTexts: RunOptions['flagTexts'], ignoredFlags: readonly string[]): RunOptions {
-  const [serving, others] = partOf(SERVING, flags);
+  const [serving, besideServing] = partOf(SERVING, flags);
   checkServing(serving);
-  const {
-    kubeconfig,
-    master,
-    shards,
-    shardHeapLimitMb,
-    trace,
-    traceForMs,
-    v,
-    loggingFormat,
-    controllers,
-    leaderElect,
-    leaderElectLeaseDurationMs,
-    leaderElectRenewDeadlineMs,
-    leaderElectRetryPeriodMs,
-    leaderElectResourceLock,
-    leaderElectResourceName,
-    leaderElectResourceNamespace,
-    takeOverFrom,
-    takeOverAfterMs,
-    standby,
-    ...rest
-  } = others;
-  const election = electionOf({
-    leaderElect,
-    leaderElectLeaseDurationMs,
-    leaderElectRenewDeadlineMs,
-    leaderElectRetryPeriodMs,
-    leaderElectResourceLock,
-    leaderElectResourceName,
-    leaderElectResourceNamespace,
-    takeOverFrom,
-    takeOverAfterMs,
-    standby,
-  });
+  const [electing, others] = partOf(LEADER_ELECTION, besideServing);
+  const { kubeconfig, master, shards, shardHeapLimitMb, trace, traceForMs, v, loggingFormat, controllers, ...rest } =
+    others;
+  const election = electionOf(electing);
   const enabled = enabledControllers(controllers);
   if (!enabled.ok)
     throw new UsageError(`invalid argument "${controllers.join(',')}" for --controllers: ${enabled.message}`);
