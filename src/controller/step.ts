@@ -15,6 +15,7 @@ import {
   RELEASE_MS_MAX,
   wakeLeadership,
 } from './leader/take-over.ts';
+import { noteAnswer } from './leader/leadership.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
 import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
@@ -184,6 +185,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       if (purpose.reflector.refused) startInputs(state, now);
       return;
     case 'write':
+      noteAnswer(state.leadership, event, now);
       onWriteDone(
         state,
         purpose.queued,
@@ -267,7 +269,7 @@ function drain(state: ControllerState, now: Now): number {
   if (state.releaseByMs === Infinity) {
     withdrawAll(state, now);
     state.releaseByMs = now.nowMs + RELEASE_MS_MAX;
-    leaveLease(state, !busy, now);
+    leaveLease(state, state.writes.inFlight === 0, now);
   }
   if (!hasLeftLease(state) && now.nowMs < state.releaseByMs) return state.releaseByMs;
   state.phase = 'stopped';

@@ -2,55 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { debugView } from '../../src/controller/reports/debug-view.ts';
-import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
 import { noteDamage, type Deed } from '../../src/controller/queues/fights.ts';
-import { LEASE_PATH, leadershipOf } from '../support/election-world.ts';
-import {
-  createPod,
-  createService,
-  createSim,
-  endpointsTable,
-  setPodStatus,
-  writesOf,
-  type Sim,
-  type SimConfig,
-} from '../support/sim.ts';
+import { LEASE_PATH } from '../support/election-world.ts';
+import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
 import { createNode, edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { holder, objectWrites, replica, replicas } from '../support/sim-replicas.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
 import { slicesTable } from '../support/sim-slices.ts';
-
-function replica(identity: string, config: SimConfig, standby: LeadershipOptions['standby'] = 'warm'): Sim {
-  const options = { endpoints: true, slices: true, mirroring: true, ...config.options };
-  return createSim({ ...config, options, leadership: leadershipOf(identity, standby) });
-}
-
-interface Replicas {
-  readonly leader: Sim;
-  readonly standby: Sim;
-}
-
-/** `a` leads, `b` stands by; one service with one pod. */
-function replicas(kind: LeadershipOptions['standby'] = 'warm', options: SimConfig['options'] = {}): Replicas {
-  const leader = replica('a', {});
-  const standby = replica('b', { beside: leader, seed: 2, options }, kind);
-  createNode(leader, { name: 'node-1', zone: 'zone-a' });
-  createService(leader, { name: 'web' });
-  createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
-  leader.start();
-  leader.run(1000);
-  standby.start();
-  leader.run(5000);
-  return { leader, standby };
-}
-
-function objectWrites(sim: Sim): string[] {
-  return writesOf(sim).filter((line) => !line.includes('/leases'));
-}
-
-function holder(sim: Sim): string {
-  const { spec } = sim.request('GET', LEASE_PATH) as unknown as { spec: { holderIdentity: string } };
-  return spec.holderIdentity;
-}
 
 function warnings(sim: Sim): string[] {
   return sim.logLines.filter(({ level }) => level !== 'info').map(({ message }) => message);
@@ -134,6 +92,26 @@ describe('one that stands by', () => {
     assert.equal(metric(standby, 'endpointd_oldest_unwritten_change_seconds'), 0);
     assert.equal(metric(standby, 'workqueue_depth'), 0);
     assert.deepEqual(slicesTable(leader), slicesTable(standby));
+  });
+
+  it('a standby says nothing of a service that it cannot plan, until it leads', () => {
+    const tooBig = { maxBatchBytes: 65_536 };
+    const leader = replica('a', { options: tooBig });
+    const standby = replica('b', { beside: leader, seed: 2, options: tooBig });
+    createService(leader, { name: 'web' });
+    for (let i = 0; i < 700; i++) createPod(leader, { name: `web-${i}`, ip: `10.0.${i >> 8}.${i & 255}` });
+    leader.start();
+    leader.run(1000);
+    standby.start();
+    leader.run(600_000);
+    const stuck = (sim: Sim): number => metric(sim, 'endpointd_stuck_service');
+    assert.equal(stuck(leader), 2, 'Endpoints and slices');
+    assert.equal(stuck(standby), 0);
+    assert.deepEqual(warnings(standby), []);
+    assert.equal(metric(standby, 'endpointd_oldest_unwritten_change_seconds'), 0);
+    leader.kill();
+    leader.run(20_000);
+    assert.equal(stuck(standby), 2);
   });
 
   it('the journal of a standby has no changes', () => {
@@ -270,15 +248,18 @@ describe('a take-over', () => {
       asked(standby, from).filter((line) => line.includes('endpointslices')),
       ['GET endpointslices 200', 'POST endpointslices 201'],
     );
-    // The Lease is older than any late write now.
-    leader.run(30_000);
-    const later = standby.exchanges.length;
-    createService(leader, { name: 'later', spec: { selector: { app: 'new' } } });
-    leader.run(3000);
-    assert.deepEqual(
-      asked(standby, later).filter((line) => line.includes('endpointslices')),
-      ['POST endpointslices 201'],
-    );
+    /** What it asks of slices for a further service. */
+    const askedFor = (name: string): string[] => {
+      const from = standby.exchanges.length;
+      createService(leader, { name, spec: { selector: { app: 'new' } } });
+      leader.run(3000);
+      return asked(standby, from).filter((line) => line.includes('endpointslices'));
+    };
+    leader.run(23_000);
+    assert.deepEqual(askedFor('soon'), ['GET endpointslices 200', 'POST endpointslices 201']);
+    // The leadership is older than any late write now.
+    leader.run(5000);
+    assert.deepEqual(askedFor('later'), ['POST endpointslices 201']);
   });
 
   it('a take-over finds a slice that the last leader made at its end', () => {

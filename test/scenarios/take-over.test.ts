@@ -17,7 +17,7 @@ import {
   type SimConfig,
 } from '../support/sim.ts';
 import { createNode, edit, ENDPOINTS, SERVICES } from '../support/sim-objects.ts';
-import { eventsOf, metric } from '../support/sim-reports.ts';
+import { asked, eventsOf, metric } from '../support/sim-reports.ts';
 import { seeds } from '../support/runs.ts';
 import { NO_FAULTS } from '../../src/apiserver/faults.ts';
 import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
@@ -238,6 +238,25 @@ describe('endpointd begins', () => {
         'Lease endpointd: LeaderElection: a-1 took over from kube-controller-manager',
       ],
     );
+  });
+
+  it('for half a minute endpointd lists the slices of a service before it makes one', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    setReady(manager, 'web', false);
+    manager.run(36_000);
+    assert.equal(hasBegun(endpointd), true);
+    /** What it asks of slices for a further service. */
+    const askedFor = (name: string): string[] => {
+      const from = endpointd.exchanges.length;
+      createService(manager, { name, spec: { selector: { app: 'web' } } });
+      manager.run(2000);
+      return asked(endpointd, from).filter((line) => line.includes('endpointslices'));
+    };
+    manager.run(20_000);
+    assert.deepEqual(askedFor('soon'), ['GET endpointslices 200', 'POST endpointslices 201']);
+    manager.run(10_000);
+    assert.deepEqual(askedFor('later'), ['POST endpointslices 201']);
   });
 
   it('endpointd does not begin while the manager writes something else', () => {

@@ -82,6 +82,8 @@ export interface SimObserver {
   after(request: HttpRequest, status: number): void;
   /** The controller is about to be told that nobody knows what has become of its request. */
   lost?(id: number): void;
+  /** The controller does not wait for the answer any more. */
+  cancelled?(id: number): void;
   /** The controller has taken something in and done all that follows. */
   stepped(): void;
 }
@@ -157,6 +159,7 @@ export function simTransport(
       });
     },
     cancel(id) {
+      network.settings.observer.cancelled?.(id);
       cancelled.add(id);
       network.opened.delete(id);
       watches.get(id)?.close();

@@ -7,7 +7,7 @@ import { addWork } from '../queues/workqueue.ts';
 import type { Now } from '../event.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import type { Prng } from '../../lib/prng.ts';
-import type { Deadline } from '../../ports/transport.ts';
+import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 import { leaseAnnotation } from '../../kube/lease.ts';
 import { createElector, fenceOf, holderOf, isLeader, type ElectionOptions } from './elector.ts';
@@ -39,6 +39,8 @@ export interface Leadership extends HandOverHolder {
   readonly listed: Set<Unit>;
   /** Monotonic ms at which this process began to write after another controller; -Infinity = it did not. */
   tookOverAtMs: number;
+  /** Monotonic ms at which a write was last given up without an answer; -Infinity = every write was answered. */
+  unansweredAtMs: number;
   /** The names of the controllers of this process. */
   readonly controllers: string;
   /** The holder with other controllers that the log has last told of, and the monotonic ms of that line. */
@@ -77,9 +79,18 @@ export function createLeadership(
     listed: new Set(),
     handOver: takeOver === null ? null : createHandOver(takeOver),
     tookOverAtMs: -Infinity,
+    unansweredAtMs: -Infinity,
     controllers: controllers.join(','),
     otherTold: { holder: '', atMs: -Infinity },
   };
+}
+
+/**
+ * Whether this process leaves all writes to the leader, or to the controller that it waits for. It says nothing of
+ * objects then.
+ */
+export function standsBy({ isShadow, leadership }: { isShadow: boolean; leadership: Leadership | null }): boolean {
+  return isShadow && leadership !== null;
 }
 
 /** The annotations of the Lease while this process holds it. */
@@ -105,6 +116,16 @@ export function otherControllers({ elector, controllers }: Leadership): string {
 export function fencedBy(leadership: Leadership | null): { notAfter?: Deadline; query: string } {
   if (leadership === null) return { query: '' };
   return { notAfter: fenceOf(leadership.elector), query: `?timeout=${leadership.writeTimeout}` };
+}
+
+/** Notes what became of a write. */
+export function noteAnswer(leadership: Leadership | null, event: TransportEvent, now: Now): void {
+  if (leadership !== null && event.type === 'failure' && event.mayHaveArrived) leadership.unansweredAtMs = now.nowMs;
+}
+
+/** Whether a write without an answer may still arrive: the next leader is not to begin before it. */
+export function awaitsLateWrite({ unansweredAtMs }: Leadership, now: Now): boolean {
+  return now.nowMs - unansweredAtMs < LATE_WRITE_MS;
 }
 
 /**

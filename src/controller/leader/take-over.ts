@@ -4,7 +4,7 @@
  * writes these first, the oldest change first, and no others.
  */
 import type { Now } from '../event.ts';
-import { addWork } from '../queues/workqueue.ts';
+import { addCheck, addWork } from '../queues/workqueue.ts';
 import { recordEvent } from '../reports/event-recorder.ts';
 import type { ControllerState } from '../state.ts';
 import { onWriteDone } from '../syncs/sync.ts';
@@ -14,7 +14,7 @@ import type { TransportEvent } from '../../ports/transport.ts';
 import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
 import { hasTakenOver, TOOK_OVER_ANNOTATION } from './hand-over.ts';
 import { giveUpHandOver, stepHandOver } from './hand-over-steps.ts';
-import { otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
+import { awaitsLateWrite, noteAnswer, otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
 
 /** How long the end of the process waits until the Lease is released. */
 export const RELEASE_MS_MAX = 2000;
@@ -65,11 +65,11 @@ function tellOtherControllers({ outbox }: ControllerState, leadership: Leadershi
 
 /**
  * Releases or abandons the Lease at the end of the process.
- * @param answered every write has its answer, so another process may write at once
+ * @param answered no write is under way; if none before may arrive late, another process may write at once
  */
 export function leaveLease({ leadership, hands }: ControllerState, answered: boolean, now: Now): void {
   if (leadership === null) return;
-  const leave = answered ? releaseLease : abandonLease;
+  const leave = answered && !awaitsLateWrite(leadership, now) ? releaseLease : abandonLease;
   leave(leadership.elector, hands.elector, now);
 }
 
@@ -132,8 +132,9 @@ export function endLeading(state: ControllerState, now: Now): void {
   abortWrites(state, now);
   for (const { queue, stuck } of state.controllers) {
     stuck.clear();
-    // Units with writes that were not sent are planned once more, as a shadow.
+    // Units with writes that were not sent, or have failed, are planned once more, as a shadow.
     for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
+    for (const item of [...queue.delayed.items]) addCheck(queue, item, 'fresh', now.nowMs);
   }
 }
 
@@ -149,6 +150,7 @@ function abortWrites(state: ControllerState, now: Now): void {
     state.outbox.cancel(id);
     const message = 'aborted, this process leads no longer';
     const event = { type: 'failure', id, kind: 'other', message, mayHaveArrived: true } as const;
+    noteAnswer(state.leadership, event, now);
     onWriteDone(
       state,
       purpose.queued,

@@ -2,7 +2,7 @@
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import { isLeader } from '../leader/elector.ts';
 import { hasTakenOver } from '../leader/hand-over.ts';
-import type { Leadership } from '../leader/leadership.ts';
+import { standsBy, type Leadership } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
@@ -72,7 +72,9 @@ function readElection(store: MetricStore, leadership: Leadership): void {
   });
 }
 
-function oldestChangeSeconds({ controllers }: ControllerState, nowMs: number): number {
+function oldestChangeSeconds(state: ControllerState, nowMs: number): number {
+  const { controllers } = state;
+  if (standsBy(state)) return 0;
   const changes = controllers.map(({ queue }) => oldestChangeMs(queue)).filter((changedMs) => changedMs >= 0);
   return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }

@@ -1,6 +1,6 @@
 /** The answers of the health endpoints, from the state alone. A controller with a dead watch is not ready. */
 import type { Now } from '../event.ts';
-import { leaderText } from '../leader/leadership.ts';
+import { leaderText, standsBy } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { describeAge } from '../reflectors/stream-life.ts';
 
@@ -51,6 +51,6 @@ export function liveness({ leadership }: ControllerState, { nowMs }: Pick<Now, '
 }
 
 /** A standby is ready. */
-function standbyText({ leadership, isShadow }: ControllerState): string {
-  return leadership !== null && isShadow ? leaderText(leadership) : '';
+function standbyText(state: ControllerState): string {
+  return standsBy(state) ? leaderText(state.leadership) : '';
 }

@@ -4,7 +4,7 @@
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
-import { mustListFirst, noteShadowed } from '../leader/leadership.ts';
+import { mustListFirst, noteShadowed, standsBy } from '../leader/leadership.ts';
 import { beginRepair, forgetFight } from '../queues/fights.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
@@ -379,7 +379,8 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   unit.notBeforeMs = now.nowMs + Math.max(HOLD_MS[failure.class] ?? 0, failure.retryAfterMs);
   const delayMs = nextDelayMs(failure.class, unit.failures, state.prng, Math.max(0, failure.retryAfterMs));
   unit.failures++;
-  const expected = failure.class === 'conflict';
+  const isSilent = standsBy(state);
+  const expected = isSilent || failure.class === 'conflict';
   state.outbox.log(expected ? 'info' : 'warning', expected ? 3 : 1, 'Sync failed, retrying', {
     controller: controller.name,
     service: keyOf(service),
@@ -389,7 +390,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     retryMs: Math.round(delayMs),
   });
   const hopeless = failure.class === 'invalid' || failure.class === 'poison';
-  if (hopeless || unit.failures >= STUCK_FAILURES) {
+  if (!isSilent && (hopeless || unit.failures >= STUCK_FAILURES)) {
     const announced = controller.stuck.has(unit);
     controller.stuck.set(unit, failure);
     if (!announced) state.reports.stuck(unit, failure, now);

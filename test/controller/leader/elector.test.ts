@@ -75,8 +75,14 @@ describe('an elector', () => {
     const world = electionWorld(['a', 'b']);
     world.run(10_000);
     const leader = world.candidates.find(({ elector }) => isLeader(elector))!;
+    const free = new Set<number>();
+    world.always = () => {
+      const { holder, seconds } = world.lease()!;
+      if (holder === '') free.add(seconds);
+    };
     leader.release();
     world.run(1000);
+    assert.deepEqual([...free], [1], 'the duration while nobody holds it, as client-go has it');
     assert.equal(leader.elector.phase.name, 'released');
     assert.notEqual(world.leader(), null);
     assert.equal(world.lease()!.transitions, 1);
@@ -120,8 +126,12 @@ describe('an elector', () => {
     const world = electionWorld(['a']);
     world.run(10_000);
     const [a] = world.candidates;
+    a!.log.length = 0;
     a!.shiftMs.wall += 60_000;
     assert.equal(a!.mayWrite(), false);
+    world.run(2000);
+    const reason = 'the Lease was not renewed within 10000 ms';
+    assert.deepEqual(a!.log.slice(0, 2), [`warning | This process leads no longer | ${reason}`, 'ends']);
   });
 
   it('a standby does not believe its wall clock', () => {
@@ -167,6 +177,28 @@ describe('an elector', () => {
     assert.equal(wakeElector(elector, hands, at(18_999)), 19_000);
     wakeElector(elector, hands, at(19_000));
     assert.equal(sent.at(-1)!.method, 'PUT');
+  });
+
+  it('requests have a lane of their own, and half of the deadline as their time limit', () => {
+    const sent: Omit<HttpRequest, 'id'>[] = [];
+    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+    const hands = {
+      send: (request: Omit<HttpRequest, 'id'>) => sent.push(request),
+      cancel() {},
+      log() {},
+      annotations: () => ({}),
+      begin() {},
+      end() {},
+    };
+    wakeElector(elector, hands, { nowMs: 0, wallMs: 0 });
+    onElectorEvent(elector, hands, leaseAnswer(1, { holderIdentity: '' }), { nowMs: 1, wallMs: 1 });
+    assert.deepEqual(
+      sent.map(({ method, lane, timeoutMs }) => [method, lane, timeoutMs]),
+      [
+        ['GET', 'lease', 5000],
+        ['PUT', 'lease', 5000],
+      ],
+    );
   });
 
   it('an answer that is no Lease is reported once, and so is its end', () => {

@@ -1,0 +1,24 @@
+/** What the tests with two replicas read from the audit log can be wrong. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { overtakenWrites, type ObjectWrite } from './audit.ts';
+
+function write(by: string, key: string, receivedAtMs: number, tookMs = 1, status = 200): ObjectWrite {
+  return { verb: 'update', key, status, by, receivedAtMs, answeredAtMs: receivedAtMs + tookMs };
+}
+
+/** `a` leads, then `b` from 100 on, then `a` again from 200 on. */
+const LEASES = [write('a', 'lease', 0), write('a', 'lease', 50), write('b', 'lease', 100), write('a', 'lease', 200)];
+
+it('a write that is applied after one of a later leader is found, of the same object alone', () => {
+  const others = [write('b', 'shop/web', 110), write('a', 'shop/api', 120), write('a', 'shop/web', 210)];
+  assert.deepEqual(overtakenWrites(LEASES, others), []);
+  // It was received in time, and applied too late.
+  const late = write('a', 'shop/web', 90, 40);
+  assert.deepEqual(overtakenWrites(LEASES, [...others, late]), ['a update shop/web at 130, after b']);
+});
+
+it('a write that the server has refused overtakes nothing', () => {
+  assert.deepEqual(overtakenWrites(LEASES, [write('b', 'shop/web', 110), write('a', 'shop/web', 120, 1, 409)]), []);
+  assert.deepEqual(overtakenWrites(LEASES, [write('b', 'shop/web', 110, 1, 409), write('a', 'shop/web', 120)]), []);
+});

@@ -1,0 +1,221 @@
+/** What becomes of what a leader has under way when it leads no longer, and what the next one makes of it. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { turnedAway } from '../../src/apiserver/faults.ts';
+import { histogramSamples } from '../../src/metrics/store.ts';
+import { createPod, createService, setPodStatus, type Sim } from '../support/sim.ts';
+import { ENDPOINTS } from '../support/sim-objects.ts';
+import { eventsOf, metric } from '../support/sim-reports.ts';
+import { NOBODY } from '../support/sim-network.ts';
+import { holder, objectWrites, replica, replicas } from '../support/sim-replicas.ts';
+
+/** No answer comes within any time limit. */
+const LOST = { toMs: 0, backMs: 60_000 };
+const IN_TIME = { toMs: 0, backMs: 0 };
+
+const leads = (sim: Sim): boolean => metric(sim, 'leader_election_master_status') === 1;
+
+describe('a leader that cannot renew', () => {
+  it('aborts at the deadline what is unanswered', () => {
+    const { leader } = replicas();
+    const writes = new Set<number>();
+    let aborted = 0;
+    leader.observer = {
+      ...NOBODY,
+      sent({ id, lane }) {
+        if (lane === 'write') writes.add(id);
+      },
+      cancelled(id) {
+        if (writes.has(id)) aborted++;
+      },
+    };
+    leader.lag = ({ lane }) => (lane === 'lease' || lane === 'write' ? LOST : IN_TIME);
+    leader.run(6000);
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(1000);
+    assert.equal(leader.loop!.state.writes.inFlight, 2, 'a slice and Endpoints');
+    while (leads(leader)) leader.run(100);
+    assert.deepEqual([aborted, leader.loop!.state.writes.inFlight], [2, 0]);
+  });
+
+  it('has no stuck service, no work and no old change any more', () => {
+    const { leader } = replicas();
+    leader.refuse = ({ method, path }) => (method === 'PUT' && !path.includes('/leases') ? 500 : 0);
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(600_000);
+    assert.equal(metric(leader, 'endpointd_stuck_service'), 2, 'Endpoints and slices');
+    leader.refuse = ({ path }) => (path.includes('/leases') ? 500 : 0);
+    while (leads(leader)) leader.run(100);
+    leader.run(1000);
+    assert.ok(!leader.logLines.some(({ message }) => message === 'Service is no longer stuck'), 'nobody knows that');
+    assert.equal(metric(leader, 'endpointd_standby_services_behind'), 2, 'what has failed was planned anew');
+    for (const name of ['endpointd_stuck_service', 'endpointd_oldest_unwritten_change_seconds', 'workqueue_depth']) {
+      assert.equal(metric(leader, name), 0, name);
+    }
+  });
+
+  it('is told by an Event on the Lease', () => {
+    const { leader } = replicas();
+    leader.refuse = ({ path }) => (path.includes('/leases') ? 500 : 0);
+    leader.run(30_000);
+    assert.ok(eventsOf(leader).includes('Lease endpointd: LeaderElection: a-1 stopped leading'));
+  });
+});
+
+describe('a leader that ends', () => {
+  it('releases the Lease only after its last write was answered', () => {
+    const { leader, standby } = replicas();
+    leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(500);
+    leader.stop();
+    leader.run(4000);
+    assert.equal(holder(leader), 'a-1');
+    assert.deepEqual(objectWrites(standby), []);
+    leader.run(10_000);
+    assert.equal(leader.stopped, true);
+    assert.equal(holder(leader), 'b-1');
+  });
+
+  /** `a`, with so few tokens that one write is sent before it ends and others wait; `b` stands by. */
+  function outOfTokens(qps: number): Sim {
+    const leader = replica('a', { options: { kubeApiQps: qps, kubeApiBurst: 1 } });
+    const standby = replica('b', { beside: leader, seed: 2 });
+    leader.start();
+    leader.run(1000);
+    standby.start();
+    leader.run(5000);
+    for (const name of ['web', 'api', 'db']) createService(leader, { name });
+    leader.run(500);
+    assert.equal(objectWrites(leader).length, 3);
+    return leader;
+  }
+
+  it('releases the Lease after ten seconds though planned writes still wait for tokens', () => {
+    const leader = outOfTokens(0.001);
+    leader.stop();
+    leader.run(9900);
+    assert.equal(holder(leader), 'a-1');
+    leader.run(1000);
+    assert.equal(holder(leader), 'b-1');
+  });
+
+  it('leaves the Lease to run out where a write is under way after ten seconds', () => {
+    const leader = outOfTokens(0.04);
+    leader.stop();
+    leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
+    leader.run(11_000);
+    assert.equal(leader.stopped, true);
+    assert.equal(objectWrites(leader).length, 4, 'one more, with the token of its eighth second');
+    assert.equal(holder(leader), 'a-1');
+    leader.run(16_000);
+    assert.equal(holder(leader), 'b-1');
+  });
+
+  it('leaves the Lease to run out where a write was given up a moment ago', () => {
+    const { leader } = replicas();
+    let lost = 0;
+    leader.lag = ({ lane }) => (lane === 'write' && lost++ === 0 ? LOST : IN_TIME);
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(12_000);
+    leader.stop();
+    leader.run(1000);
+    assert.equal(leader.stopped, true);
+    assert.equal(holder(leader), 'a-1');
+    leader.run(16_000);
+    assert.equal(holder(leader), 'b-1');
+  });
+
+  it('releases the Lease where a write was given up half a minute ago', () => {
+    const { leader } = replicas();
+    let lost = 0;
+    leader.lag = ({ lane }) => (lane === 'write' && lost++ === 0 ? LOST : IN_TIME);
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(45_000);
+    leader.stop();
+    leader.run(1000);
+    assert.equal(holder(leader), 'b-1');
+  });
+});
+
+describe('renewals', () => {
+  /** How many there are in 20 s. */
+  function renewals(leader: Sim): number {
+    const from = leader.exchanges.length;
+    leader.run(20_000);
+    return leader.exchanges.slice(from).filter(({ method, path }) => method === 'PUT' && path.includes('/leases'))
+      .length;
+  }
+
+  it('take no token', () => {
+    const leader = replica('a', { options: { kubeApiQps: 0.001, kubeApiBurst: 1 } });
+    for (const name of ['web', 'api', 'db']) createService(leader, { name });
+    leader.start();
+    leader.run(5000);
+    assert.equal(renewals(leader), 10);
+    assert.equal(objectWrites(leader).length, 3, 'a token for each controller, and three writes wait');
+  });
+
+  it('go on while all writes wait as the API server asks', () => {
+    const { leader } = replicas();
+    leader.refuse = ({ lane }) => (lane === 'write' ? turnedAway(30) : 0);
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(1000);
+    assert.ok(metric(leader, 'endpointd_write_pause_seconds') > 20);
+    assert.equal(renewals(leader), 10);
+  });
+});
+
+describe('a take-over', () => {
+  /** `a` dies while a pod's change is not written; `b` writes it some 14 s later. */
+  function takenOver(): Sim {
+    const { leader, standby } = replicas();
+    leader.kill();
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(20_000);
+    assert.equal(objectWrites(standby).length, 2);
+    return standby;
+  }
+
+  it("writes the time of the pod's change", () => {
+    const sim = takenOver();
+    const { metadata } = sim.request('GET', `${ENDPOINTS}/web`);
+    const trigger = metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'];
+    assert.equal(trigger, '2026-01-01T00:00:06Z');
+  });
+
+  it('tells how late the change is', () => {
+    const sim = takenOver();
+    const stages = histogramSamples(sim.metrics!, 'endpointd_pod_change_duration_seconds');
+    const total = stages.filter(({ labels }) => labels['stage'] === 'total');
+    const seconds = total.map(({ histogram: { sum } }) => Math.round(sum)).filter((sum) => sum > 0);
+    assert.deepEqual(seconds, [13, 13], 'of Endpoints and of slices, from the change');
+  });
+
+  it('begins with the oldest change, whichever was planned first', () => {
+    const { leader, standby } = replicas('warm', {
+      concurrentEndpointSyncs: 1,
+      concurrentServiceEndpointSyncs: 1,
+      adaptiveBatchPeriodMaxMs: 4000,
+    });
+    for (const name of ['busy', 'calm']) {
+      createService(leader, { name, spec: { selector: { app: name } } });
+      createPod(leader, { name: `${name}-1`, labels: { app: name }, ip: '10.0.1.1' });
+    }
+    /** Changes come so close together that the standby collects them for seconds before it plans. */
+    const keepBusy = (times: number): void => {
+      for (let i = 0; i < times; i++) {
+        setPodStatus(leader, { name: 'busy-1', ip: `10.0.1.${i + 2}` });
+        leader.run(600);
+      }
+    };
+    keepBusy(20);
+    leader.kill();
+    keepBusy(1);
+    setPodStatus(leader, { name: 'calm-1', ip: '10.0.1.1', ready: false });
+    keepBusy(3);
+    leader.run(16_000);
+    const services = objectWrites(standby).map((line) => /\/(busy|calm)/.exec(line)![1]);
+    assert.deepEqual(services, ['busy', 'busy', 'calm', 'calm']);
+  });
+});

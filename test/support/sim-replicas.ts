@@ -1,0 +1,39 @@
+/** Two simulated replicas before one API server: `a` leads, `b` stands by. */
+import { LEASE_PATH, leadershipOf } from './election-world.ts';
+import { createPod, createService, createSim, writesOf, type Sim, type SimConfig } from './sim.ts';
+import { createNode } from './sim-objects.ts';
+import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
+
+export interface Replicas {
+  readonly leader: Sim;
+  readonly standby: Sim;
+}
+
+export function replica(identity: string, config: SimConfig, standby: LeadershipOptions['standby'] = 'warm'): Sim {
+  const options = { endpoints: true, slices: true, mirroring: true, ...config.options };
+  return createSim({ ...config, options, leadership: leadershipOf(identity, standby) });
+}
+
+/** One service with one pod. @param options of the standby */
+export function replicas(kind: LeadershipOptions['standby'] = 'warm', options: SimConfig['options'] = {}): Replicas {
+  const leader = replica('a', {});
+  const standby = replica('b', { beside: leader, seed: 2, options }, kind);
+  createNode(leader, { name: 'node-1', zone: 'zone-a' });
+  createService(leader, { name: 'web' });
+  createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
+  leader.start();
+  leader.run(1000);
+  standby.start();
+  leader.run(5000);
+  return { leader, standby };
+}
+
+/** Writes of the process but those of the Lease. */
+export function objectWrites(sim: Sim): string[] {
+  return writesOf(sim).filter((line) => !line.includes('/leases'));
+}
+
+export function holder(sim: Sim): string {
+  const { spec } = sim.request('GET', LEASE_PATH) as unknown as { spec: { holderIdentity: string } };
+  return spec.holderIdentity;
+}
