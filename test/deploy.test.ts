@@ -49,6 +49,88 @@ test('each alert says what to do, and where manual or runbook says more', () => 
   }
 });
 
+interface Manifest {
+  readonly kind: string;
+  readonly spec: never;
+}
+
+function manifests(path: string): Manifest[] {
+  return loadAll(readFileSync(join(import.meta.dirname, '..', 'deploy', path), 'utf8')) as Manifest[];
+}
+
+/** What a pod needs for the Pod Security Standard `restricted`, and what is written nowhere but to memory. */
+const RESTRICTED = {
+  pod: {
+    runAsNonRoot: true,
+    runAsUser: 65532,
+    runAsGroup: 65532,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  container: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+};
+
+interface PodSpec {
+  readonly securityContext: object;
+  readonly priorityClassName: string;
+  readonly affinity: Readonly<Record<string, Readonly<Record<string, readonly object[]>>>>;
+  readonly tolerations: readonly { readonly key: string }[];
+  readonly containers: readonly [{ readonly securityContext: object; readonly resources: object }];
+}
+
+test('the Deployment outlives a node, a drain and a node without memory, and may do little', () => {
+  const all = manifests('endpointd.yaml');
+  const specOf = <T>(kind: string): T => all.find((one) => one.kind === kind)!.spec as T;
+  const { replicas, template } = specOf<{ replicas: number; template: { spec: PodSpec } }>('Deployment');
+  const { securityContext, priorityClassName, affinity, tolerations, containers } = template.spec;
+  assert.equal(replicas, 2);
+  assert.equal(priorityClassName, 'system-cluster-critical');
+  const [apart] = affinity['podAntiAffinity']!['requiredDuringSchedulingIgnoredDuringExecution']!;
+  assert.deepEqual(apart, {
+    topologyKey: 'kubernetes.io/hostname',
+    labelSelector: { matchLabels: { 'app.kubernetes.io/name': 'endpointd' } },
+  });
+  assert.deepEqual(
+    tolerations.map(({ key }) => key),
+    ['node-role.kubernetes.io/control-plane', 'node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'],
+  );
+  assert.deepEqual(securityContext, RESTRICTED.pod);
+  assert.deepEqual(containers[0].securityContext, RESTRICTED.container);
+  assert.deepEqual(containers[0].resources, {
+    requests: { cpu: '100m', memory: '256Mi' },
+    limits: { memory: '1Gi' },
+  });
+  assert.deepEqual(specOf('PodDisruptionBudget'), {
+    maxUnavailable: 1,
+    unhealthyPodEvictionPolicy: 'AlwaysAllow',
+    selector: { matchLabels: { 'app.kubernetes.io/name': 'endpointd' } },
+  });
+});
+
+test('the static pod has the limits and the security of the Deployment', () => {
+  const [pod] = manifests('static-pod/endpointd.yaml');
+  const { securityContext, containers } = pod!.spec as PodSpec;
+  assert.deepEqual(securityContext, RESTRICTED.pod);
+  assert.deepEqual(containers[0].securityContext, RESTRICTED.container);
+  const deployment = manifests('endpointd.yaml')[0]!.spec as { template: { spec: PodSpec } };
+  assert.deepEqual(containers[0].resources, deployment.template.spec.containers[0].resources);
+});
+
+test("upstream's job is for upstream's families alone, and only who asks for it gets it", () => {
+  const text = readFileSync(
+    join(import.meta.dirname, '..', 'deploy/components/upstream-job/kustomization.yaml'),
+    'utf8',
+  );
+  // Prometheus looks for the whole name.
+  const taken = new RegExp(`^(?:${/regex: (.+)/.exec(text)![1]!})$`);
+  const own = /^(?:endpointd|leader_election|process|nodejs)_/;
+  for (const { name } of CATALOGUE) assert.equal(taken.test(name), !own.test(name), name);
+  for (const name of ['up', 'scrape_duration_seconds', 'process_cpu_seconds_total', 'kubernetes_healthcheck']) {
+    assert.equal(taken.test(name), false, name);
+  }
+  const base = readFileSync(join(import.meta.dirname, '..', 'deploy/kustomization.yaml'), 'utf8');
+  assert.doesNotMatch(base, /^components:|service-monitor/m);
+});
+
 interface StaticPod {
   readonly spec: {
     readonly serviceAccountName?: string;

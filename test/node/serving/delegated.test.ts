@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import type { Asker } from '../../../src/node/asker.ts';
 import type { LogLine } from '../../../src/node/log.ts';
+import { createReviews } from '../../../src/node/serving/reviews.ts';
 import type { HttpServer } from '../../../src/node/serving/http.ts';
 import { AUTHORITIES, CLIENTS } from '../../support/client-certificates.ts';
 import { startReviewServer, type ReviewServer } from '../../support/review-server.ts';
@@ -37,6 +39,10 @@ beforeEach(() => {
   reviews.before = () => Promise.resolve();
   reviews.published = null;
 });
+
+function closing(server: HttpServer): HttpServer & AsyncDisposable {
+  return Object.assign(server, { [Symbol.asyncDispose]: () => server.close() });
+}
 
 const bearer = (token: string): Sent => ({ headers: { authorization: `Bearer ${token}` } });
 const accessSpecs = (): Record<string, unknown>[] =>
@@ -116,6 +122,36 @@ describe('by a bearer token', () => {
   it('answers are kept, so the second request asks nobody', async () => {
     for (let i = 0; i < 3; i++) await get('/metrics', bearer('good'));
     assert.equal(reviews.asked.length, 2);
+  });
+
+  it('a token, a yes and a no are kept each as long as its flag says', async () => {
+    const ttls = { tokenTtlMs: 60_000, authorizedTtlMs: 0, unauthorizedTtlMs: 60_000 };
+    await using other = closing(await serveSecurely(reviews, log, ttls));
+    for (const path of ['/metrics', '/metrics', '/configz', '/configz']) {
+      await ask(other.address, path, bearer('good'));
+    }
+    const asked = reviews.asked.map(({ spec }) => (spec['nonResourceAttributes'] as { path: string })?.path ?? 'token');
+    assert.deepEqual(asked, ['token', '/metrics', '/metrics', '/configz']);
+  });
+
+  it('what one authorizer denies is refused, whatever is allowed beside it', async () => {
+    const status = { allowed: true, denied: true, reason: 'not on Tuesdays' };
+    const body = Buffer.from(JSON.stringify({ kind: 'SubjectAccessReview', status }));
+    const denies: Asker = () =>
+      Promise.resolve({
+        type: 'response',
+        id: 1,
+        status: 201,
+        contentType: 'application/json',
+        body,
+        retryAfterSeconds: -1,
+        priorityLevel: '',
+      });
+    const both = { reviews: createReviews(reviews.ask, denies) };
+    await using other = closing(await serveSecurely(reviews, log, both));
+    const said = await ask(other.address, '/metrics', bearer('good'));
+    assert.equal(said.status, 403);
+    assert.match(said.body, /not on Tuesdays/);
   });
 
   it('equal questions at the same time are asked once', async () => {
