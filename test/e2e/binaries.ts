@@ -62,6 +62,12 @@ const HELM: GoModule = {
   release: 'Helm v4.3.1',
   packages: { helm: 'helm.sh/helm/v4/cmd/helm' },
 };
+const KUBEADM: GoModule = {
+  directory: join(import.meta.dirname, 'kubeadm'),
+  release: `Kubernetes ${KUBERNETES_VERSION}`,
+  stamp: KUBERNETES_VERSION,
+  packages: { kubeadm: 'k8s.io/kubernetes/cmd/kubeadm' },
+};
 const PROMTOOL: GoModule = {
   directory: join(import.meta.dirname, 'promtool'),
   release: 'Prometheus v3.13.5',
@@ -111,6 +117,14 @@ export async function etcdutlBinary(): Promise<string> {
  */
 export async function helmBinary(): Promise<string> {
   return (await findOrBuild(HELM)).get('helm')!;
+}
+
+/**
+ * The path of kubeadm, found or built in the same way (about two minutes from nothing).
+ * @throws Error that says what to install, when there is neither a binary nor Go
+ */
+export async function kubeadmBinary(): Promise<string> {
+  return (await findOrBuild(KUBEADM)).get('kubeadm')!;
 }
 
 /**

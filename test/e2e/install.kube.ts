@@ -1,14 +1,16 @@
-/** Every way to install endpointd, with the real kubectl and helm before a real API server. */
+/** Every way to install endpointd, with the real kubectl, helm and kubeadm before a real API server. Needs root, openssl and `unshare`. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { loadAll } from 'js-yaml';
+import { load, loadAll } from 'js-yaml';
 import { Agent, request } from 'undici';
 import type { ApiClient } from '../../src/node/api-client.ts';
-import { helmBinary } from './binaries.ts';
+import { helmBinary, kubeadmBinary } from './binaries.ts';
+import { createAuthority } from './certificates.ts';
 import { clientOf, differences } from './client.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
@@ -66,6 +68,14 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   'serviceMonitor.interval=often': /at '\/serviceMonitor\/interval': 'often' does not match pattern/,
 };
 
+/** In a mount namespace of its own: /etc holds what a node of kubeadm has there, and nothing else. */
+const ON_A_NODE = [
+  'mount --make-rprivate /',
+  'mount -t tmpfs tmpfs /etc',
+  'mkdir /etc/kubernetes',
+  'cp -r "$0" /etc/kubernetes/pki',
+];
+
 /** Objects of the Prometheus operator, as far as the API server has to know them. */
 const OPERATOR_KINDS = { servicemonitors: 'ServiceMonitor', prometheusrules: 'PrometheusRule' };
 
@@ -78,10 +88,15 @@ describe('installed', () => {
   let cluster: Cluster;
   let client: ApiClient;
   let helm: string;
+  /** What kubeadm has in /etc/kubernetes/pki: the authority of clients. */
+  let pki: string;
 
   before(async () => {
     helm = await helmBinary();
-    cluster = await startCluster({ rbac: true, priorityAndFairness: true });
+    pki = join(await mkdtemp(join(tmpdir(), 'endpointd-install-')), 'pki');
+    const { certFile } = await createAuthority(pki, 'kubernetes');
+    const apiserverFlags = [`--client-ca-file=${certFile}`];
+    cluster = await startCluster({ rbac: true, priorityAndFairness: true, apiserverFlags });
     client = clientOf(cluster);
     await kubectl('create', 'namespace', 'endpointd');
     const kinds = join(cluster.directory, 'kinds.yaml');
@@ -93,6 +108,7 @@ describe('installed', () => {
   after(async () => {
     await client?.close();
     await cluster?.stop();
+    await rm(dirname(pki), { recursive: true, force: true });
   });
 
   async function kubectl(...args: string[]): Promise<string> {
@@ -210,16 +226,41 @@ describe('installed', () => {
     }
   }
 
-  it('a static pod is accepted, and its user gets to the first right slice', async () => {
-    const files = ['rbac.yaml', 'static-pod/identity.yaml'].flatMap((name) => ['-f', join(DEPLOY, name)]);
-    await kubectl('apply', ...files);
+  /**
+   * Runs commands where /etc/kubernetes is that of a node of kubeadm. Gives the kubeconfig that comes of it, with the
+   * address of the test's server and the authority of that server's own certificate.
+   */
+  async function asKubeadmMakesIt(commands: readonly string[]): Promise<string> {
+    const kubeadm = await kubeadmBinary();
+    const path = `${dirname(kubeadm)}:${process.env['PATH']}`;
+    const show = "stat -c '%u %a' /etc/kubernetes/endpointd.conf; cat /etc/kubernetes/endpointd.conf";
+    const script = [...ON_A_NODE, ...commands, show].join('\n');
+    const { stdout } = await run('unshare', ['--mount', 'sh', '-ec', script, pki], {
+      env: { ...process.env, PATH: path },
+    });
+    const [rights, ...lines] = stdout.split('\n');
+    assert.equal(rights, '65532 400');
+    const made = load(lines.join('\n')) as { clusters: [{ cluster: object }] };
+    const ca = Buffer.from(await readFile(cluster.caFile)).toString('base64');
+    made.clusters[0].cluster = { server: cluster.url, 'certificate-authority-data': ca };
+    const kubeconfigPath = join(cluster.directory, 'endpointd.conf');
+    await writeFile(kubeconfigPath, JSON.stringify(made));
+    return kubeconfigPath;
+  }
+
+  it('a static pod is accepted, and the user that kubeadm makes gets to the first right slice', async () => {
+    const [once, ...onNode] = commandsIn(await readFile(join(DEPLOY, 'static-pod', 'endpointd.yaml'), 'utf8'));
+    await kubectl(
+      ...once!
+        .replace(/^kubectl /, '')
+        .replaceAll('deploy/', `${DEPLOY}/`)
+        .split(' '),
+    );
     await kubectl('apply', '-f', join(DEPLOY, 'static-pod', 'endpointd.yaml'), '--dry-run=server');
     const world = await createWorld(client, 'shop');
     await createService(world, 'web');
     await createPod(world, 'web-1', { ip: '10.1.1.1', labels: { app: 'web' } });
-    const kubeconfigPath = join(cluster.directory, 'endpointd.conf');
-    const text = await readFile(cluster.kubeconfigPath, 'utf8');
-    await writeFile(kubeconfigPath, text.replace(/user: \{ token: (\S+) \}/, 'user: { token: $1, as: endpointd }'));
+    const kubeconfigPath = await asKubeadmMakesIt(onNode);
     const endpointd = await startEndpointd({ ...cluster, kubeconfigPath }, ['--leader-elect=true']);
     try {
       await until(async () => (await differences(client)).length === 0);
@@ -230,6 +271,11 @@ describe('installed', () => {
     }
   });
 });
+
+/** Those that the comment of a manifest tells. */
+function commandsIn(text: string): string[] {
+  return [...text.matchAll(/^# {3}(\S.*)$/gm)].map(([, command]) => command!);
+}
 
 /** By kind, namespace and name. */
 function byName(text: string): Readonly<Record<string, object>> {

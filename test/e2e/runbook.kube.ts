@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import type { KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { clientOf } from './client.ts';
 import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
@@ -24,6 +25,10 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const KUBEADM = '*,bootstrapsigner,tokencleaner';
 const NO_KUBELETS = ',-node-lifecycle-controller,-pod-garbage-collector-controller,-taint-eviction-controller';
 const AFTER = '--take-over-after=5s';
+const IMAGE = 'registry.example/endpointd:0.1.0';
+/** Only a kubelet has the log of a pod. */
+const NEEDS_KUBELET = 'kubectl logs';
+const PODS = '/api/v1/namespaces/kube-system/pods';
 
 interface Command {
   /** The last heading above it. */
@@ -108,13 +113,30 @@ describe('the runbook', () => {
   async function startReplicas(): Promise<void> {
     const path = '/apis/apps/v1/namespaces/kube-system/deployments/endpointd';
     const { spec } = (await client.send({ method: 'GET', path })) as Deployment;
-    const [command, ...flags] = spec.template.spec.containers[0]!.args;
-    assert.equal(command, 'run');
+    const [{ image, args }] = spec.template.spec.containers;
+    const [command, ...flags] = args;
+    assert.deepEqual([image, command], [IMAGE, 'run']);
     const as = { directory: cluster.directory, kubeconfigPath: join(clone, 'endpointd.conf') };
     const all = Array.from({ length: spec.replicas }, () =>
       startEndpointd(as, ['--leader-elect=true', ...flags, AFTER]),
     );
     replicas = await Promise.all(all);
+  }
+
+  /** As scheduler and kubelet would: the pods of the Deployment are on a node and ready. */
+  async function runPods(): Promise<void> {
+    const ofEndpointd = async (): Promise<KubeObject[]> =>
+      (await client.list(`${PODS}?labelSelector=app.kubernetes.io%2Fname%3Dendpointd`)).items;
+    await until(async () => (await ofEndpointd()).length === replicas.length);
+    for (const { metadata } of await ofEndpointd()) {
+      const path = `${PODS}/${metadata.name}`;
+      const target = { apiVersion: 'v1', kind: 'Node', name: 'node-1' };
+      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target };
+      await client.send({ method: 'POST', path: `${path}/binding`, body: binding });
+      const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+      const contentType = 'application/merge-patch+json';
+      await client.send({ method: 'PATCH', path: `${path}/status`, contentType, body: { status } });
+    }
   }
 
   const verify = (section: string): Promise<string> => follow(section, 'npx endpointd verify');
@@ -145,6 +167,8 @@ describe('the runbook', () => {
     await follow('The switch', 'kubectl apply -k .');
     await startReplicas();
     for (const endpointd of replicas) await endpointd.ready();
+    await runPods();
+    assert.match(await follow('The switch', 'kubectl rollout status'), /successfully rolled out/);
     const waiting = await Promise.all(
       replicas.map(async (one) => (await one.metrics()).sum('endpointd_take_over_waiting')),
     );
@@ -206,7 +230,7 @@ describe('the runbook', () => {
 
   it('the runbook has no other command', () => {
     assert.deepEqual(
-      COMMANDS.filter((command) => !done.has(command)),
+      COMMANDS.filter((command) => !done.has(command) && !command.text.startsWith(NEEDS_KUBELET)),
       [],
     );
   });
@@ -215,6 +239,8 @@ describe('the runbook', () => {
 interface Deployment {
   readonly spec: {
     readonly replicas: number;
-    readonly template: { readonly spec: { readonly containers: readonly { readonly args: readonly string[] }[] } };
+    readonly template: {
+      readonly spec: { readonly containers: readonly [{ readonly image: string; readonly args: readonly string[] }] };
+    };
   };
 }
