@@ -59,7 +59,7 @@ async function read(ask: Asker): Promise<string[]> {
 }
 
 describe('the lists of retire-endpoints', () => {
-  it('go on behind the last page when its version has been compacted', async () => {
+  it('a list goes on behind its last page when its version has been compacted', async () => {
     const { ask, asked } = server(
       ['b', 'c'],
       [
@@ -72,7 +72,7 @@ describe('the lists of retire-endpoints', () => {
     assert.deepEqual(asked, ['limit=500', 'limit=500&continue=old', 'limit=500&continue=new']);
   });
 
-  it('end where the server names no way to go on', async () => {
+  it('a list ends with an error where the server names no way to go on', async () => {
     for (const token of ['', 'old']) {
       const { ask } = server([], [() => page('PartialObjectMetadataList', ['a'], 'old'), () => expired(token)]);
       await assert.rejects(read(ask), {
@@ -81,7 +81,7 @@ describe('the lists of retire-endpoints', () => {
     }
   });
 
-  it('ask for half the objects when a page is too big', async () => {
+  it('half the objects are asked for when a page is too big', async () => {
     const { ask, asked } = server([], [() => TOO_BIG, () => TOO_BIG, () => page('PartialObjectMetadataList', ['a'])]);
     assert.deepEqual(await read(ask), ['a alone']);
     assert.deepEqual(asked, ['limit=500', 'limit=250', 'limit=125']);

@@ -16,7 +16,7 @@ const IN_TIME = { toMs: 0, backMs: 0 };
 const leads = (sim: Sim): boolean => metric(sim, 'leader_election_master_status') === 1;
 
 describe('a leader that cannot renew', () => {
-  it('aborts at the deadline what is unanswered', () => {
+  it('a leader that cannot renew aborts at the deadline what is unanswered', () => {
     const { leader } = replicas();
     const writes = new Set<number>();
     let aborted = 0;
@@ -38,7 +38,7 @@ describe('a leader that cannot renew', () => {
     assert.deepEqual([aborted, leader.loop!.state.writes.inFlight], [2, 0]);
   });
 
-  it('has no stuck service, no work and no old change any more', () => {
+  it('a leader that could not renew has no stuck service, no work and no old change any more', () => {
     const { leader } = replicas();
     leader.refuse = ({ method, path }) => (method === 'PUT' && !path.includes('/leases') ? 500 : 0);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
@@ -54,7 +54,7 @@ describe('a leader that cannot renew', () => {
     }
   });
 
-  it('is told by an Event on the Lease', () => {
+  it('an Event on the Lease tells who stopped leading', () => {
     const { leader } = replicas();
     leader.refuse = ({ path }) => (path.includes('/leases') ? 500 : 0);
     leader.run(30_000);
@@ -63,7 +63,7 @@ describe('a leader that cannot renew', () => {
 });
 
 describe('a leader that ends', () => {
-  it('releases the Lease only after its last write was answered', () => {
+  it('a leader that ends releases the Lease only after its last write was answered', () => {
     const { leader, standby } = replicas();
     leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
@@ -91,7 +91,7 @@ describe('a leader that ends', () => {
     return leader;
   }
 
-  it('releases the Lease after ten seconds though planned writes still wait for tokens', () => {
+  it('a leader that ends withdraws writes that wait for tokens, and releases the Lease', () => {
     const leader = outOfTokens(0.001);
     leader.stop();
     leader.run(9900);
@@ -100,7 +100,7 @@ describe('a leader that ends', () => {
     assert.equal(holder(leader), 'b-1');
   });
 
-  it('leaves the Lease to run out where a write is under way after ten seconds', () => {
+  it('a leader that ends leaves the Lease to run out if a write is under way after 10 s', () => {
     const leader = outOfTokens(0.04);
     leader.stop();
     leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
@@ -112,7 +112,7 @@ describe('a leader that ends', () => {
     assert.equal(holder(leader), 'b-1');
   });
 
-  it('leaves the Lease to run out where a write was given up a moment ago', () => {
+  it('a leader that ends leaves the Lease to run out if a write was never answered', () => {
     const { leader } = replicas();
     let lost = 0;
     leader.lag = ({ lane }) => (lane === 'write' && lost++ === 0 ? LOST : IN_TIME);
@@ -126,7 +126,7 @@ describe('a leader that ends', () => {
     assert.equal(holder(leader), 'b-1');
   });
 
-  it('releases the Lease where a write was given up half a minute ago', () => {
+  it('a write that was given up 30 s ago does not hold up the release of the Lease', () => {
     const { leader } = replicas();
     let lost = 0;
     leader.lag = ({ lane }) => (lane === 'write' && lost++ === 0 ? LOST : IN_TIME);
@@ -147,7 +147,7 @@ describe('renewals', () => {
       .length;
   }
 
-  it('take no token', () => {
+  it('renewals take no token', () => {
     const leader = replica('a', { options: { kubeApiQps: 0.001, kubeApiBurst: 1 } });
     for (const name of ['web', 'api', 'db']) createService(leader, { name });
     leader.start();
@@ -156,7 +156,7 @@ describe('renewals', () => {
     assert.equal(objectWrites(leader).length, 3, 'a token for each controller, and three writes wait');
   });
 
-  it('go on while all writes wait as the API server asks', () => {
+  it('renewals go on while all writes wait as the API server asks', () => {
     const { leader } = replicas();
     leader.refuse = ({ lane }) => (lane === 'write' ? turnedAway(30) : 0);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
@@ -177,14 +177,14 @@ describe('a take-over', () => {
     return standby;
   }
 
-  it("writes the time of the pod's change", () => {
+  it("a take-over writes the time of the pod's change", () => {
     const sim = takenOver();
     const { metadata } = sim.request('GET', `${ENDPOINTS}/web`);
     const trigger = metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'];
     assert.equal(trigger, '2026-01-01T00:00:06Z');
   });
 
-  it('tells how late the change is', () => {
+  it('a take-over tells how late the change is', () => {
     const sim = takenOver();
     const stages = histogramSamples(sim.metrics!, 'endpointd_pod_change_duration_seconds');
     const total = stages.filter(({ labels }) => labels['stage'] === 'total');
@@ -192,7 +192,7 @@ describe('a take-over', () => {
     assert.deepEqual(seconds, [13, 13], 'of Endpoints and of slices, from the change');
   });
 
-  it('begins with the oldest change, whichever was planned first', () => {
+  it('a take-over begins with the oldest change, whichever was planned first', () => {
     const { leader, standby } = replicas('warm', {
       concurrentEndpointSyncs: 1,
       concurrentServiceEndpointSyncs: 1,
