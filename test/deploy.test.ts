@@ -78,9 +78,9 @@ interface PodSpec {
 }
 
 test('the Deployment outlives a node, a drain and a node without memory, and may do little', () => {
-  const all = manifests('endpointd.yaml');
-  const specOf = <T>(kind: string): T => all.find((one) => one.kind === kind)!.spec as T;
-  const { replicas, template } = specOf<{ replicas: number; template: { spec: PodSpec } }>('Deployment');
+  const [deployment, budget] = manifests('endpointd.yaml');
+  assert.deepEqual([deployment!.kind, budget!.kind], ['Deployment', 'PodDisruptionBudget']);
+  const { replicas, template } = deployment!.spec as { replicas: number; template: { spec: PodSpec } };
   const { securityContext, priorityClassName, affinity, tolerations, containers } = template.spec;
   assert.equal(replicas, 2);
   assert.equal(priorityClassName, 'system-cluster-critical');
@@ -99,7 +99,7 @@ test('the Deployment outlives a node, a drain and a node without memory, and may
     requests: { cpu: '100m', memory: '256Mi' },
     limits: { memory: '1Gi' },
   });
-  assert.deepEqual(specOf('PodDisruptionBudget'), {
+  assert.deepEqual(budget!.spec, {
     maxUnavailable: 1,
     unhealthyPodEvictionPolicy: 'AlwaysAllow',
     selector: { matchLabels: { 'app.kubernetes.io/name': 'endpointd' } },
@@ -115,7 +115,7 @@ test('the static pod has the limits and the security of the Deployment', () => {
   assert.deepEqual(containers[0].resources, deployment.template.spec.containers[0].resources);
 });
 
-test("upstream's job is for upstream's families alone, and only who asks for it gets it", () => {
+test("upstream's job is off by default, and for upstream's families alone", () => {
   const text = readFileSync(
     join(import.meta.dirname, '..', 'deploy/components/upstream-job/kustomization.yaml'),
     'utf8',

@@ -287,6 +287,29 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(own, ['own/endpoints/late', 'own/endpoints/opted']);
   });
 
+  it('an object that somebody has changed since it was listed stays', async () => {
+    await namespaceOf('changed', ['first', 'second']);
+    const ended = retire('--delete', '-n', 'changed', '--quiet-for=2s');
+    await gone('changed/endpoints/first', ended);
+    // By a program that is no controller.
+    const body = { metadata: { annotations: { theirs: 'yes' } } };
+    const path = '/api/v1/namespaces/changed/endpoints/second';
+    await client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+    const { status, stdout, stderr } = await ended;
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /^stay: the object has changed since the list: changed\/second /m);
+    assert.ok((await left()).includes('changed/endpoints/second'));
+  });
+
+  it('deletions come no faster than --qps', async () => {
+    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'slow' } });
+    for (const name of ['a', 'b', 'c']) await endpoints('slow', name, LABEL);
+    const fromMs = performance.now();
+    assert.equal((await retire('--delete', '-n', 'slow', '--qps=1')).status, 0);
+    // A second of quiet before, and one behind each deletion.
+    assert.ok(performance.now() - fromMs > 4000);
+  });
+
   it('the command says in one line what it cannot read', async () => {
     const { status, stderr } = await retire('-n', 'shop', '-l', 'a b c');
     assert.equal(status, 1);

@@ -1,35 +1,21 @@
 /** What a running endpointd tells of itself, to whom, and that no signal opens a debugger. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import { startReviewServer, type ReviewServer } from '../support/review-server.ts';
 import { ask, type Said } from '../support/secure-pages.ts';
+import { BIN, kubeconfigText, startServingProcess, type ServingProcess } from '../support/serving-process.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-serving-'));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 describe('a running endpointd', () => {
   let reviews: ReviewServer;
-  let child: ChildProcess;
-  let said = '';
-  let secure: string;
-  let plain: string;
+  let running: ServingProcess;
 
   before(async () => {
     reviews = await startReviewServer();
@@ -47,49 +33,30 @@ describe('a running endpointd', () => {
       reviews.rights.add(`operator get ${path}`);
     }
     const kubeconfig = join(directory, 'kubeconfig');
-    writeFileSync(
-      kubeconfig,
-      `{"current-context":"c","clusters":[{"name":"c","cluster":{"server":"${reviews.url}"}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`,
-    );
-    const flags = [
+    writeFileSync(kubeconfig, kubeconfigText(reviews.url));
+    running = await startServingProcess([
       `--kubeconfig=${kubeconfig}`,
-      `--secure-port=${await freePort()}`,
-      '--bind-address=127.0.0.1',
-      '--metrics-bind-address=127.0.0.1:0',
-      '--shards=0',
-      '--logging-format=json',
       '--min-resync-period=90m',
       '--concurrent-service-endpoint-syncs=7',
-    ];
-    child = spawn(execPath, [...NODE_FLAGS, BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
-    child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    while (!said.includes('"Starting endpointd"')) {
-      assert.equal(child.exitCode, null, said);
-      await sleep(10);
-    }
-    secure = /"https":"([^"]+)"/.exec(said)![1]!;
-    plain = /"http":"([^"]+)"/.exec(said)![1]!;
+    ]);
   });
   after(async () => {
-    if (child.exitCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
+    await running.end();
     await reviews.close();
     rmSync(directory, { recursive: true });
   });
 
   const get = (path: string, accept = ''): Promise<Said> => {
     const headers = { authorization: 'Bearer operator', ...(accept === '' ? {} : { accept }) };
-    return ask(secure, path, { headers });
+    return ask(running.secure, path, { headers });
   };
 
   it('metrics are shown to users who may read them, and health to everybody', async () => {
-    assert.equal((await ask(secure, '/metrics')).status, 403);
+    assert.equal((await ask(running.secure, '/metrics')).status, 403);
     assert.match((await get('/metrics')).body, /^endpointd_build_info\{/m);
-    assert.equal((await ask(secure, '/livez')).body, 'ok');
-    assert.match((await ask(secure, '/healthz?verbose')).body, /^\[\+\]ping ok\n\[\+\]leaderElection ok\n/);
-    const ready = await ask(secure, '/readyz?verbose');
+    assert.equal((await ask(running.secure, '/livez')).body, 'ok');
+    assert.match((await ask(running.secure, '/healthz?verbose')).body, /^\[\+\]ping ok\n\[\+\]leaderElection ok\n/);
+    const ready = await ask(running.secure, '/readyz?verbose');
     assert.equal(ready.status, 500);
     assert.match(ready.body, /\[-\]watch-\w+ failed: not listed yet/);
     assert.equal((await get('/readyz/ping')).body, 'ok');
@@ -127,21 +94,21 @@ describe('a running endpointd', () => {
   });
 
   it('the port without TLS shows metrics to everybody', async () => {
-    const answer = await fetch(`http://${plain}/metrics`);
+    const answer = await fetch(`http://${running.plain}/metrics`);
     assert.match(await answer.text(), /^endpointd_build_info\{/m);
   });
 
   it('SIGUSR1 opens no debugger', async () => {
-    child.kill('SIGUSR1');
+    running.child.kill('SIGUSR1');
     await sleep(300);
-    assert.equal((await ask(secure, '/livez')).body, 'ok');
-    assert.doesNotMatch(said, /Debugger listening/);
+    assert.equal((await ask(running.secure, '/livez')).body, 'ok');
+    assert.doesNotMatch(running.log(), /Debugger listening/);
   });
 
   it('SIGTERM ends endpointd with status 0', async () => {
-    child.kill('SIGTERM');
-    const [status] = (await once(child, 'exit')) as [number];
-    assert.equal(status, 0, said);
+    running.child.kill('SIGTERM');
+    const [status] = (await once(running.child, 'exit')) as [number];
+    assert.equal(status, 0, running.log());
   });
 });
 

@@ -134,7 +134,8 @@ export function endLeading(state: ControllerState, now: Now): void {
     stuck.clear();
     // Units with writes that were not sent, or have failed, are planned once more, as a shadow.
     for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
-    for (const item of [...queue.delayed.items]) addCheck(queue, item, 'fresh', now.nowMs);
+    const delayed = queue.delayed.items.slice();
+    for (const item of delayed) addCheck(queue, item, 'fresh', now.nowMs);
   }
 }
 

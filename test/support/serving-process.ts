@@ -1,0 +1,69 @@
+/** `endpointd run` as a process that serves, with its log as JSON. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+
+export const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+
+export interface ServingProcess {
+  readonly child: ChildProcess;
+  /** `host:port` of `--secure-port`. */
+  readonly secure: string;
+  /** `host:port` of `--metrics-bind-address`. */
+  readonly plain: string;
+  /** Everything that the log holds so far. */
+  log(): string;
+  /** kill -9, unless it has ended. */
+  end(): Promise<void>;
+}
+
+/** Starts it with both ports on loopback. Resolves when it serves. */
+export async function startServingProcess(flags: readonly string[]): Promise<ServingProcess> {
+  const own = [
+    `--secure-port=${await freePort()}`,
+    '--bind-address=127.0.0.1',
+    '--metrics-bind-address=127.0.0.1:0',
+    '--shards=0',
+    '--logging-format=json',
+  ];
+  const child = spawn(execPath, [...NODE_FLAGS, BIN, 'run', ...own, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  while (!said.includes('"Starting endpointd"')) {
+    assert.equal(child.exitCode, null, said);
+    await sleep(10);
+  }
+  return {
+    child,
+    secure: /"https":"([^"]+)"/.exec(said)![1]!,
+    plain: /"http":"([^"]+)"/.exec(said)![1]!,
+    log: () => said,
+    async end() {
+      if (child.exitCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** The text of a kubeconfig without credentials. */
+export function kubeconfigText(url: string): string {
+  return JSON.stringify({
+    'current-context': 'c',
+    clusters: [{ name: 'c', cluster: { server: url } }],
+    contexts: [{ name: 'c', context: { cluster: 'c' } }],
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
