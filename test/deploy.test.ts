@@ -77,7 +77,7 @@ interface PodSpec {
   readonly containers: readonly [{ readonly securityContext: object; readonly resources: object }];
 }
 
-test('the Deployment outlives a node, a drain and a node without memory, and may do little', () => {
+test('the Deployment outlives a node and a drain, and may do little', () => {
   const [deployment, budget] = manifests('endpointd.yaml');
   assert.deepEqual([deployment!.kind, budget!.kind], ['Deployment', 'PodDisruptionBudget']);
   const { replicas, template } = deployment!.spec as { replicas: number; template: { spec: PodSpec } };

@@ -10,7 +10,7 @@ function write(by: string, key: string, receivedAtMs: number, tookMs = 1, status
 /** `a` leads, then `b` from 100 on, then `a` again from 200 on. */
 const LEASES = [write('a', 'lease', 0), write('a', 'lease', 50), write('b', 'lease', 100), write('a', 'lease', 200)];
 
-it('a write that is applied after one of a later leader is found, of the same object alone', () => {
+it('a write applied after one of a later leader is found, of the same object', () => {
   const others = [write('b', 'shop/web', 110), write('a', 'shop/api', 120), write('a', 'shop/web', 210)];
   assert.deepEqual(overtakenWrites(LEASES, others), []);
   // It was received in time, and applied too late.

@@ -248,7 +248,7 @@ describe('installed', () => {
     return kubeconfigPath;
   }
 
-  it('a static pod is accepted, and the user that kubeadm makes gets to the first right slice', async () => {
+  it('the user of a static pod, made by kubeadm, gets to the first right slice', async () => {
     const [once, ...onNode] = commandsIn(await readFile(join(DEPLOY, 'static-pod', 'endpointd.yaml'), 'utf8'));
     await kubectl(
       ...once!

@@ -38,7 +38,7 @@ describe('a leader that cannot renew', () => {
     assert.deepEqual([aborted, leader.loop!.state.writes.inFlight], [2, 0]);
   });
 
-  it('a leader that could not renew has no stuck service, no work and no old change any more', () => {
+  it('a leader that could not renew has no stuck service, work or old change', () => {
     const { leader } = replicas();
     leader.refuse = ({ method, path }) => (method === 'PUT' && !path.includes('/leases') ? 500 : 0);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
@@ -91,7 +91,7 @@ describe('a leader that ends', () => {
     return leader;
   }
 
-  it('a leader that ends withdraws writes that wait for tokens, and releases the Lease', () => {
+  it('a leader that ends releases the Lease though writes wait for tokens', () => {
     const leader = outOfTokens(0.001);
     leader.stop();
     leader.run(9900);
@@ -100,7 +100,7 @@ describe('a leader that ends', () => {
     assert.equal(holder(leader), 'b-1');
   });
 
-  it('a leader that ends leaves the Lease to run out if a write is under way after 10 s', () => {
+  it('a leader that ends keeps the Lease if a write is under way after 10 s', () => {
     const leader = outOfTokens(0.04);
     leader.stop();
     leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
@@ -112,7 +112,7 @@ describe('a leader that ends', () => {
     assert.equal(holder(leader), 'b-1');
   });
 
-  it('a leader that ends leaves the Lease to run out if a write was never answered', () => {
+  it('a leader that ends keeps the Lease if a write was never answered', () => {
     const { leader } = replicas();
     let lost = 0;
     leader.lag = ({ lane }) => (lane === 'write' && lost++ === 0 ? LOST : IN_TIME);
