@@ -1,11 +1,14 @@
 /** Each flag of the ports does in a running endpointd what it says. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { selfSigned } from '../../src/node/self-signed.ts';
+import { AUTHORITIES, CLIENTS } from '../support/client-certificates.ts';
 import { startReviewServer, type ReviewServer } from '../support/review-server.ts';
-import { ask, type Said } from '../support/secure-pages.ts';
+import { ask, dial, type Said } from '../support/secure-pages.ts';
 import { kubeconfigText, startServingProcess, type ServingProcess } from '../support/serving-process.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-serving-flags-'));
@@ -47,7 +50,6 @@ describe('a running endpointd with flags of its ports', () => {
   after(async () => {
     await running.end();
     for (const server of servers) await server.close();
-    rmSync(directory, { recursive: true });
   });
 
   const get = (path: string): Promise<Said> =>
@@ -115,18 +117,82 @@ describe('a running endpointd with flags of its ports', () => {
   });
 });
 
-it('--tls-cipher-suites are the suites of TLS 1.2', async () => {
-  const running = await startServingProcess([
-    '--master=http://127.0.0.1:1',
-    '--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
-  ]);
-  try {
-    assert.equal((await ask(running.secure, '/livez', { tls: { ...TLS_12, ciphers: SUITE } })).status, 200);
-    await assert.rejects(
-      ask(running.secure, '/livez', { tls: { ...TLS_12, ciphers: OTHER_SUITE } }),
-      /alert|handshake/i,
-    );
-  } finally {
+describe('a running endpointd with flags of certificates', () => {
+  let server: ReviewServer;
+  let running: ServingProcess;
+  const certDir = join(directory, 'certs');
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+
+  before(async () => {
+    mkdirSync(certDir);
+    server = await startReviewServer();
+    for (const user of ['alice', 'carol']) server.rights.add(`${user} get /metrics`);
+    const named = selfSigned({ hosts: ['named.test'], nowMs: Date.now(), days: 1 });
+    running = await startServingProcess([
+      `--kubeconfig=${kubeconfig('server', server.url)}`,
+      '--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+      `--cert-dir=${certDir}`,
+      `--tls-sni-cert-key=${file('named.crt', named.cert)},${file('named.key', named.key)}`,
+      `--client-ca-file=${file('users.crt', AUTHORITIES.users)}`,
+      `--requestheader-client-ca-file=${file('proxies.crt', AUTHORITIES.proxies)}`,
+      '--requestheader-allowed-names=front-proxy',
+      '--requestheader-username-headers=X-Name',
+      '--requestheader-uid-headers=X-Number',
+      '--requestheader-group-headers=X-Team',
+      '--requestheader-extra-headers-prefix=X-More-',
+    ]);
+  });
+  after(async () => {
     await running.end();
-  }
+    await server.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('--bind-address is the only address that is served', () => {
+    assert.match(running.secure, /^127\.0\.0\.1:/);
+  });
+
+  it('--client-ca-file is the authority of users', async () => {
+    assert.equal((await ask(running.secure, '/metrics', { tls: { ...CLIENTS.alice } })).status, 200);
+    assert.equal((await ask(running.secure, '/metrics', { tls: { ...CLIENTS.stranger } })).status, 401);
+  });
+
+  it('the --requestheader flags say who speaks for others, and in which headers', async () => {
+    const headers = { 'X-Name': 'carol', 'X-Number': '7', 'X-Team': 'viewers', 'X-More-Why': 'a test' };
+    server.asked.length = 0;
+    assert.equal((await ask(running.secure, '/metrics', { headers, tls: { ...CLIENTS.proxy } })).status, 200);
+    assert.deepEqual(server.asked[0]!.spec, {
+      nonResourceAttributes: { path: '/metrics', verb: 'get' },
+      user: 'carol',
+      uid: '7',
+      groups: ['viewers', 'system:authenticated'],
+      extra: { why: ['a test'] },
+    });
+    assert.equal((await ask(running.secure, '/metrics', { headers, tls: { ...CLIENTS.other } })).status, 401);
+  });
+
+  it('--cert-dir keeps the certificate that is made', () => {
+    assert.deepEqual(readdirSync(certDir).toSorted(), ['endpointd.crt', 'endpointd.key']);
+  });
+
+  it('--tls-sni-cert-key is served to clients that ask for its name', async () => {
+    const served = async (servername: string): Promise<string | undefined> => {
+      const socket = dial(running.secure, { servername });
+      await once(socket, 'secureConnect');
+      const { subjectaltname } = socket.getPeerCertificate();
+      socket.destroy();
+      return subjectaltname;
+    };
+    assert.equal(await served('named.test'), 'DNS:named.test');
+    assert.notEqual(await served('other.test'), 'DNS:named.test');
+  });
+
+  it('--tls-cipher-suites are the suites of TLS 1.2', async () => {
+    assert.equal((await ask(running.secure, '/livez', { tls: { ...TLS_12, ciphers: SUITE } })).status, 200);
+    const other = ask(running.secure, '/livez', { tls: { ...TLS_12, ciphers: OTHER_SUITE } });
+    await assert.rejects(other, /alert|handshake/i);
+  });
 });
