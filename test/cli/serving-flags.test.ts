@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { selfSigned } from '../../src/node/self-signed.ts';
 import { AUTHORITIES, CLIENTS } from '../support/client-certificates.ts';
 import { startReviewServer, type ReviewServer } from '../support/review-server.ts';
@@ -41,6 +42,7 @@ describe('a running endpointd with flags of its ports', () => {
       '--authorization-webhook-cache-authorized-ttl=0s',
       '--authorization-webhook-cache-unauthorized-ttl=1h',
       '--authorization-always-allow-paths=/flagz',
+      '--authentication-tolerate-lookup-failure',
       '--tls-min-version=VersionTLS13',
       '--profiling=false',
       '--cluster-cidr=10.0.0.0/8',
@@ -90,6 +92,16 @@ describe('a running endpointd with flags of its ports', () => {
     const { body } = await ask(running.secure, '/flagz');
     assert.match(body, /^master=http:\/\/\.\.\.@127\.0\.0\.1/m);
     assert.doesNotMatch(body, /sesame/);
+  });
+
+  it('a lookup that fails is a warning with --authentication-tolerate-lookup-failure', async () => {
+    const line = (): string | undefined =>
+      running
+        .log()
+        .split('\n')
+        .find((one) => one.includes('Cannot read ConfigMap'));
+    while (line() === undefined) await sleep(10);
+    assert.equal((JSON.parse(line()!) as { level: string }).level, 'warning');
   });
 
   it('there are no profiles with --profiling=false', async () => {

@@ -12,6 +12,7 @@ import type { Run } from './part.ts';
 /** Tests of sig-network that look at objects alone: with kwok no pod has a network, and nobody can run a command in one. */
 const FOCUS: readonly string[] = [
   'API Server should have Endpoints and EndpointSlices pointing to API Server',
+  'API Server should provide secure master service',
   'EndpointSlice should create Endpoints and EndpointSlices for Pods matching a Service',
   'EndpointSlice should create and delete EndpointSlices for a Service with a selector that matches no pods',
   'EndpointSlice should support creating EndpointSlice API operations',
@@ -21,6 +22,8 @@ const FOCUS: readonly string[] = [
   'EndpointsController should create and delete Endpoints for a Service with a selector that matches no pods',
   'Service endpoints latency should not be very high',
   'ServiceCIDR and IPAddress API should support',
+  'Services should allow creating a basic SCTP service with pod and endpoints',
+  'Services should be able to update service type to NodePort listening on same port number but different protocols',
   'Services should check NodePort out-of-range',
   'Services should complete a service status lifecycle',
   'Services should delete a collection of services',
