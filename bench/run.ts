@@ -38,9 +38,17 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'how often the advice is right, on 40 drawn scenarios (--seed=N: the first; --real: 12 of real processes)',
     run: async (size, rest) => (await import('./advise/run.ts')).runAdviseBench(size, rest),
   },
+  search: {
+    what: 'how near the search of tune comes to the best of all settings, and in how many runs, beside random search',
+    run: async (size) => (await import('./search/run.ts')).runSearchBench(size),
+  },
   cells: {
     what: 'the queue model of tune beside real processes, cell by cell (--help lists the flags)',
     run: async (_, rest) => (await import('./cells/run.ts')).runCellsBench(rest),
+  },
+  'watch-bytes': {
+    what: 'bytes to watchers of Endpoints and slices, by encoding, beside what tune predicts (--help tells of the flags)',
+    run: async (size, rest) => (await import('./cells/watch-bytes.ts')).runWatchBytesBench(size, rest),
   },
   recording: {
     what: 'bytes and CPU of a recording, and a million pseudonyms',

@@ -5,7 +5,7 @@ import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../support/statistics.ts';
 import { storyOf } from './cell-times.ts';
 import type { CellRun, World } from './data.ts';
-import { type CellPlan, heldOutCells } from './plan.ts';
+import { calibrationCells, type CellPlan, heldOutCells } from './plan.ts';
 import { predict, type Prediction, predictNaively, type Predictions } from './predict.ts';
 
 export interface CellResult {
@@ -13,10 +13,10 @@ export interface CellResult {
   readonly runs: readonly CellRun[];
   readonly byOutput: readonly OutputResult[];
   /**
-   * Why the cell does not count: the machine has delayed even the driver, or the runs differ by more than `REPEATABLE`.
-   * '' = it counts.
+   * Why the cell does not count: the machine has delayed even the driver, a machine with a real API server was busier than
+   * `BUSY_MAX`, or the runs differ by more than `REPEATABLE`. '' = it counts.
    */
-  readonly flaw: '' | 'disturbed' | 'not repeatable';
+  readonly flaw: '' | 'disturbed' | 'too busy' | 'not repeatable';
 }
 
 export interface OutputResult {
@@ -36,6 +36,7 @@ export type Figure = 'p50' | 'p99' | 'writes';
 export const FIGURES: readonly Figure[] = ['p50', 'p99', 'writes'];
 
 const REPEATABLE = 0.3;
+const BUSY_MAX = 0.75;
 /** If the driver sends one of a hundred changes later than this, the machine is too busy with other work. */
 const LATE_MS_MAX = 50;
 const TAIL_ERROR_MAX = 0.25;
@@ -62,7 +63,7 @@ export function steadyOf(runs: readonly CellRun[]): readonly CellRun[] {
 export function resultOf(
   plan: CellPlan,
   all: readonly CellRun[],
-  { controller }: World,
+  { controller, server }: World,
   calibration: Calibration,
   idleMs: number,
 ): CellResult {
@@ -89,13 +90,28 @@ export function resultOf(
       isSaturationRight: isSaturated(predicted) === isSaturated(measured),
     };
   });
+  const isTooBusy = server === 'kube' && median(runs.map(({ machine }) => machine.busy)) > BUSY_MAX;
   const isRepeatable = OUTPUTS.every((output) =>
     FIGURES.every((figure) => {
       const values = runs.map((run) => run.measured[output][figure]);
       return Math.max(...values) <= Math.min(...values) * (1 + REPEATABLE);
     }),
   );
-  return { plan, runs, byOutput, flaw: runs.every(isDisturbed) ? 'disturbed' : isRepeatable ? '' : 'not repeatable' };
+  const flaw = runs.every(isDisturbed) ? 'disturbed' : isTooBusy ? 'too busy' : isRepeatable ? '' : 'not repeatable';
+  return { plan, runs, byOutput, flaw };
+}
+
+/** What a calibration is fitted to: of each of its cells the runs that were not disturbed, or the cells that have none. */
+export function calibrationRuns(
+  runs: readonly CellRun[],
+): { readonly runs: readonly (readonly [CellPlan, CellRun])[] } | { readonly missing: readonly string[] } {
+  const cells = calibrationCells().map((plan) => ({
+    plan,
+    own: runs.filter((run) => run.cell === plan.name && !isDisturbed(run)),
+  }));
+  const missing = cells.filter(({ own }) => own.length === 0).map(({ plan }) => plan.name);
+  if (missing.length > 0) return { missing };
+  return { runs: cells.flatMap(({ plan, own }) => own.map((run) => [plan, run] as const)) };
 }
 
 /** Fits the model's numbers of the machine to the runs of the cells. */

@@ -20,7 +20,7 @@ export function cellsPage(worlds: readonly WorldResults[]): string {
   return `${[
     '# The queue model beside real processes',
     '',
-    'Made by `npm run bench -- cells --report` from the data beside this file. A cell is one setting under one workload: an API server, the controller and `endpointd record` as processes of their own, and one that makes the changes. What is measured is what the recording shows; what is predicted comes from the story of the changes alone, without a look at the run.',
+    'Made by `npm run bench -- cells --report` from `data.json` beside this file. A cell is one setting under one workload: an API server, the controller and `endpointd record` as processes of their own, and one that makes the changes. What is measured is what the recording shows; what is predicted comes from the story of the changes alone, without a look at the run.',
     '',
     ...worlds.flatMap(worldLines),
   ].join('\n')}\n`;
@@ -34,14 +34,11 @@ const SERVERS = {
 function worldLines({ world, calibration, isCalibrated, idleMs, results, references }: WorldResults): string[] {
   const runs = results.flatMap((result) => result.runs);
   const { apiMs, cpuFactor, watchLagMs } = calibration;
-  const times = [
-    ...new Set(runs.map(({ warmUpMs, measuredMs }) => `${measuredMs / 1000} s after ${warmUpMs / 1000} s`)),
-  ];
   const marks = marksOf(results, world);
   return [
     `## ${world.controller} on ${SERVERS[world.server]}`,
     '',
-    `${results.length} cells that the calibration has not seen, ${runs.length} runs of ${times.join(' and ')} of warm-up, from ${runs.map(({ at }) => at).toSorted()[0]}. The machine had ${runs[0]!.machine.cores} cores; it was busy to ${rangeOf(runs, ({ machine }) => machine.busy, percent)}, at a load of ${rangeOf(runs, ({ machine }) => machine.load, String)}. Changes were sent late by ${rangeOf(runs, ({ latenessMs }) => latenessMs.p99, String)} ms (p99 of a run).`,
+    `${results.length} cells that the calibration has not seen, ${sizeText(results)}, from ${runs.map(({ at }) => at).toSorted()[0]}. The machine had ${runs[0]!.machine.cores} cores; it was busy to ${rangeOf(runs, ({ machine }) => machine.busy, percent)}, at a load of ${rangeOf(runs, ({ machine }) => machine.load, String)}. Changes were sent late by ${rangeOf(runs, ({ latenessMs }) => latenessMs.p99, String)} ms (p99 of a run).`,
     '',
     `${isCalibrated ? 'Calibrated on four other settings of one workload' : '**Not calibrated**, for runs of calibration were disturbed. What was known before they began'}: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail.toFixed(1)} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
     '',
@@ -56,6 +53,19 @@ function worldLines({ world, calibration, isCalibrated, idleMs, results, referen
     'Of each figure: measured, then predicted.',
     '',
   ];
+}
+
+/** The marks ask for three runs of 60 s after 20 s of each cell. */
+const FULL = { repeats: 3, warmUpMs: 20_000, measuredMs: 60_000 };
+
+function sizeText(results: readonly CellResult[]): string {
+  const counts = results.map(({ runs }) => runs.length);
+  const { warmUpMs, measuredMs } = results[0]!.runs[0]!;
+  const repeats = rangeOf(counts, (count) => count, String);
+  const isFull = Math.min(...counts) >= FULL.repeats && warmUpMs >= FULL.warmUpMs && measuredMs >= FULL.measuredMs;
+  const size = `${repeats} of each cell that count, of ${measuredMs / 1000} s after ${warmUpMs / 1000} s of warm-up`;
+  const full = `${FULL.repeats} of each, of ${FULL.measuredMs / 1000} s after ${FULL.warmUpMs / 1000} s`;
+  return isFull ? `runs: ${size}` : `runs: ${size} (**smaller than the marks ask for**, ${full})`;
 }
 
 function tooFewLine(results: readonly CellResult[]): string {
@@ -74,7 +84,7 @@ function markLines(marks: readonly Mark[]): string[] {
 function flawLines(results: readonly CellResult[]): string[] {
   const count = (flaw: CellResult['flaw']): number => results.filter((result) => result.flaw === flaw).length;
   return [
-    `${count('')} of ${results.length} cells have a say. ${count('disturbed')} were disturbed: the machine was so busy with other work that even the driver sent a hundredth of its changes more than 50 ms late. ${count('not repeatable')} are not repeatable: two runs differ by more than 30 %. A later \`npm run bench -- cells\` runs the disturbed ones again.`,
+    `${count('')} of ${results.length} cells have a say. ${count('disturbed')} were disturbed: the machine was so busy with other work that even the driver sent a hundredth of its changes more than 50 ms late. ${count('too busy')} were measured while the cores were busy to more than 75 %. ${count('not repeatable')} are not repeatable: two runs differ by more than 30 %. A later \`npm run bench -- cells\` runs the disturbed ones again.`,
     '',
   ];
 }
@@ -100,7 +110,7 @@ function driftLines(references: readonly CellRun[]): string[] {
   ];
 }
 
-function rangeOf(runs: readonly CellRun[], of: (run: CellRun) => number, text: (value: number) => string): string {
+function rangeOf<T>(runs: readonly T[], of: (run: T) => number, text: (value: number) => string): string {
   const values = runs.map(of);
   const [low, high] = [text(Math.min(...values)), text(Math.max(...values))];
   return low === high ? low : `${low} to ${high}`;

@@ -88,6 +88,11 @@ export function referenceCell(): CellPlan {
   return cell('reference', WORKLOADS[0]!, CALIBRATION[0]!);
 }
 
+/** Services of many sizes, and all that the controller needs: for the bytes of what it writes. */
+export function bytesCell(): CellPlan {
+  return cell('reference', WORKLOADS[2]!, CALIBRATION[0]!);
+}
+
 function cell(role: Role, workload: StoryProfile, own: Settings): CellPlan {
   return { name: `${role} ${workload.name}: ${settingsText(own)}`, role, workload, settings: own };
 }

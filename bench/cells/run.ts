@@ -1,5 +1,6 @@
 /** `npm run bench -- cells`: the queue model beside real processes. It continues where an earlier run has stopped. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { parseDuration } from '../../src/lib/duration.ts';
@@ -7,10 +8,11 @@ import { calibrationText, parseCalibration } from '../../src/tune/calibration.ts
 import { type Calibration, type Controller, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
 import { programOf } from '../peers/peers.ts';
 import { median } from '../support/statistics.ts';
-import { runCell, WRITE_DELAY_MS } from './cell.ts';
+import { runCell } from './cell.ts';
 import type { CellTimes } from './cell-times.ts';
+import { WRITE_DELAY_MS } from './cell-world.ts';
 import { addRun, type CellRun, readData, runsOf, type World } from './data.ts';
-import { calibrate, isDisturbed, resultOf, steadyOf } from './marks.ts';
+import { calibrate, calibrationRuns, isDisturbed, resultOf, steadyOf } from './marks.ts';
 import { cellsPage, type WorldResults } from './page.ts';
 import { calibrationCells, type CellPlan, heldOutCells, referenceCell, shuffledCells } from './plan.ts';
 
@@ -26,15 +28,15 @@ that file is to be committed before the held-out cells are run.
   --calibrate         run the cells of calibration, and fit
   --for=D             begin no run that would not end in time
   --seed=N            of the order and the stories (1)
-  --report            only write bench/CELLS.md from the runs of those times`;
+  --data=FOLDER       where the runs, the calibrations and CELLS.md are (bench/cells)
+  --report            only write CELLS.md from the runs of those times`;
 
 const ORDER_SEED = 20_261_122;
 /** The reference cell runs before each group of so many others. */
 const REFERENCE_EVERY = 8;
 /** How long a run takes beside its story. */
 const AROUND_MS = 15_000;
-const DATA = new URL('data.json', import.meta.url).pathname;
-const PAGE = new URL('../CELLS.md', import.meta.url);
+const FOLDER = new URL('.', import.meta.url).pathname;
 
 const WORLDS: readonly World[] = [
   { server: 'embedded', controller: 'endpointd' },
@@ -54,6 +56,7 @@ interface Options {
   readonly repeats: number;
   readonly seed: number;
   readonly untilMs: number;
+  readonly folder: string;
 }
 
 export async function runCellsBench(args: readonly string[]): Promise<void> {
@@ -68,6 +71,7 @@ export async function runCellsBench(args: readonly string[]): Promise<void> {
       calibrate: { type: 'boolean', default: false },
       for: { type: 'string', default: '24h' },
       seed: { type: 'string', default: '1' },
+      data: { type: 'string', default: FOLDER },
       report: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -82,35 +86,34 @@ export async function runCellsBench(args: readonly string[]): Promise<void> {
     repeats: Number(values.repeats),
     seed: Number(values.seed),
     untilMs: performance.now() + millisecondsOf(values.for),
+    folder: resolve(values.data),
   };
-  if (values.report) writePage(options.times);
+  mkdirSync(options.folder, { recursive: true });
+  if (values.report) writePage(options);
   else if (values.calibrate) await runCalibration(options);
   else await runHeldOut(options);
 }
 
 async function runCalibration(options: Options): Promise<void> {
-  const { times, world } = options;
-  const cells = calibrationCells();
-  for (const cell of cells) await runOnce(cell, 0, options);
-  const runs = runsOf(readData(DATA), world, times);
-  const known = cells.flatMap((cell) =>
-    runs.filter((run) => run.cell === cell.name).map((run) => [cell, run] as const),
-  );
-  if (new Set(known.map(([cell]) => cell)).size < cells.length) return;
-  const disturbed = known.filter(([, run]) => isDisturbed(run));
-  if (disturbed.length > 0) {
+  const { folder, times, world } = options;
+  for (const cell of calibrationCells()) await runOnce(cell, 0, options);
+  const found = calibrationRuns(runsOf(readData(dataPath(folder)), world, times));
+  if ('missing' in found) {
     console.log(
-      `nothing is fitted: ${disturbed.length} runs were disturbed; the next run of this command repeats them`,
+      `nothing is fitted: of ${found.missing.join('; ')} there is no run that was not disturbed. The next run of this command repeats them.`,
     );
     return;
   }
-  writeFileSync(calibrationPath(world), calibrationText(calibrate(known, world, STARTS[world.server])));
-  console.log(`${calibrationPath(world)} is written: commit it before the held-out cells are run`);
+  const path = calibrationPath(folder, world);
+  writeFileSync(path, calibrationText(calibrate(found.runs, world, STARTS[world.server])));
+  console.log(`${path} is written: commit it before the held-out cells are run`);
 }
 
 async function runHeldOut(options: Options): Promise<void> {
-  const { repeats, world } = options;
-  if (!existsSync(calibrationPath(world))) throw new Error('nothing is calibrated yet: --calibrate comes first');
+  const { folder, repeats, times, world } = options;
+  const isCalibrated = 'runs' in calibrationRuns(runsOf(readData(dataPath(folder)), world, times));
+  if (!isCalibrated || !existsSync(calibrationPath(folder, world)))
+    throw new Error('nothing is calibrated by runs of these times: --calibrate with the same flags comes first');
   const all = Array.from({ length: repeats }, (_, repeat) => heldOutCells().map((cell) => ({ cell, repeat }))).flat();
   let references = 0;
   for (const [i, { cell, repeat }] of shuffledCells(all, ORDER_SEED).entries()) {
@@ -118,39 +121,49 @@ async function runHeldOut(options: Options): Promise<void> {
     await runOnce(cell, repeat, options);
   }
   await runOnce(referenceCell(), references, options);
-  writePage(options.times);
+  writePage(options);
 }
 
 /** Does nothing if an undisturbed run of the same times exists, or if there is no time left. */
 async function runOnce(cell: CellPlan, repeat: number, options: Options): Promise<void> {
-  const { world, times, seed, untilMs } = options;
+  const { folder, world, times, seed, untilMs } = options;
+  const path = dataPath(folder);
   const isThere = (run: CellRun): boolean => run.cell === cell.name && run.repeat === repeat && !isDisturbed(run);
-  if (runsOf(readData(DATA), world, times).some(isThere)) return;
+  if (runsOf(readData(path), world, times).some(isThere)) return;
   if (performance.now() + times.warmUpMs + times.measuredMs + AROUND_MS > untilMs) return;
   const program = programOf('full');
-  const run = await runCell({ world, plan: cell, repeat, seed: seed + repeat, times, program });
-  addRun(DATA, run);
-  const { slices } = run.measured;
-  console.log(
-    `${cell.name} (${repeat}): slices p50 ${slices.p50} ms, p99 ${slices.p99} ms, ${slices.writes} writes; load ${run.machine.load}`,
-  );
+  try {
+    const run = await runCell({ world, plan: cell, repeat, seed: seed + repeat, times, program });
+    addRun(path, run);
+    const { slices } = run.measured;
+    console.log(
+      `${cell.name} (${repeat}): slices p50 ${slices.p50} ms, p99 ${slices.p99} ms, ${slices.writes} writes; load ${run.machine.load}`,
+    );
+  } catch (error) {
+    // The next runs are of other processes.
+    console.error(`${cell.name} (${repeat}) has failed, and runs again next time: ${String(error)}`);
+    process.exitCode = 1;
+  }
 }
 
-function writePage(times: CellTimes): void {
-  const results = WORLDS.map((world) => resultsOf(world, times)).filter(({ results: found }) => found.length > 0);
+function writePage({ folder, times }: Options): void {
+  const results = WORLDS.map((world) => resultsOf(world, times, folder)).filter(
+    ({ results: found }) => found.length > 0,
+  );
   if (results.length === 0) {
     console.log(`no held-out cell was run for ${times.measuredMs / 1000} s after ${times.warmUpMs / 1000} s`);
     return;
   }
-  writeFileSync(PAGE, cellsPage(results));
-  console.log(`${PAGE.pathname} is written`);
+  const page = join(folder, 'CELLS.md');
+  writeFileSync(page, cellsPage(results));
+  console.log(`${page} is written`);
 }
 
-function resultsOf(world: World, times: CellTimes): WorldResults {
-  const path = calibrationPath(world);
+function resultsOf(world: World, times: CellTimes, folder: string): WorldResults {
+  const path = calibrationPath(folder, world);
   const isCalibrated = existsSync(path);
   const calibration = isCalibrated ? parseCalibration(JSON.parse(readFileSync(path, 'utf8'))) : STARTS[world.server];
-  const runs = runsOf(readData(DATA), world, times);
+  const runs = runsOf(readData(dataPath(folder)), world, times);
   // The first cell of calibration waits for nothing.
   const [idle] = calibrationCells();
   const idleRuns = steadyOf(runs.filter(({ cell }) => cell === idle!.name));
@@ -163,8 +176,12 @@ function resultsOf(world: World, times: CellTimes): WorldResults {
   return { world, calibration, isCalibrated, idleMs, results, references };
 }
 
-function calibrationPath({ server, controller }: World): string {
-  return new URL(`${server}-${controller}.json`, import.meta.url).pathname;
+function dataPath(folder: string): string {
+  return join(folder, 'data.json');
+}
+
+function calibrationPath(folder: string, { server, controller }: World): string {
+  return join(folder, `${server}-${controller}.json`);
 }
 
 function worldOf(server: string, controller: string): World {

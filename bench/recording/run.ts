@@ -16,6 +16,7 @@ import { createOutputReader } from '../../src/recording/output.ts';
 import { createPseudonyms, shuffled } from '../../src/recording/pseudonyms.ts';
 import type { RecordedResource } from '../../src/recording/recording.ts';
 import type { Size } from '../support/micro-bench.ts';
+import { liveCost } from './live.ts';
 
 const PODS_A_SERVICE = 20;
 const EVENTS_A_SECOND = 500;
@@ -35,7 +36,7 @@ interface MadePod {
   ready: boolean;
 }
 
-export function runRecordingBench(size: Size): Promise<void> {
+export async function runRecordingBench(size: Size): Promise<void> {
   const services = size === 'tiny' ? 20 : 500;
   const seconds = size === 'tiny' ? 1 : 60;
   const made = makeCluster(services);
@@ -74,7 +75,10 @@ export function runRecordingBench(size: Size): Promise<void> {
   );
   const dealt = size === 'tiny' ? 1000 : 1_000_000;
   console.log(`pseudonyms: ${collisions(dealt)} collisions among ${dealt} pods and as many addresses`);
-  return Promise.resolve();
+  const live = await liveCost(size, EVENTS_A_SECOND);
+  console.log(
+    `endpointd record as a process, HTTP included: ${(live.cpuShare * 100).toFixed(2)} % of a core at ${live.eventsPerSecond.toFixed(0)} events a second (mark: 5 %), ${live.bytesPerEvent.toFixed(1)} bytes a change, ${live.bytesPerListed.toFixed(1)} bytes an object of the first list`,
+  );
 }
 
 /** A pod's change, with the slice and the Endpoints that show it. */

@@ -105,6 +105,8 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
         resources[name as RecordedResource].irrelevant += count;
       }
       break;
+    case 'sizes':
+      break;
     case 'end':
       contents.ended = true;
   }

@@ -15,6 +15,7 @@ import type {
   RecordOf,
   Told,
 } from './recording.ts';
+import { NO_SUMS, type OutputSizes, type SizeSums } from './sizes.ts';
 
 export interface Decoder {
   /** The event that a line tells; null = it is a mark between events. @throws LineError */
@@ -122,8 +123,21 @@ function take(state: State, line: Fields): RecordedEvent | null {
       counts: Object.fromEntries(counts) as Partial<Record<RecordedResource, number>>,
     };
   }
+  if (line['sizes'] !== undefined) return { type: 'sizes', atMs, sizes: sizesOf(readFields(line['sizes'])) };
   if (line['end'] !== undefined) return { type: 'end', atMs };
   throw new LineError('a line tells nothing that is known');
+}
+
+function sizesOf(line: Fields): OutputSizes {
+  const sumsOf = (json: unknown): SizeSums => {
+    if (!Array.isArray(json) || json.length !== NO_SUMS.length) throw new LineError('sums of sizes are not whole');
+    return json.map(readNumber) as unknown as SizeSums;
+  };
+  const of = (resource: keyof OutputSizes): OutputSizes['endpoints'] => {
+    const sums = readFields(line[resource]);
+    return { protobuf: sumsOf(sums['protobuf']), json: sumsOf(sums['json']) };
+  };
+  return { endpoints: of('endpoints'), endpointslices: of('endpointslices') };
 }
 
 function resourceOf(json: unknown): RecordedResource {

@@ -1,5 +1,4 @@
 /** The figures of a recording: what it holds, how large Services are, roll-outs, and how fast the controller was. */
-import { servicesOf } from '../core/selector-index.ts';
 import { percentile } from '../lib/percentile.ts';
 import { countEvent, createCounting, type Contents } from './contents.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from './measure.ts';
 import type { RecordedEvent } from './recording.ts';
 import { createRollOuts, followRollOuts, type RollOut } from './roll-outs.ts';
+import { createSelections, takeSelection } from './selections.ts';
 
 export interface RecordingFigures {
   readonly contents: Contents;
@@ -56,14 +56,13 @@ export interface ControllerFigures {
 
 export function figuresOf(events: Iterable<RecordedEvent>): RecordingFigures {
   const counting = createCounting();
+  const selections = createSelections();
   const measuring = createMeasuring();
   const rollOuts = createRollOuts();
   for (const event of events) {
-    const isGone = event.type === 'change' && event.after === null;
-    // The index does not know a pod any more that is gone, nor yet one that has come.
-    if (isGone) follow(rollOuts, event, measuring);
-    measureEvent(measuring, event);
-    if (!isGone) follow(rollOuts, event, measuring);
+    const selection = takeSelection(selections, event);
+    followRollOuts(rollOuts, event, selection);
+    measureEvent(measuring, event, selection);
     countEvent(counting, event);
   }
   const { contents } = counting;
@@ -72,14 +71,10 @@ export function figuresOf(events: Iterable<RecordedEvent>): RecordingFigures {
     refused.has(kind) ? null : controllerFigures(measuring, kind, contents.seconds);
   return {
     contents,
-    services: sizesOf(serviceSizes(measuring)),
+    services: sizesOf(serviceSizes(selections)),
     rollOuts: rollOuts.found,
     controller: { endpoints: controller('endpoints'), endpointslices: controller('endpointslices') },
   };
-}
-
-function follow(rollOuts: ReturnType<typeof createRollOuts>, event: RecordedEvent, { index }: Measuring): void {
-  followRollOuts(rollOuts, event, ({ namespace, name }) => servicesOf(index, namespace, name));
 }
 
 function sizesOf(sizes: readonly number[]): ServiceSizes {

@@ -3,8 +3,10 @@
  * a millisecond since the line before.
  */
 
-/** Of the file's layout and of its lines together. */
-export const RECORDING_VERSION = 1;
+import type { OutputSizes } from './sizes.ts';
+
+/** Of the file's layout and of its lines together. Version 1 had no sizes. */
+export const RECORDING_VERSION = 2;
 
 export interface HeaderLine {
   readonly recording: 'endpointd';
@@ -47,6 +49,8 @@ export type ListLine =
 export type OtherLine =
   | { readonly t: number; readonly rewatched: string }
   | { readonly t: number; readonly refused: string }
+  /** Of all changes of outputs so far. */
+  | { readonly t: number; readonly sizes: OutputSizes }
   | { readonly t: number; readonly irrelevant: Readonly<Record<string, number>> }
   | { readonly t: number; readonly end: true };
 

@@ -4,19 +4,10 @@
  * to be a ready address of a service.
  */
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
-import {
-  createSelectorIndex,
-  podsOf,
-  putPod,
-  putService,
-  removePod,
-  removeService,
-  type SelectorIndex,
-} from '../core/selector-index.ts';
-import { selectsPods } from '../core/selects-pods.ts';
-import type { PodRecord, ServiceRecord } from '../kube/types.ts';
+import type { PodRecord } from '../kube/types.ts';
 import { WORDS } from './lines.ts';
 import type { ChangeOf, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
+import { type RecordedService, type Selection, type Selections, servicesWithPods } from './selections.ts';
 
 export type OutputKind = 'endpoints' | 'endpointslices';
 
@@ -35,12 +26,7 @@ export interface Measured {
   showing: number;
 }
 
-export interface MeasuredService {
-  readonly namespace: string;
-  readonly name: string;
-  record: ServiceRecord;
-  readonly outputs: Readonly<Record<OutputKind, Shown>>;
-}
+type OutputsShown = Readonly<Record<OutputKind, Shown>>;
 
 /** What one kind of outputs of a service shows, and changes that it does not show yet. */
 interface Shown {
@@ -57,9 +43,7 @@ export interface MeasureListener {
 
 export interface Measuring {
   readonly listener: MeasureListener;
-  readonly index: SelectorIndex<MeasuredService>;
-  readonly services: Map<string, MeasuredService>;
-  /** Outputs whose Service is not known. */
+  readonly services: Map<RecordedService, OutputsShown>;
   readonly measured: Readonly<Record<OutputKind, Measured>>;
   /** Resources that are not listed yet, nor refused. */
   readonly missing: Set<RecordedResource>;
@@ -77,7 +61,6 @@ export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
   };
   return {
     listener,
-    index: createSelectorIndex(),
     services: new Map(),
     measured: { endpoints: none(), endpointslices: none() },
     missing: new Set(Object.keys(WORDS) as RecordedResource[]),
@@ -88,16 +71,17 @@ export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
 /** Changes that were not shown when the recording ended. */
 export function awaitedOf({ services }: Measuring, kind: OutputKind): number {
   let count = 0;
-  for (const { outputs } of services.values()) count += outputs[kind].awaited.size;
+  for (const outputs of services.values()) count += outputs[kind].awaited.size;
   return count;
 }
 
-export function measureEvent(measuring: Measuring, event: RecordedEvent): void {
+/** @param selection what the event has made of the Services */
+export function measureEvent(measuring: Measuring, event: RecordedEvent, selection: Selection): void {
   switch (event.type) {
     case 'change':
-      if (event.resource === 'pods') onPod(measuring, event);
-      else if (event.resource === 'services') onService(measuring, event);
-      else if (event.resource !== 'nodes') onOutput(measuring, event.resource, event);
+      if (event.resource === 'pods') onPod(measuring, event, selection);
+      else if (event.resource === 'services') onService(measuring, event, selection);
+      else if (event.resource !== 'nodes') onOutput(measuring, event.resource, event, selection);
       return;
     case 'listed':
       measuring.missing.delete(event.resource);
@@ -111,6 +95,7 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent): void {
       measuring.refused.add(event.resource);
       return;
     case 'irrelevant':
+    case 'sizes':
     case 'end':
   }
 }
@@ -119,7 +104,7 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent): void {
 function hide({ services, measured }: Measuring, resource: RecordedResource): void {
   for (const kind of KINDS) {
     if (resource !== 'pods' && resource !== kind) continue;
-    for (const { outputs } of services.values()) {
+    for (const outputs of services.values()) {
       measured[kind].hidden += outputs[kind].awaited.size;
       outputs[kind].awaited.clear();
     }
@@ -127,38 +112,32 @@ function hide({ services, measured }: Measuring, resource: RecordedResource): vo
 }
 
 /** The ready address that a pod is for a service; null = it is none. */
-function readyAddress({ record }: MeasuredService, pod: PodRecord | null): string | null {
+function readyAddress({ record }: RecordedService, pod: PodRecord | null): string | null {
   if (pod === null) return null;
   const { publishNotReadyAddresses: publish } = record;
   if (podAbsence(pod, publish) !== null || !podReady(pod, publish)) return null;
   return podEndpoint(record, wantedFamily(record), pod).address?.ip ?? null;
 }
 
-function onPod(measuring: Measuring, { before, after, told, atMs }: ChangeOf<'pods'>): void {
-  const { index, missing } = measuring;
-  const services =
-    after === null
-      ? { before: removePod(index, before!.namespace, before!.name).before, after: [] }
-      : putPod(index, after);
-  // Which of them do not know it as it was, or will not know it as it is.
-  const had = new Set(services.before);
-  const has = new Set(services.after);
+function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selected }: Selection): void {
+  const { missing, refused, services } = measuring;
   if (told !== 'watch' || missing.size > 0) return;
-  for (const service of new Set([...had, ...has])) {
-    const was = had.has(service) ? readyAddress(service, before) : null;
-    const is = has.has(service) ? readyAddress(service, after) : null;
+  for (const { service, before, after } of selected) {
+    const was = readyAddress(service, before);
+    const is = readyAddress(service, after);
     if (was === is) continue;
+    const outputs = services.get(service)!;
     for (const kind of KINDS) {
-      if (measuring.refused.has(kind)) continue;
-      if (was !== null) expect(measuring, service, kind, was, false, atMs);
-      if (is !== null) expect(measuring, service, kind, is, true, atMs);
+      if (refused.has(kind)) continue;
+      if (was !== null) expect(measuring, outputs, kind, was, false, atMs);
+      if (is !== null) expect(measuring, outputs, kind, is, true, atMs);
     }
   }
 }
 
 function expect(
   { measured }: Measuring,
-  { outputs }: MeasuredService,
+  outputs: OutputsShown,
   kind: OutputKind,
   address: string,
   ready: boolean,
@@ -169,29 +148,15 @@ function expect(
   if (shown.has(address) !== ready) awaited.set(address, { ready, sinceMs: atMs });
 }
 
-function onService(measuring: Measuring, { before, after }: ChangeOf<'services'>): void {
-  const { services, index, measured } = measuring;
-  const { namespace, name } = (after ?? before)!;
-  const key = `${namespace}/${name}`;
-  let service = services.get(key);
-  if (after === null) {
-    if (service === undefined) return;
-    for (const kind of KINDS) measured[kind].superseded += service.outputs[kind].awaited.size;
-    removeService(index, service);
-    services.delete(key);
+function onService({ services, measured }: Measuring, { after }: ChangeOf<'services'>, { service }: Selection): void {
+  if (service === null) return;
+  const outputs = services.get(service);
+  if (after !== null) {
+    if (outputs === undefined) services.set(service, { endpoints: nothingShown(), endpointslices: nothingShown() });
     return;
   }
-  if (service === undefined) {
-    service = {
-      namespace,
-      name,
-      record: after,
-      outputs: { endpoints: nothingShown(), endpointslices: nothingShown() },
-    };
-    services.set(key, service);
-  }
-  service.record = after;
-  putService(index, service, namespace, selectsPods(after) ? after.selector : null);
+  for (const kind of KINDS) measured[kind].superseded += outputs![kind].awaited.size;
+  services.delete(service);
 }
 
 function nothingShown(): Shown {
@@ -202,17 +167,16 @@ function onOutput(
   measuring: Measuring,
   kind: OutputKind,
   { before, after, told, by, atMs }: ChangeOf<OutputKind>,
+  { service }: Selection,
 ): void {
   const { listener, services, measured, missing } = measuring;
-  const { namespace, service: name } = (after ?? before)!;
-  const service = services.get(`${namespace}/${name}`);
   const isWatched = told === 'watch' && missing.size === 0;
   if (isWatched && by !== 'other') {
     measured[kind].writes++;
     listener.written(kind, atMs);
   }
-  if (service === undefined) return;
-  const shown = service.outputs[kind];
+  if (service === null) return;
+  const shown = services.get(service)![kind];
   for (const address of readyOf(before)) add(shown.ready, address, -1);
   for (const address of readyOf(after)) add(shown.ready, address, 1);
   if (!isWatched) return;
@@ -241,12 +205,11 @@ function add(counts: Map<string, number>, address: string, by: number): void {
 }
 
 /** How many ready addresses each Service that selects pods has now. */
-export function serviceSizes({ services, index }: Measuring): number[] {
+export function serviceSizes(selections: Selections): number[] {
   const sizes: number[] = [];
-  for (const service of services.values()) {
-    if (!selectsPods(service.record)) continue;
+  for (const [service, pods] of servicesWithPods(selections)) {
     let size = 0;
-    for (const pod of podsOf(index, service)) if (readyAddress(service, pod) !== null) size++;
+    for (const pod of pods) if (readyAddress(service, pod) !== null) size++;
     sizes.push(size);
   }
   return sizes;

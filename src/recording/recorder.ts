@@ -29,6 +29,7 @@ import { PLAIN_NAMES } from './names.ts';
 import { createOutputReader } from './output.ts';
 import { createPseudonyms, type Pseudonyms } from './pseudonyms.ts';
 import type { RecordedResource, RecordingHeader } from './recording.ts';
+import { createFrameSizer, type OutputSizes } from './sizes.ts';
 import { createWatched, type Watched } from './watched.ts';
 
 export interface RecorderConfig {
@@ -90,6 +91,8 @@ interface State {
   flushAtMs: number;
   /** Texts in use after the last sweep. */
   textsKept: number;
+  /** Changes of outputs whose sizes are told. */
+  sizesTold: number;
   stopped: boolean;
 }
 
@@ -126,6 +129,7 @@ export function createRecorder(config: RecorderConfig): Recorder {
     bytes: 0,
     flushAtMs: Infinity,
     textsKept: 0,
+    sizesTold: 0,
     stopped: false,
   };
   const hands = handsOf(state);
@@ -148,6 +152,7 @@ export function createRecorder(config: RecorderConfig): Recorder {
       for (const { reflector } of state.watches) stopReflector(hands, reflector);
       perform(state, transport);
       tellIrrelevant(state);
+      tellSizes(state, 1);
       encoder.tell(clock.nowMs() - state.beganMs, { end: true });
       frames.flush();
       state.stopped = true;
@@ -170,6 +175,7 @@ function watchesOf(state: State): Watch[] {
     encoder,
     interner: createInterner(),
     outputs: createOutputReader(),
+    frames: createFrameSizer(),
     uint32: () => config.random.uint32(),
     atMs: (nowMs: number) => nowMs - beganMs,
     listing(resource: RecordedResource) {
@@ -292,6 +298,7 @@ function flush(state: State, { nowMs }: Now): void {
   const { pseudonyms, encoder } = state;
   state.flushAtMs = nowMs + FLUSH_EVERY_MS;
   tellIrrelevant(state);
+  tellSizes(state, SIZES_GROWTH);
   state.frames.flush();
   if (pseudonyms === null || pseudonyms.size() < 2 * state.textsKept + NEW_TEXTS_MAX) return;
   pseudonyms.sweep(encoder.touch);
@@ -303,6 +310,22 @@ function tellIrrelevant({ watches, encoder, config, beganMs }: State): void {
     .map((watch) => [watch.resource, watch.watched.takeIrrelevant()] as const)
     .filter(([, count]) => count > 0);
   if (counts.length > 0) encoder.tell(config.clock.nowMs() - beganMs, { irrelevant: Object.fromEntries(counts) });
+}
+
+/** They are told again when there are so many times as many, so that a crash leaves most, and at the end. */
+const SIZES_GROWTH = 2;
+
+function tellSizes(state: State, growth: number): void {
+  const { watches, encoder, config, beganMs } = state;
+  const of = (resource: keyof OutputSizes): OutputSizes['endpoints'] =>
+    watches.find((watch) => watch.resource === resource)!.watched.sizes();
+  const sizes: OutputSizes = { endpoints: of('endpoints'), endpointslices: of('endpointslices') };
+  const seen = Object.values(sizes)
+    .flatMap(({ protobuf, json }) => [protobuf, json])
+    .reduce((sum, [count]) => sum + count, 0);
+  if (seen <= state.sizesTold || seen < growth * state.sizesTold) return;
+  state.sizesTold = seen;
+  encoder.tell(config.clock.nowMs() - beganMs, { sizes });
 }
 
 /** Fields of lines that never hold a word of the server or of an object. */

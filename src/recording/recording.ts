@@ -2,6 +2,7 @@
  * What a recording tells, as plain data: what the endpoints controllers read and write, in the order in which it was seen.
  * Whoever uses a recording starts here; `decode.ts` makes events of a file's lines.
  */
+import type { OutputSizes } from './sizes.ts';
 import type { EndpointConditions, Labels, NodeRecord, PodRecord, ServiceRecord, SlicePort } from '../kube/types.ts';
 
 export type RecordedResource = 'pods' | 'services' | 'nodes' | 'endpoints' | 'endpointslices';
@@ -119,5 +120,7 @@ export type RecordedEvent =
       readonly atMs: number;
       readonly counts: Readonly<Partial<Record<RecordedResource, number>>>;
     }
+  /** How many bytes watchers are sent for a change of an output: of all changes so far. */
+  | { readonly type: 'sizes'; readonly atMs: number; readonly sizes: OutputSizes }
   /** The recorder ended in good order. */
   | { readonly type: 'end'; readonly atMs: number };

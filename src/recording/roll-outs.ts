@@ -1,8 +1,7 @@
 /** Roll-outs that a recording shows: a Service's pods come with another template, and those of the templates before go. */
 import { labelsGet } from '../kube/labels.ts';
-import type { PodRecord } from '../kube/types.ts';
 import type { RecordedEvent } from './recording.ts';
-import type { MeasuredService } from './measure.ts';
+import type { RecordedService, Selection } from './selections.ts';
 
 export interface RollOut {
   readonly namespace: string;
@@ -18,7 +17,7 @@ export interface RollOut {
 
 export interface RollOuts {
   readonly found: RollOut[];
-  readonly byService: Map<MeasuredService, Templates>;
+  readonly byService: Map<RecordedService, Templates>;
 }
 
 interface Templates {
@@ -36,18 +35,15 @@ export function createRollOuts(): RollOuts {
   return { found: [], byService: new Map() };
 }
 
-/** @param servicesOf those that select the pod now */
-export function followRollOuts(
-  { found, byService }: RollOuts,
-  event: RecordedEvent,
-  servicesOf: (pod: PodRecord) => readonly MeasuredService[],
-): void {
+export function followRollOuts({ found, byService }: RollOuts, event: RecordedEvent, { selected }: Selection): void {
   if (event.type !== 'change' || event.resource !== 'pods') return;
   const { before, after, told, atMs } = event;
   const pod = (after ?? before)!;
   const template = TEMPLATE_LABELS.map((label) => labelsGet(pod.labels, label)).find((value) => value !== undefined);
   if (template === undefined) return;
-  for (const service of servicesOf(pod)) {
+  for (const { service, ...of } of selected) {
+    // A pod that has left the Service by its labels counts no more, and one that is gone counts once more.
+    if ((after === null ? of.before : of.after) === null) continue;
     let templates = byService.get(service);
     if (templates === undefined) {
       templates = { pods: new Map(), old: null, rollOut: null };
@@ -63,7 +59,7 @@ export function followRollOuts(
   }
 }
 
-function begin(templates: Templates, found: RollOut[], { namespace, name }: MeasuredService, atMs: number): void {
+function begin(templates: Templates, found: RollOut[], { namespace, name }: RecordedService, atMs: number): void {
   const pods = [...templates.pods.values()].reduce((sum, count) => sum + count, 0);
   const rollOut: RollOut = {
     namespace,

@@ -14,7 +14,16 @@ import type { Interner } from '../lib/interner.ts';
 import type { Encoder } from './encode.ts';
 import { writerOf, type OutputReader, type Writers } from './output.ts';
 import { shuffled } from './pseudonyms.ts';
-import type { By, RecordedResource, RecordOf } from './recording.ts';
+import type { By, RecordedOutput, RecordedResource, RecordOf } from './recording.ts';
+import {
+  addSize,
+  ENCODINGS,
+  type Encoding,
+  type FrameSizer,
+  NO_SUMS,
+  type OutputSizes,
+  type SizeSums,
+} from './sizes.ts';
 
 export interface Watched {
   readonly resource: RecordedResource;
@@ -24,6 +33,8 @@ export interface Watched {
   readonly tellList: (removal: Removal | null, list: ToldList) => void;
   /** Events that changed nothing, since they were last taken. */
   readonly takeIrrelevant: () => number;
+  /** Of all changes of outputs that a watch has told. */
+  readonly sizes: () => OutputSizes['endpoints'];
 }
 
 export interface ToldList {
@@ -46,6 +57,7 @@ export interface Watching {
   readonly encoder: Encoder;
   readonly interner: Interner;
   readonly outputs: OutputReader;
+  readonly frames: FrameSizer;
   readonly uint32: () => number;
   /** Milliseconds since the recording began, by the clock's. */
   readonly atMs: (nowMs: number) => number;
@@ -71,10 +83,18 @@ interface State {
   /** What the list under way has brought; null = none is under way. */
   listed: Set<string> | null;
   irrelevant: number;
+  readonly sizes: Record<Encoding, SizeSums>;
 }
 
 export function createWatched(resource: Reflector['resource'], watching: Watching): Watched {
-  const state: State = { resource, watching, seen: new Map(), listed: null, irrelevant: 0 };
+  const state: State = {
+    resource,
+    watching,
+    seen: new Map(),
+    listed: null,
+    irrelevant: 0,
+    sizes: { protobuf: NO_SUMS, json: NO_SUMS },
+  };
   return {
     resource,
     path: PATHS[resource],
@@ -85,6 +105,7 @@ export function createWatched(resource: Reflector['resource'], watching: Watchin
       state.irrelevant = 0;
       return count;
     },
+    sizes: () => state.sizes,
   };
 }
 
@@ -93,12 +114,13 @@ function targetOf(state: State): ReflectorTarget<Seen> {
   return {
     project: (source) => read(resource, source, watching),
     cachedVersion: ({ record }) => seen.get(keyOf(record))?.resourceVersion ?? '',
-    upsert(next, _source, upTo, { nowMs }) {
+    upsert(next, source, upTo, { nowMs }) {
       const key = keyOf(next.record);
       const before = seen.get(key);
       if (before !== undefined && !givesWay(before.resourceVersion, upTo)) return before;
       if (next.writers !== null) next.by = writerOf(before?.writers ?? null, next.writers);
       seen.set(key, next);
+      if (state.listed === null) noteSize(state, next, source);
       if (state.listed !== null) state.listed.add(key);
       else if (!tell(state, next, watching.atMs(nowMs))) state.irrelevant++;
       return next;
@@ -133,6 +155,16 @@ function tellList(state: State, removal: Removal | null, { version, sinceMs, atM
   state.listed = null;
   for (const i of shuffled(brought.length, uint32)) tell(state, seen.get(brought[i]!)!, atMs);
   encoder.listed(resource, version, atMs);
+}
+
+function noteSize({ sizes, watching }: State, { record, writers }: Seen, source: ObjectSource): void {
+  if (writers === null) return;
+  const frame = watching.frames.sizeOf(source);
+  const { length } = (record as RecordedOutput).endpoints;
+  for (const encoding of ENCODINGS) {
+    const bytes = frame[encoding];
+    if (bytes !== null) sizes[encoding] = addSize(sizes[encoding], length, bytes);
+  }
 }
 
 /** Returns whether there was something to tell. */

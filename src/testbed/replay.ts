@@ -70,7 +70,7 @@ export async function replay(
   start: () => Promise<TestController>,
 ): Promise<Replayed> {
   await toOutset(server, cluster);
-  const state: State = { ledger: createLedger(), fromMs: Infinity, cluster };
+  const state: State = { ledger: createLedger(cluster.story.objects), fromMs: Infinity, cluster };
   const views = await whileServed(server, async () => ({
     endpoints: await watchEndpoints(server.client, (type, object) => noteEvent(state, 'endpoints', type, object)),
     slices: await watchSlices(server.client, (type, object) => noteEvent(state, 'slices', type, object)),
@@ -256,11 +256,10 @@ function note({ ledger, fromMs }: State, output: Output, ready: boolean, sentMs:
   ledger.samples[output].push({ ...sample, kind: ready ? 'add' : 'remove' });
 }
 
-function noteEvent({ ledger, fromMs, cluster }: State, output: Output, type: string, object: KubeObject): void {
+function noteEvent({ ledger, fromMs }: State, output: Output, type: string, object: KubeObject): void {
   const nowMs = performance.now() - fromMs;
   if (type === 'LISTED' || !(nowMs >= 0)) return;
-  const { base, each } = output === 'endpoints' ? cluster.story.objects.endpoints : cluster.story.objects.slice;
-  noteWritten(ledger, output, base + each * sizeOf(output, object), nowMs);
+  noteWritten(ledger, output, sizeOf(output, object), nowMs);
 }
 
 function sizeOf(output: Output, object: KubeObject): number {

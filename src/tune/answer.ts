@@ -48,8 +48,7 @@ export const CHANGES_MIN = 1000;
 export const ASSUMPTIONS: readonly string[] = [
   'Changes come as they came in what was played, whatever the settings do.',
   'The API server takes as long for each write as it takes today; it does not slow down with fewer or more of them.',
-  'Every node watches the slices, as kube-proxy does, and each watcher gets each object whole, in protobuf.',
-  'Hints, mirroring, other writers, failed writes and Event objects are left out.',
+  'Every node watches the slices, as kube-proxy does, and each watcher gets each object whole; where no encoding is named, in protobuf.',
+  'Mirroring is left out, and which hints by CPU change. Writes fail by the writes of others alone, as far as they were recorded; of such a conflict, the retry and the Event object that kube-controller-manager sends count.',
   'Of more than 1,000 addresses Endpoints have the first.',
-  'Bytes are those of objects of usual size, 170 for each endpoint of a slice and 150 for each address of Endpoints.',
 ];

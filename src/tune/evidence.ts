@@ -21,6 +21,28 @@ export function evidenceBetween(evidence: Evidence, fromMs: number, toMs: number
   };
 }
 
+/** A leader that ended without giving up its Lease is followed after so long at the earliest. */
+const AWAY_MS = 10_000;
+/** Others of its first writes come within. */
+const BACK_MS = 1000;
+/** Fewer are single services that failed. */
+const AWAY_CHANGES_MIN = 3;
+
+/**
+ * How long the controller wrote nothing at all while changes waited that it showed at once when it was back, milliseconds;
+ * 0 = it was never away. So a restart shows, and another leader.
+ */
+export function longestAbsence({ samples, writesAtMs }: Evidence): number {
+  const writes = Float64Array.from(OUTPUTS.flatMap((output) => writesAtMs[output])).sort();
+  const away = OUTPUTS.flatMap((output) => samples[output]).filter(({ atMs, latencyMs }) => {
+    if (latencyMs < AWAY_MS) return false;
+    const next = writes.find((writtenMs) => writtenMs > atMs) ?? Infinity;
+    return next >= atMs + latencyMs - BACK_MS;
+  });
+  if (away.length < AWAY_CHANGES_MIN) return 0;
+  return away.reduce((longest, { latencyMs }) => Math.max(longest, latencyMs), 0);
+}
+
 /** A predicted figure beside the measured one. */
 export interface Comparison {
   readonly figure: 'p50' | 'p90' | 'p99' | 'writes';

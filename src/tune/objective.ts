@@ -5,6 +5,8 @@
 import { parseDuration } from '../lib/duration.ts';
 import { nearest } from '../lib/nearest.ts';
 import { bytesOf, type Kinds, latenciesOf, quantile, shareLater, worstQuantile, writesOf } from '../twin/figures.ts';
+import { apiServerMs } from '../twin/api-server-cost.ts';
+import type { Encoding } from '../recording/sizes.ts';
 import { type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Score } from './search.ts';
 
@@ -18,8 +20,9 @@ export type Expression =
       readonly isWorst: boolean;
     }
   | { readonly of: 'later'; readonly thanMs: number; readonly kinds: Kinds; readonly output: Output }
-  | { readonly of: 'writes' | 'bytes'; readonly outputs: readonly Output[] }
-  | { readonly of: 'cpu' };
+  | { readonly of: 'writes'; readonly outputs: readonly Output[] }
+  | { readonly of: 'bytes'; readonly outputs: readonly Output[]; readonly encoding: Encoding }
+  | { readonly of: 'cpu' | 'apiserver-cpu' };
 
 export interface Constraint {
   /** As it was given. */
@@ -38,9 +41,9 @@ export interface Objective {
 export class ObjectiveError extends Error {}
 
 const QUANTILES: Readonly<Record<string, number>> = { p50: 0.5, p90: 0.9, p99: 0.99, 'p99.9': 0.999 };
-const NAMES = [...Object.keys(QUANTILES), 'later', 'writes', 'bytes', 'cpu'];
-const SYNTAX = /^([a-z0-9.]+)(?:\(([^()]*)\))?$/;
-const ARGUMENTS = ['add', 'remove', 'any', 'endpoints', 'slices', 'worst'];
+const NAMES = [...Object.keys(QUANTILES), 'later', 'writes', 'bytes', 'cpu', 'apiserver-cpu'];
+const SYNTAX = /^([a-z0-9.-]+)(?:\(([^()]*)\))?$/;
+const ARGUMENTS = ['add', 'remove', 'any', 'endpoints', 'slices', 'worst', 'protobuf', 'json'];
 
 /** @throws ObjectiveError */
 export function parseObjective(text: string): Objective {
@@ -86,10 +89,12 @@ function parseExpression(text: string): Expression {
     if (!ARGUMENTS.includes(value))
       throw new ObjectiveError(`objective: "${value}" in "${text}" is none of ${ARGUMENTS.join(', ')}`);
   }
-  if (name === 'cpu') return { of: 'cpu' };
+  if (name === 'cpu' || name === 'apiserver-cpu') return { of: name };
   if (name === 'writes' || name === 'bytes') {
-    const outputs = OUTPUTS.filter((output) => values.includes(output));
-    return { of: name, outputs: outputs.length === 0 ? OUTPUTS : outputs };
+    const named = OUTPUTS.filter((output) => values.includes(output));
+    const outputs = named.length === 0 ? OUTPUTS : named;
+    if (name === 'writes') return { of: name, outputs };
+    return { of: name, outputs, encoding: values.includes('json') ? 'json' : 'protobuf' };
   }
   return {
     of: 'quantile',
@@ -151,10 +156,12 @@ export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ..
   switch (expression.of) {
     case 'cpu':
       return ledger.cpuMs / seconds;
+    case 'apiserver-cpu':
+      return apiServerMs(ledger, { slices: watchers.nodes, endpoints: watchers.endpointsWatchers }) / seconds;
     case 'writes':
       return writesOf(ledger, expression.outputs) / seconds;
     case 'bytes':
-      return sentBytes(ledger, expression.outputs, watchers) / seconds;
+      return sentBytes(ledger, expression.outputs, expression.encoding, watchers) / seconds;
     case 'later':
       return shareLater(latenciesOf(ledger.samples[expression.output], expression.kinds), expression.thanMs);
     case 'quantile': {
@@ -166,14 +173,15 @@ export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ..
   }
 }
 
-/** Bytes of what was written, to all who watch it. */
+/** Bytes of what was written, to all who watch it, if they all have that encoding. */
 export function sentBytes(
   ledger: Ledger,
   outputs: readonly Output[],
+  encoding: Encoding,
   { nodes, endpointsWatchers }: Omit<Scope, 'durationMs'>,
 ): number {
   return outputs.reduce(
-    (sum, output) => sum + (output === 'slices' ? nodes : endpointsWatchers) * bytesOf(ledger, [output]),
+    (sum, output) => sum + (output === 'slices' ? nodes : endpointsWatchers) * bytesOf(ledger, [output], encoding),
     0,
   );
 }

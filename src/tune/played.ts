@@ -1,10 +1,11 @@
 /** A recording as what `tune` needs: the story, what the controller did meanwhile, and what speaks against believing it. */
 import { createMeasuring, measureEvent, type OutputKind } from '../recording/measure.ts';
 import type { RecordedEvent } from '../recording/recording.ts';
+import { createSelections, takeSelection } from '../recording/selections.ts';
 import type { Output, Sample } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
 import type { Story } from '../twin/story.ts';
-import type { Evidence } from './evidence.ts';
+import { type Evidence, longestAbsence } from './evidence.ts';
 
 export interface Played {
   readonly story: Story;
@@ -17,6 +18,7 @@ const OUTPUT_OF: Readonly<Record<OutputKind, Output>> = { endpoints: 'endpoints'
 export function playedOf(name: string, events: Iterable<RecordedEvent>): Played {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
   const writesAtMs: Record<Output, number[]> = { endpoints: [], slices: [] };
+  const selections = createSelections();
   const recorded = createRecordedStory(name);
   const measuring = createMeasuring({
     shown: (kind, ready, sinceMs, atMs) => {
@@ -28,14 +30,21 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
   const doubts = new Set<string>();
   let isEnded = false;
   for (const event of events) {
-    recorded.take(event);
-    measureEvent(measuring, event);
+    const selection = takeSelection(selections, event);
+    recorded.take(event, selection);
+    measureEvent(measuring, event, selection);
     isEnded = event.type === 'end';
     const doubt = doubtOf(event);
     if (doubt !== null) doubts.add(doubt);
   }
   if (!isEnded) doubts.add('the recording did not end in good order');
-  return { story: recorded.finish(), evidence: { samples, writesAtMs }, doubts: [...doubts] };
+  const evidence = { samples, writesAtMs };
+  const awayMs = longestAbsence(evidence);
+  if (awayMs > 0)
+    doubts.add(
+      `the controller wrote nothing for ${(awayMs / 1000).toFixed(0)} s while changes waited: it was started anew, or another leader took over`,
+    );
+  return { story: recorded.finish(), evidence, doubts: [...doubts] };
 }
 
 function doubtOf(event: RecordedEvent): string | null {

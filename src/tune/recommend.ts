@@ -13,6 +13,7 @@ import {
   writesOf,
 } from '../twin/figures.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
+import type { Encoding } from '../recording/sizes.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
@@ -49,10 +50,12 @@ export interface Outcome {
   readonly settings: Settings;
   readonly latencies: readonly LatencyRow[];
   readonly writesPerSecond: Readonly<Record<Output, number>>;
-  /** To all who watch it. */
-  readonly bytesPerSecond: Readonly<Record<Output, number>>;
+  /** To all who watch it, if they all have that encoding. */
+  readonly bytesPerSecond: Readonly<Record<Output, Readonly<Record<Encoding, number>>>>;
   /** Of one core; of the controller alone. */
   readonly cpuShare: number;
+  /** Of one core; of all API servers together, for these writes and their watchers. */
+  readonly apiServerCpuShare: number;
   /** Of additions to slices, milliseconds: what each hundredth of them does not exceed. */
   readonly distribution: readonly number[];
   /** Writes a second, in each ten seconds. */
@@ -99,6 +102,8 @@ export interface Recommendation {
   readonly bindings: readonly Binding[];
   /** How many times as many changes a second there may be; 1 = no more than there were. */
   readonly loadFactor: number;
+  /** How many nodes there may be; null = no constraint hangs on them. */
+  readonly nodesMax: number | null;
 }
 
 export interface FrontierPoint {
@@ -166,6 +171,7 @@ export function recommend(question: Question, progress: (runs: number) => void =
     grid: gridOf(settings, flags, ledgerOf, scope),
     bindings: bindingsOf(question, settings),
     loadFactor: best === null ? 1 : loadFactorOf(question, settings),
+    nodesMax: best === null ? question.nodes : nodesMaxOf(question, settings),
     runs: tried.size,
   };
 }
@@ -214,8 +220,13 @@ function outcomeOf(question: Question, settings: Settings): Outcome {
     settings,
     latencies: OUTPUTS.flatMap((output) => KINDS.map((kind) => latencyRow(ledger, output, kind))),
     writesPerSecond: perOutput((output) => writesOf(ledger, [output]) / (scope.durationMs / 1000)),
-    bytesPerSecond: perOutput((output) => sentBytes(ledger, [output], scope) / (scope.durationMs / 1000)),
+    bytesPerSecond: perOutput((output) => {
+      const bytes = (encoding: Encoding): number =>
+        sentBytes(ledger, [output], encoding, scope) / (scope.durationMs / 1000);
+      return { protobuf: bytes('protobuf'), json: bytes('json') };
+    }),
     cpuShare: ledger.cpuMs / scope.durationMs,
+    apiServerCpuShare: valueOf({ of: 'apiserver-cpu' }, ledger, scope) / 1000,
     distribution: distributionOf(ledger),
     writesByTime: writesByTime(ledger).map((count) => (count * 1000) / WRITES_BY_MS),
     overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
@@ -260,7 +271,7 @@ function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind): LatencyRo
   };
 }
 
-function perOutput(value: (output: Output) => number): Record<Output, number> {
+function perOutput<T>(value: (output: Output) => T): Record<Output, T> {
   return { endpoints: value('endpoints'), slices: value('slices') };
 }
 
@@ -345,6 +356,17 @@ function bindingsOf(question: Question, settings: Settings): Binding[] {
 }
 
 const MORE = 1.5;
+
+/** The last step of the ladder of nodes at which all constraints hold: what they cost hangs on how many watch. */
+function nodesMaxOf({ run, objective, nodes, endpointsWatchers }: Question, settings: Settings): number | null {
+  if (!objective.constraints.some(({ expression: { of } }) => of === 'bytes' || of === 'apiserver-cpu')) return null;
+  const ledger = runModel({ ...run, settings });
+  const isMet = (factor: number): boolean => {
+    const scope = { durationMs: run.story.durationMs, nodes: nodes * factor, endpointsWatchers };
+    return scoreOf(objective, ledger, scope).excess === 0;
+  };
+  return nodes * (LOADS.findLast(isMet) ?? 1);
+}
 
 /** The last step of the ladder at which all constraints hold. */
 function loadFactorOf({ run, objective, ...watchers }: Question, settings: Settings): number {

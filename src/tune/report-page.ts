@@ -21,6 +21,8 @@ import {
   numberRows,
   outcomeRows,
   questionText,
+  REMOVAL_LIMIT,
+  validText,
 } from './report-text.ts';
 
 export function answerPage(answer: Answer): Page {
@@ -33,6 +35,9 @@ export function answerPage(answer: Answer): Page {
       { name: 'played', value: questionText(answer) },
       { name: 'objective', value: answer.objective },
       { name: 'endpointd', value: answer.program },
+      ...(answer.controller === 'endpointd'
+        ? []
+        : [{ name: answer.controller, value: `as 1.${answer.kubeMinor} does it` }]),
     ],
     notices: refusals,
     sections: [
@@ -71,7 +76,7 @@ function headlineOf({ today, refusals }: Answer, best: Outcome | null): Page['he
   return { figure: `${flags.length} flags`, words: flags.join(' '), tone: 'good' };
 }
 
-function recommendationSections({ today: flags }: Answer, recommendation: Recommendation): Section[] {
+function recommendationSections({ from, today: flags }: Answer, recommendation: Recommendation): Section[] {
   const { today, best, nearest, frontier, grid } = recommendation;
   const shown = best ?? nearest;
   return [
@@ -84,7 +89,7 @@ function recommendationSections({ today: flags }: Answer, recommendation: Recomm
     {
       title: 'Today and then',
       tone: 'plain',
-      note: bindingLines(recommendation).join(' '),
+      note: [...bindingLines(recommendation), validText(from, recommendation), REMOVAL_LIMIT].join(' '),
       table: { columns: ['', 'today', 'then'], rows: outcomeRows(today, shown) },
       plots: [distributionPlot(today, shown), writesPlot(today, shown)],
     },

@@ -1,6 +1,7 @@
 /** The answer of `endpointd tune` for people at a terminal. */
 import { formatBytes, formatCount } from '../lib/figures.ts';
 import { printable } from '../lib/printable.ts';
+import { ENCODINGS } from '../recording/sizes.ts';
 import type { Answer } from './answer.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
@@ -17,7 +18,7 @@ export function answerText(answer: Answer, table: Table): string {
     `objective: ${printable(answer.objective)}`,
     '',
     ...backTestLines(answer, table),
-    ...(recommendation === null ? [] : recommendationLines(recommendation, table)),
+    ...(recommendation === null ? [] : recommendationLines(answer, recommendation, table)),
     ...(answer.confirmation === null ? [] : confirmationLines(answer, answer.confirmation, table)),
     ...(answer.refusals.length === 0
       ? []
@@ -70,7 +71,17 @@ function figureText({ figure }: Comparison, value: number): string {
   return figure === 'writes' ? formatCount(Math.round(value)) : milliseconds(value);
 }
 
-function recommendationLines(recommendation: Recommendation, table: Table): string[] {
+export const REMOVAL_LIMIT =
+  "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.";
+
+/** How far the constraints hold, by ladders of changes and nodes. */
+export function validText({ changes, minutes }: Answer['from'], { loadFactor, nodesMax }: Recommendation): string {
+  const rate = `${formatCount((loadFactor * changes) / (minutes * 60))} changes a second (${formatCount(loadFactor)} x those of today)`;
+  const nodes = nodesMax === null ? 'any number of nodes, with which bytes grow' : `${formatCount(nodesMax)} nodes`;
+  return `Valid up to ${rate} and ${nodes}.`;
+}
+
+function recommendationLines({ from }: Answer, recommendation: Recommendation, table: Table): string[] {
   const { today, best, nearest, changes } = recommendation;
   const shown = best ?? nearest;
   const title = best === null ? 'Nothing meets the objective. The nearest setting:' : 'Recommended:';
@@ -85,8 +96,8 @@ function recommendationLines(recommendation: Recommendation, table: Table): stri
     ...table(['', 'today', 'then'], outcomeRows(today, shown)),
     '',
     ...bindingLines(recommendation),
-    `Valid up to ${formatCount(recommendation.loadFactor)} x the changes a second; bytes grow with the nodes.`,
-    "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.",
+    validText(from, recommendation),
+    REMOVAL_LIMIT,
     `${recommendation.runs} settings were tried.`,
     '',
   ];
@@ -111,7 +122,7 @@ function figureValue(text: string, value: number): string {
   if (text.startsWith('p')) return milliseconds(value);
   if (text.startsWith('later')) return percent(value);
   if (text.startsWith('bytes')) return `${formatBytes(value)}/s`;
-  return text.startsWith('cpu') ? `${(value / 10).toFixed(1)} % of a core` : `${value.toFixed(1)}/s`;
+  return text.includes('cpu') ? `${(value / 10).toFixed(1)} % of a core` : `${value.toFixed(1)}/s`;
 }
 
 export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
@@ -131,9 +142,16 @@ export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
     ...rows,
     both('writes of slices', (outcome) => `${outcome.writesPerSecond.slices.toFixed(1)}/s`),
     both('writes of Endpoints', (outcome) => `${outcome.writesPerSecond.endpoints.toFixed(1)}/s`),
-    both('slices to all watchers', (outcome) => `${formatBytes(outcome.bytesPerSecond.slices)}/s`),
-    both('Endpoints to all watchers', (outcome) => `${formatBytes(outcome.bytesPerSecond.endpoints)}/s`),
+    ...(['slices', 'endpoints'] as const).flatMap((output) =>
+      ENCODINGS.map((encoding) =>
+        both(
+          `${output === 'slices' ? output : 'Endpoints'} to all watchers, in ${encoding === 'json' ? 'JSON' : encoding}`,
+          ({ bytesPerSecond }) => `${formatBytes(bytesPerSecond[output][encoding])}/s`,
+        ),
+      ),
+    ),
     both('CPU of the controller', (outcome) => percent(outcome.cpuShare)),
+    both('CPU of the API servers for its writes', (outcome) => percent(outcome.apiServerCpuShare)),
     both('changes overtaken by later ones', (outcome) => formatCount(outcome.overtaken)),
   ];
 }

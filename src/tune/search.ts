@@ -1,7 +1,7 @@
 /**
  * Which settings to try. The search begins at today's setting and at a few others that the seed draws. It tries the
- * neighbouring values of one flag after the other, as long as that improves the score. So each step can be told: the
- * flag, its values, and the gain.
+ * neighbouring values of one flag after the other, as long as that improves the score, and at last of two flags together.
+ * So each step can be told: the flag, its values, and the gain.
  */
 import { createPrng, nextInt } from '../lib/prng.ts';
 import type { Controller, Settings } from '../twin/settings.ts';
@@ -16,8 +16,6 @@ export interface Flag {
   readonly unit: 'ms' | 'count';
   readonly only?: Controller;
 }
-
-const BURST_FACTOR = 1.5;
 
 /** The flags to set, and the values that are tried. */
 export const FLAGS: readonly Flag[] = [
@@ -36,10 +34,10 @@ export const FLAGS: readonly Flag[] = [
     unit: 'ms',
   },
   {
-    name: 'kube-api-qps and kube-api-burst',
+    name: 'kube-api-qps',
     values: [10, 20, 50, 100, 200, 500, 1000],
     read: ({ qps }) => qps,
-    write: (settings, value) => ({ ...settings, qps: value, burst: value * BURST_FACTOR }),
+    write: (settings, value) => ({ ...settings, qps: value }),
     unit: 'count',
   },
   {
@@ -56,6 +54,13 @@ export const FLAGS: readonly Flag[] = [
     write: (settings, value) => ({ ...settings, adaptiveBatchMs: value }),
     unit: 'ms',
     only: 'endpointd',
+  },
+  {
+    name: 'kube-api-burst',
+    values: [10, 30, 100, 300, 1000],
+    read: ({ burst }) => burst,
+    write: (settings, value) => ({ ...settings, burst: value }),
+    unit: 'count',
   },
 ];
 
@@ -117,10 +122,10 @@ export function searchSettings(
     const other = climb(drawn, flags, scoreOf);
     if (isBetter(other.score, best.score)) best = other;
   }
-  return { ...best, runs: known.size };
+  return { ...climbPairs(best, flags, scoreOf), runs: known.size };
 }
 
-const STARTS = 4;
+const STARTS = 2;
 
 type Climb = Omit<Search, 'runs'>;
 
@@ -141,6 +146,62 @@ function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Sett
     score = step.score;
   }
   return { best, score, steps };
+}
+
+/** Goes on where only two flags together bring something: each to one of its nearest values. */
+function climbPairs(from: Climb, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
+  let found = from;
+  for (let step = bestPair(found, flags, scoreOf); step !== null; step = bestPair(found, flags, scoreOf)) {
+    const further = climb(step.best, flags, scoreOf);
+    found = { ...further, steps: [...found.steps, ...step.steps, ...further.steps] };
+  }
+  return found;
+}
+
+/** The nearest that are better; null = none is. */
+function bestPair(
+  { best: settings, score }: Climb,
+  flags: readonly Flag[],
+  scoreOf: (settings: Settings) => Score,
+): Climb | null {
+  for (const [far, further] of PAIR_STEPS) {
+    let found: Climb | null = null;
+    for (const [first, second] of pairsOf(flags)) {
+      for (const one of neighbours(first, settings, far)) {
+        for (const other of neighbours(second, one, further)) {
+          const tried = scoreOf(other);
+          if (!isBetter(tried, found?.score ?? score)) continue;
+          const steps = [stepOf(first, settings, one, tried), stepOf(second, one, other, tried)];
+          found = { best: other, score: tried, steps };
+        }
+      }
+    }
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** By how many values each flag of a pair goes on. */
+const PAIR_STEPS: readonly (readonly [number, number])[] = [
+  [1, 1],
+  [1, 2],
+  [2, 1],
+];
+
+function pairsOf(flags: readonly Flag[]): (readonly [Flag, Flag])[] {
+  return flags.flatMap((first, i) => flags.slice(i + 1).map((second) => [first, second] as const));
+}
+
+function stepOf(flag: Flag, from: Settings, settings: Settings, score: Score): Step {
+  return { flag: flag.name, from: flag.read(from), to: flag.read(settings), settings, score };
+}
+
+/** The settings with the value that is so many values above, and below. */
+function neighbours(flag: Flag, settings: Settings, steps: number): Settings[] {
+  const now = flag.read(settings);
+  const above = flag.values.filter((value) => value > now)[steps - 1];
+  const below = flag.values.filter((value) => value < now).at(-steps);
+  return [above, below].filter((value) => value !== undefined).map((value) => flag.write(settings, value));
 }
 
 /** The best value of one flag that is reached without passing two worse ones in a row. */

@@ -37,7 +37,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   const tested =
     evidence === null ? null : backTest({ ...input.run, calibration: start.calibration }, evidence, start.held);
   const calibration = tested?.calibration ?? start.calibration;
-  const changes = story.changes.filter(({ kind }) => kind !== 'quiet').length;
+  const changes = story.changes.filter(({ kind }) => kind === 'pod' || kind === 'service').length;
   const refusals = [...input.doubts, ...measured.doubts, ...(tested === null ? [] : weaknesses(changes, tested.worst))];
   const run = { ...input.run, calibration };
   const question = { run, objective, nodes, endpointsWatchers, unsure: start.unsure };

@@ -43,6 +43,8 @@ interface ServiceBook {
   readonly packing: Packing;
   /** Its number of endpoints as published. */
   published: number;
+  /** Writes that have failed, and what others have changed: the next plan has them too. */
+  due: ModelWrite[];
 }
 
 /** One write of a plan. */
@@ -61,7 +63,12 @@ export function createBook(story: Story, output: Output, ledger: Ledger, perSlic
   const isBeyond = placesBeyond(story, output);
   const isReady = Uint8Array.from(story.places, ({ start }) => (start.isReady ? 1 : 0));
   const content = Int32Array.from(story.places, (place, i) => (isBeyond[i] === 1 ? 0 : place.start[output]));
-  const services = story.services.map(() => ({ dirty: new Set<number>(), packing: createPacking(), published: 0 }));
+  const services = story.services.map(() => ({
+    dirty: new Set<number>(),
+    packing: createPacking(),
+    published: 0,
+    due: [],
+  }));
   const initial: number[][] = story.services.map(() => []);
   for (const [i, { service }] of story.places.entries()) if (content[i] !== 0) initial[service]!.push(i);
   for (const [i, added] of initial.entries()) {
@@ -103,6 +110,29 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
 /** What has to be written so that a service is published as the cache shows it. From then on it counts as planned. */
 export function planService(book: Book, service: number): readonly ModelWrite[] {
   const own = book.services[service]!;
+  const { due } = own;
+  own.due = [];
+  const planned = planChanges(book, service);
+  const writes = [...due, ...planned];
+  const isOneObject = book.output === 'endpoints' || own.published <= book.perSlice;
+  if (due.length === 0 || writes.length === 1 || !isOneObject) return writes;
+  return [{ ...writes.at(-1)!, shows: writes.flatMap(({ shows }) => shows) }];
+}
+
+/** Writes of a plan that were not done. */
+export function giveBack({ services }: Book, service: number, writes: readonly ModelWrite[]): void {
+  services[service]!.due.push(...writes);
+}
+
+/** Somebody else has changed one object of the service, which is to be put right. */
+export function spoil(book: Book, service: number): void {
+  const { due, published } = book.services[service]!;
+  const endpoints = book.output === 'slices' ? Math.min(published, book.perSlice) : published;
+  if (due.length === 0) due.push({ verb: 'update', endpoints, shows: [] });
+}
+
+function planChanges(book: Book, service: number): readonly ModelWrite[] {
+  const own = book.services[service]!;
   if (own.dirty.size === 0) return [];
   const added: number[] = [];
   const changed: number[] = [];
@@ -118,6 +148,8 @@ export function planService(book: Book, service: number): readonly ModelWrite[] 
   own.dirty.clear();
   if (added.length + changed.length + removed.length === 0) return [];
   own.published += added.length - removed.length;
+  // As by the names of their pods, which have no other order.
+  added.sort((a, b) => a - b);
   if (book.output === 'endpoints') {
     const places = [...added, ...changed, ...removed];
     return [{ verb: 'update', endpoints: own.published, shows: shownBy(book, places) }];
@@ -132,7 +164,7 @@ export function planService(book: Book, service: number): readonly ModelWrite[] 
 /** The API server has acknowledged a write. */
 export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
   const { isShownReady, ledger, open, output } = book;
-  noteWritten(ledger, output, bytesOf(book, write), nowMs);
+  noteWritten(ledger, output, write.endpoints, nowMs);
   for (const { place, isReady } of write.shows) {
     isShownReady[place] = isReady ? 1 : 0;
     const change = open[place];
@@ -142,9 +174,9 @@ export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
   }
 }
 
-/** Of the object that is written. */
+/** Of the object that is written, in protobuf. */
 export function bytesOf({ output, story: { objects } }: Book, { endpoints }: ModelWrite): number {
-  const { base, each } = output === 'endpoints' ? objects.endpoints : objects.slice;
+  const { base, each } = objects[output].protobuf;
   return base + each * endpoints;
 }
 

@@ -23,6 +23,7 @@ import {
   noteShown,
   planService,
   sizeOf,
+  spoil,
   takeChange,
   type Book,
   type ModelWrite,
@@ -47,26 +48,36 @@ interface Own {
   readonly controllers: readonly OwnController[];
   readonly writes: LinkedList<QueuedWrite>;
   inFlight: number;
-  /** The main thread computes, and takes nothing in. */
+  /** The main thread is in a turn of its event loop. */
   isBusy: boolean;
+  /** A timer is due. */
+  rings: boolean;
   /** What has come since it last took something in. */
   arrived: Arrival[];
   /** Syncs that no batch has taken yet. */
   unplanned: Sync[];
   /** Batches that wait to be planned, on the same thread. */
-  readonly batches: Sync[][];
+  readonly batches: PlannedSync[][];
   wakesAtMs: number;
 }
 
 /** Something that comes to the main thread. */
 interface Arrival {
   readonly costMs: number;
+  /** Pieces of one stream that come one behind the other are one; '' = it is the answer to a request. */
+  readonly stream: '' | 'inputs' | Output;
   readonly take: () => void;
 }
 
 interface Sync {
   readonly controller: OwnController;
   readonly item: WorkItem<number>;
+}
+
+/** A sync in a batch. It is planned by what was known when the batch was made. */
+interface PlannedSync extends Sync {
+  readonly writes: readonly ModelWrite[];
+  readonly costMs: number;
 }
 
 interface QueuedWrite extends LinkedNode<QueuedWrite> {
@@ -89,13 +100,14 @@ export function createEndpointdModel(world: World): Model {
     writes: createLinkedList(),
     inFlight: 0,
     isBusy: false,
+    rings: false,
     arrived: [],
     unplanned: [],
     batches: [],
     wakesAtMs: Infinity,
   };
   return {
-    take: (change) => arrive(own, { costMs: world.costs.intake, take: () => takeEvent(own, change) }),
+    take: (change) => arrive(own, { costMs: world.costs.intake, stream: 'inputs', take: () => takeEvent(own, change) }),
     close: () => {
       for (const { book } of own.controllers) closeBook(book);
     },
@@ -114,44 +126,85 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
   };
 }
 
-/** What comes at one moment is taken together. */
 function arrive(own: Own, arrival: Arrival): void {
   own.arrived.push(arrival);
-  if (own.isBusy || own.arrived.length > 1) return;
+  wake(own);
+}
+
+/** What comes at one moment is taken together. */
+function wake(own: Own): void {
+  if (own.isBusy) return;
+  own.isBusy = true;
   at(own.world.agenda, own.world.agenda.nowMs, () => turn(own));
 }
 
-/** Does what waits for the main thread: a batch is planned before anything else is taken in, and what has come is taken together. */
+/** What the main thread does without a break. Gives what it costs, milliseconds. */
+type Piece = () => number;
+
+/** A turn of Node's event loop: a timer that is due, then one batch, then what has come until then. */
 function turn(own: Own): void {
-  if (own.isBusy) return;
-  const batch = own.batches[0];
-  const { agenda, cores, costs } = own.world;
-  const sent: QueuedWrite[] = [];
-  let costMs = 0;
-  if (batch !== undefined) {
-    for (const { controller, item } of batch) costMs += costs.sync + costs.endpoint * sizeOf(controller.book, item.key);
-    own.batches.shift();
-    for (const sync of batch) writeSync(own, sync);
-  } else {
-    const taken = own.arrived.splice(0, TOGETHER_MAX);
-    if (taken.length === 0 && own.wakesAtMs > agenda.nowMs) return;
-    for (const arrival of taken) {
-      costMs += arrival.costMs;
-      arrival.take();
-    }
+  const timers: Piece[] = own.rings ? [() => 0] : [];
+  own.rings = false;
+  work(own, timers, () => {
+    const { arrived, batches } = own;
+    own.arrived = [];
+    const plans: Piece[] = batches.length > 0 ? [() => planBatch(own)] : [];
+    work(own, [...plans, ...intakes(arrived)], () => {
+      if (own.rings || own.arrived.length > 0 || batches.length > 0) turn(own);
+      else own.isBusy = false;
+    });
+  });
+}
+
+/** One piece after the other. What a piece sends leaves when it is done. */
+function work(own: Own, [first, ...others]: readonly Piece[], done: () => void): void {
+  if (first === undefined) {
+    done();
+    return;
   }
+  const { cores, costs } = own.world;
+  const sent: QueuedWrite[] = [];
+  let costMs = first();
   advance(own, sent);
   for (const { controller, write } of sent) costMs += costs.write + costs.writtenByte * bytesOf(controller.book, write);
-  own.isBusy = true;
-  compute(cores, costMs, () => {
-    own.isBusy = false;
+  const go = (): void => {
     for (const queued of sent) send(own, queued);
-    turn(own);
-  });
+    work(own, others, done);
+  };
+  if (costMs > 0) compute(cores, costMs, go);
+  else go();
 }
 
 /** As the transport: most events that are taken together. */
 const TOGETHER_MAX = 64;
+
+function intakes(arrived: readonly Arrival[]): Piece[] {
+  const groups: Arrival[][] = [];
+  let [events, last]: [number, Arrival['stream']] = [0, ''];
+  for (const arrival of arrived) {
+    const isNext = arrival.stream === '' || arrival.stream !== last;
+    if (isNext) events++;
+    last = arrival.stream;
+    if (groups.length === 0 || (isNext && events > TOGETHER_MAX)) {
+      groups.push([]);
+      events = 1;
+    }
+    groups.at(-1)!.push(arrival);
+  }
+  return groups.map((group) => () => {
+    for (const { take } of group) take();
+    return group.reduce((sum, { costMs }) => sum + costMs, 0);
+  });
+}
+
+function planBatch(own: Own): number {
+  let sum = 0;
+  for (const { controller, item, writes, costMs } of own.batches.shift()!) {
+    sum += costMs;
+    queueWrites(own, controller, item, writes);
+  }
+  return sum;
+}
 
 /** Starts syncs and sends writes, as far as slots, tokens and the bound allow. */
 function advance(own: Own, sent: QueuedWrite[]): void {
@@ -165,7 +218,7 @@ function advance(own: Own, sent: QueuedWrite[]): void {
     }
   }
   if (own.unplanned.length > 0 && own.batches.length < BATCHES_MAX) {
-    own.batches.push(batchOf(own.unplanned));
+    own.batches.push(batchOf(own, own.unplanned));
     own.unplanned = [];
   }
   const tokenMs = flush(own, sent);
@@ -173,9 +226,18 @@ function advance(own: Own, sent: QueuedWrite[]): void {
 }
 
 /** Syncs of one service are planned together, slices before Endpoints. */
-function batchOf(syncs: readonly Sync[]): Sync[] {
+function batchOf({ world: { costs } }: Own, syncs: readonly Sync[]): PlannedSync[] {
   const byService = Map.groupBy(syncs, ({ item }) => item.key);
-  return [...byService.values()].flatMap((own) => own.toSorted((a, b) => rankOf(a) - rankOf(b)));
+  return [...byService.values()].flatMap((own) =>
+    own
+      .toSorted((a, b) => rankOf(a) - rankOf(b))
+      .map(({ controller, item }) => ({
+        controller,
+        item,
+        writes: planService(controller.book, item.key),
+        costMs: costs.sync + costs.endpoint * sizeOf(controller.book, item.key),
+      })),
+  );
 }
 
 function rankOf({ controller: { book } }: Sync): number {
@@ -186,10 +248,14 @@ function rankOf({ controller: { book } }: Sync): number {
 const BATCHES_MAX = 2;
 
 function wakeAt(own: Own, dueMs: number): void {
+  if (dueMs === own.wakesAtMs) return;
   own.wakesAtMs = dueMs;
   if (dueMs === Infinity) return;
   at(own.world.agenda, dueMs, () => {
-    if (own.wakesAtMs === dueMs) turn(own);
+    if (own.wakesAtMs !== dueMs) return;
+    own.wakesAtMs = Infinity;
+    own.rings = true;
+    wake(own);
   });
 }
 
@@ -211,6 +277,10 @@ function takeEvent(own: Own, change: StoryChange): void {
           : 0;
       addWork(queue, item, 'fresh', agenda.nowMs, Math.max(controller.batchMs, pacedMs));
     }
+    if (change.kind === 'foreign' && change.output === book.output) {
+      spoil(book, change.service);
+      addWork(queue, items[change.service]!, 'chore', agenda.nowMs);
+    }
     if (change.kind === 'service') addWork(queue, items[change.service]!, 'fresh', agenda.nowMs);
   }
 }
@@ -222,10 +292,10 @@ function podChangeOf({ isReady, content, output }: Book, { place, wanted }: Plac
   return wanted.isReady && !wasReady ? 'adds' : 'other';
 }
 
-/** The writes of a sync that was planned: those that delete wait for the others. */
-function writeSync(own: Own, { controller, item }: Sync): void {
-  const writes = planService(controller.book, item.key);
-  const phases = [writes.filter(({ verb }) => verb !== 'delete'), writes.filter(({ verb }) => verb === 'delete')];
+/** The writes of a sync that was planned: small ones first, and those that delete wait for the others. */
+function queueWrites(own: Own, controller: OwnController, item: WorkItem<number>, writes: readonly ModelWrite[]): void {
+  const kept = writes.filter(({ verb }) => verb !== 'delete').toSorted((a, b) => a.endpoints - b.endpoints);
+  const phases = [kept, writes.filter(({ verb }) => verb === 'delete')];
   queuePhases(own, controller, item, phases);
 }
 
@@ -269,14 +339,17 @@ function flush(own: Own, sent: QueuedWrite[]): number {
 
 function send(own: Own, { controller, service, write, done }: QueuedWrite): void {
   const { agenda, costs, latencyOf, watchLagMs } = own.world;
+  const { output } = controller.book;
   at(agenda, agenda.nowMs + latencyOf(service, controller.writesOf[service]!++), () => {
     noteShown(controller.book, write, agenda.nowMs);
     const take = (): void => {
       own.inFlight--;
       done();
     };
-    at(agenda, agenda.nowMs + watchLagMs, () => arrive(own, { costMs: costs.echo, take: () => undefined }));
-    arrive(own, { costMs: costs.reply, take });
+    at(agenda, agenda.nowMs + watchLagMs, () =>
+      arrive(own, { costMs: costs.echo, stream: output, take: () => undefined }),
+    );
+    arrive(own, { costMs: costs.reply, stream: '', take });
   });
 }
 

@@ -1,4 +1,5 @@
 /** What a run comes to in the figures that an operator asks for. */
+import type { Encoding } from '../recording/sizes.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, type Sample } from './ledger.ts';
 
 /** Latencies in milliseconds, sorted. */
@@ -51,9 +52,12 @@ export function writesOf({ written }: Ledger, outputs: readonly Output[] = OUTPU
   return outputs.reduce((sum, output) => sum + written[output].writes, 0);
 }
 
-/** Bytes of the objects that were written, as one watcher of both receives them. */
-export function bytesOf({ written }: Ledger, outputs: readonly Output[] = OUTPUTS): number {
-  return outputs.reduce((sum, output) => sum + written[output].bytes, 0);
+/** Bytes of the objects that were written, as one watcher of these outputs receives them. */
+export function bytesOf({ written, sizes }: Ledger, outputs: readonly Output[], encoding: Encoding): number {
+  return outputs.reduce((sum, output) => {
+    const { base, each } = sizes[output][encoding];
+    return sum + base * written[output].writes + each * written[output].endpoints;
+  }, 0);
 }
 
 export const WRITES_BY_MS = 10_000;

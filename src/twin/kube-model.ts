@@ -1,7 +1,8 @@
 /**
  * kube-controller-manager's endpoints and endpointslice controllers as queues (docs/spec/endpoints.md "The work queue",
  * docs/spec/endpointslice.md "The slice tracker"). Each has its own workers and its own bucket of tokens; one that waits for a
- * token waits with its service. Writes of a sync go one after the other.
+ * token waits with its service. Writes of a sync go one after the other; the first that fails ends the sync, and the Event object
+ * that tells of it takes a token too.
  */
 import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
@@ -10,9 +11,11 @@ import {
   bytesOf,
   closeBook,
   createBook,
+  giveBack,
   noteShown,
   planService,
   sizeOf,
+  spoil,
   takeChange,
   type Book,
   type ModelWrite,
@@ -49,6 +52,12 @@ interface KubeController {
   /** Own writes of each service that its cache does not show yet. */
   readonly unseen: Int32Array;
   readonly writesOf: Int32Array;
+  /** Of each service: when others changed its objects. */
+  readonly foreignMs: ReadonlyMap<number, readonly number[]>;
+  /** Of each service: how many Event objects may still be sent. */
+  readonly events: Map<number, TokenBucket>;
+  /** Finds the services whose hints a node's change concerns. */
+  readonly topology: Thread;
 }
 
 interface PodEvent extends LinkedNode<PodEvent> {
@@ -95,14 +104,28 @@ function createController(world: World, output: Output, workers: number, batchMs
     tokens: createTokenBucket(settings.qps, settings.burst),
     unseen: new Int32Array(story.services.length),
     writesOf: new Int32Array(story.services.length),
+    foreignMs: foreignTimes(story.changes, output),
+    events: new Map(),
+    topology: createThread(cores),
   };
   return controller;
+}
+
+function foreignTimes(changes: readonly StoryChange[], output: Output): Map<number, number[]> {
+  const times = new Map<number, number[]>();
+  for (const { kind, output: of, service, atMs } of changes) {
+    if (kind !== 'foreign' || of !== output) continue;
+    times.set(service, [...(times.get(service) ?? []), atMs]);
+  }
+  return times;
 }
 
 function takeEvent(controller: KubeController, change: StoryChange): void {
   const { book, queue, world } = controller;
   for (const placed of change.places) takeChange(book, placed, change.atMs);
   if (change.kind === 'service') addKey(queue, change.service);
+  if (change.kind === 'node' && book.output === 'slices') queueHinted(controller);
+  if (change.kind === 'foreign' && change.output === book.output) takeForeign(controller, change.service);
   if (change.kind !== 'pod') return;
   if (world.kubeMinor < POD_QUEUE_SINCE) {
     runOn(controller.listener, matchMs(controller, change), () => queueServices(controller, change));
@@ -110,6 +133,23 @@ function takeEvent(controller: KubeController, change: StoryChange): void {
   }
   append(controller.pods, { change, previous: null, next: null });
   startPods(controller);
+}
+
+/** Only slices have a handler: Endpoints that others change stay so until the service is synced for another reason. */
+function takeForeign({ book, queue, batchMs }: KubeController, service: number): void {
+  spoil(book, service);
+  if (book.output === 'slices') addKeyAfter(queue, service, Math.max(FOREIGN_MS_MIN, batchMs));
+}
+
+const FOREIGN_MS_MIN = 1000;
+
+/** The topology queue has one key and one worker. Which hints fit is not known here: all services with hints are synced. */
+function queueHinted({ queue, topology, world: { costs, story } }: KubeController): void {
+  const hinted = [...story.services.keys()].filter((service) => story.services[service]!.hasHints === true);
+  if (hinted.length === 0) return;
+  runOn(topology, costs.match * story.services.length, () => {
+    for (const service of hinted) addKey(queue, service);
+  });
 }
 
 /** As many workers as sync services find the services of pods. Equal events are not merged. */
@@ -153,20 +193,28 @@ function sync(controller: KubeController, service: number): void {
   const isStale = unseen[service]! > 0;
   const { pods } = story.namespaces[story.services[service]!.namespace]!;
   const writes = isStale ? [] : planService(book, service);
+  const plannedMs = world.agenda.nowMs;
   compute(world.cores, costs.sync + costs.scan * pods + costs.endpoint * sizeOf(book, service), () => {
     if (isStale) {
       ledger.staleSyncs++;
       if (!retryKey(controller.queue, service)) ledger.dropped++;
       done(controller, service);
     } else {
-      writeNext(controller, service, writes, 0);
+      writeNext(controller, { service, writes, plannedMs }, 0);
     }
   });
 }
 
-function writeNext(controller: KubeController, service: number, writes: readonly ModelWrite[], i: number): void {
+interface WritingSync {
+  readonly service: number;
+  readonly writes: readonly ModelWrite[];
+  readonly plannedMs: number;
+}
+
+function writeNext(controller: KubeController, syncing: WritingSync, i: number): void {
   const { book, tokens, world } = controller;
   const { agenda, costs, ledger } = world;
+  const { service, writes } = syncing;
   const write = writes[i];
   if (write === undefined) {
     forgetFailures(controller.queue, service);
@@ -179,12 +227,44 @@ function writeNext(controller: KubeController, service: number, writes: readonly
   at(agenda, sentMs, () => {
     compute(world.cores, costs.write + costs.writtenByte * bytesOf(book, write), () => {
       at(agenda, agenda.nowMs + world.latencyOf(service, controller.writesOf[service]!++), () => {
-        noteShown(book, write, agenda.nowMs);
-        expectEcho(controller, service);
-        compute(world.cores, costs.reply, () => writeNext(controller, service, writes, i + 1));
+        const isConflict = write.verb === 'update' && wasOvertaken(controller, syncing);
+        if (!isConflict) {
+          noteShown(book, write, agenda.nowMs);
+          expectEcho(controller, service);
+        }
+        compute(world.cores, costs.reply, () => {
+          if (isConflict) fail(controller, syncing, i);
+          else writeNext(controller, syncing, i + 1);
+        });
       });
     });
   });
+}
+
+/** Somebody else has written since what the plan has seen. */
+function wasOvertaken({ foreignMs, world }: KubeController, { service, plannedMs }: WritingSync): boolean {
+  const { agenda, watchLagMs } = world;
+  return (foreignMs.get(service) ?? []).some((atMs) => atMs > plannedMs - watchLagMs && atMs <= agenda.nowMs);
+}
+
+function fail(controller: KubeController, { service, writes }: WritingSync, i: number): void {
+  const { book, queue, world } = controller;
+  world.ledger.conflicts++;
+  tellEvent(controller, service);
+  giveBack(book, service, writes.slice(i));
+  if (!retryKey(queue, service)) world.ledger.dropped++;
+  done(controller, service);
+}
+
+/** client-go's correlator: so many Event objects of one object at once, then one in so many seconds. */
+const EVENTS_MAX = 25;
+const EVENT_EVERY_SECONDS = 300;
+
+/** Event objects are sent by the controller's own client. Nobody waits for them. */
+function tellEvent({ events, tokens, world: { agenda } }: KubeController, service: number): void {
+  let left = events.get(service);
+  if (left === undefined) events.set(service, (left = createTokenBucket(1 / EVENT_EVERY_SECONDS, EVENTS_MAX)));
+  if (tryTakeToken(left, agenda.nowMs)) tryTakeToken(tokens, Math.max(agenda.nowMs, nextTokenMs(tokens)));
 }
 
 /** Until its cache shows an own write, a service cannot be synced. */

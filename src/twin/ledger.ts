@@ -3,6 +3,8 @@
  * of the same place overtook before anything was written has no time of its own; it is counted.
  */
 
+import type { Encoding, SizeLine } from '../recording/sizes.ts';
+
 export type Output = 'endpoints' | 'slices';
 export const OUTPUTS: readonly Output[] = ['endpoints', 'slices'];
 
@@ -16,14 +18,20 @@ export interface Sample {
   readonly latencyMs: number;
 }
 
+/** What the API server sends to a watcher for each change of an object. */
+export type ObjectSizes = Readonly<Record<Output, Readonly<Record<Encoding, SizeLine>>>>;
+
 export interface Written {
   writes: number;
-  bytes: number;
+  /** Of all objects that were written. */
+  endpoints: number;
 }
 
 export interface Ledger {
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly written: Readonly<Record<Output, Written>>;
+  /** Of the story. */
+  readonly sizes: ObjectSizes;
   /** When each write was acknowledged, milliseconds since the start. */
   readonly writesAtMs: Readonly<Record<Output, number[]>>;
   readonly overtaken: Record<Output, number>;
@@ -32,6 +40,8 @@ export interface Ledger {
   syncs: number;
   /** Syncs that failed because an own write was not seen yet. */
   staleSyncs: number;
+  /** Writes that somebody else's write had overtaken. */
+  conflicts: number;
   /** Services that were given up after too many failures. */
   dropped: number;
   /** Sum of what writes waited for tokens. */
@@ -40,24 +50,26 @@ export interface Ledger {
   cpuMs: number;
 }
 
-export function createLedger(): Ledger {
+export function createLedger(sizes: ObjectSizes): Ledger {
   return {
     samples: { endpoints: [], slices: [] },
-    written: { endpoints: { writes: 0, bytes: 0 }, slices: { writes: 0, bytes: 0 } },
+    written: { endpoints: { writes: 0, endpoints: 0 }, slices: { writes: 0, endpoints: 0 } },
+    sizes,
     writesAtMs: { endpoints: [], slices: [] },
     overtaken: { endpoints: 0, slices: 0 },
     open: { endpoints: 0, slices: 0 },
     syncs: 0,
     staleSyncs: 0,
+    conflicts: 0,
     dropped: 0,
     throttledMs: 0,
     cpuMs: 0,
   };
 }
 
-export function noteWritten(ledger: Ledger, output: Output, bytes: number, nowMs: number): void {
+export function noteWritten(ledger: Ledger, output: Output, endpoints: number, nowMs: number): void {
   const written = ledger.written[output];
   written.writes++;
-  written.bytes += bytes;
+  written.endpoints += endpoints;
   ledger.writesAtMs[output].push(nowMs);
 }

@@ -35,7 +35,7 @@ export function createPacking(): Packing {
 }
 
 /**
- * The writes that the changes need, in upstream's order: creates, updates, deletes. The slices are as after them from then on.
+ * The writes that the changes need, in upstream's order: new slices, those that go on, deletes. The slices are as after them from then on.
  * @param perSlice `--max-endpoints-per-slice`
  */
 export function repack(packing: Packing, changes: PlaceChanges, perSlice: number): PackedWrite[] {
@@ -124,33 +124,30 @@ function settle(
   shown: ReadonlyMap<number, readonly number[]>,
 ): PackedWrite[] {
   const { counts, sliceOf, free } = packing;
-  const creates: PackedWrite[] = [];
-  const updates: PackedWrite[] = [];
   const write = (verb: PackedWrite['verb'], slice: number, ...others: readonly number[]): PackedWrite => ({
     verb,
     endpoints: counts[slice]!,
     places: [slice, ...others].flatMap((one) => shown.get(one) ?? []),
   });
-  for (const slice of touched) updates.push(write('update', slice));
   const going = [...emptied];
   if (packing.placeholder !== NONE && sliceOf.size > 0) {
     going.push(packing.placeholder);
     packing.placeholder = NONE;
   }
-  for (const slice of made) {
+  const created = made.map((slice) => {
     const recycled = going.pop();
-    if (recycled === undefined) creates.push(write('create', slice));
-    else updates.push(write('update', slice, recycled));
-    if (recycled !== undefined) free.push(recycled);
-  }
+    if (recycled === undefined) return write('create', slice);
+    free.push(recycled);
+    return write('update', slice, recycled);
+  });
   if (sliceOf.size === 0 && packing.placeholder === NONE) {
     const kept = going.pop();
     packing.placeholder = kept ?? free.pop() ?? counts.push(0) - 1;
-    if (kept === undefined) creates.push(write('create', packing.placeholder));
-    else updates.push(write('update', kept));
+    created.push(kept === undefined ? write('create', packing.placeholder) : write('update', kept));
   }
   free.push(...going);
-  return [...creates, ...updates, ...going.map((slice) => write('delete', slice))];
+  const updates = [...touched].map((slice) => write('update', slice));
+  return [...created, ...updates, ...going.map((slice) => write('delete', slice))];
 }
 
 const NONE = -1;

@@ -1,14 +1,7 @@
 /** Seeded stories for who has no recording: what large clusters are known to do. */
+import type { ObjectSizes } from './ledger.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
-import {
-  NOTHING,
-  type ObjectSizes,
-  type Place,
-  type Published,
-  type Story,
-  type StoryChange,
-  type StoryService,
-} from './story.ts';
+import { NOTHING, type Place, type Published, type Story, type StoryChange, type StoryService } from './story.ts';
 
 export interface StoryProfile {
   readonly name: string;
@@ -82,8 +75,11 @@ export const STORY_PROFILES: readonly StoryProfile[] = [
   },
 ];
 
-/** As the API server sends them in protobuf, of pods with a node, a zone and a name of usual length. */
-export const USUAL_SIZES: ObjectSizes = { endpoints: { base: 350, each: 150 }, slice: { base: 450, each: 170 } };
+/** Of pods with a node, a zone and a name of usual length. */
+export const USUAL_SIZES: ObjectSizes = {
+  endpoints: { protobuf: { base: 350, each: 150 }, json: { base: 580, each: 250 } },
+  slices: { protobuf: { base: 450, each: 170 }, json: { base: 1000, each: 380 } },
+};
 
 /** The same seed gives the same story. */
 export function profileStory(profile: StoryProfile, seed: number): Story {

@@ -1,46 +1,42 @@
 /**
  * A recording as a story: its pods and Services by number, and what each change makes of what is to be published, by the
  * rules of the planner itself (docs/spec/endpoints.md "Which pods are included"). Changes of nodes and ports, and deletions
- * of Services, ask for no write here: what they bring about is not a change of an address.
+ * of Services, ask for no write here: what they bring about is not a change of an address. What others write into the
+ * objects of the controllers is a change of its own.
  */
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
-import { createSelectorIndex, podsOf, putPod, putService, removePod, removeService } from '../core/selector-index.ts';
-import type { SelectorIndex } from '../core/selector-index.ts';
 import { selectsPods } from '../core/selects-pods.ts';
 import { podEndpoints } from '../core/slices/pod-endpoints.ts';
 import { sliceFamilies } from '../core/slices/slice-families.ts';
+import { hintsMode } from '../core/slices/traffic-distribution.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import type { ChangeOf, RecordedEvent } from '../recording/recording.ts';
+import type { RecordedService, Selected, Selection } from '../recording/selections.ts';
+import { type OutputSizes, sizeLine } from '../recording/sizes.ts';
+import type { Output, ObjectSizes } from './ledger.ts';
 import { USUAL_SIZES } from './profiles.ts';
 import { NOTHING, type Place, type PlaceChange, type Published, type Story, type StoryChange } from './story.ts';
 
-/** A Service of the recording. */
-interface Selecting {
-  readonly number: number;
-  readonly namespace: number;
-  record: ServiceRecord;
-  /** Place of each pod, by its name and uid. */
-  readonly places: Map<string, number>;
-}
-
 export interface RecordedStory {
-  readonly take: (event: RecordedEvent) => void;
+  /** `selection`: what the event has made of the Services. */
+  readonly take: (event: RecordedEvent, selection: Selection) => void;
   /** When all was listed, by the recording's clock: the story's zero. */
   readonly beganMs: () => number;
   readonly finish: () => Story;
 }
 
 interface Building {
-  readonly index: SelectorIndex<Selecting>;
-  readonly byKey: Map<string, Selecting>;
   readonly namespaces: Map<string, number>;
   readonly counts: { services: number; pods: number }[];
   readonly services: Story['services'][number][];
+  /** Of each service: place of each pod, by its name and uid. */
+  readonly placesOf: Map<string, number>[];
   /** A place that has come later begins as nothing. */
   readonly places: { readonly service: number; start: Published }[];
   readonly wanted: Published[];
   readonly contents: Map<string, number>;
   readonly changes: StoryChange[];
+  objects: ObjectSizes;
   /** What has begun: all that the recorder may read is listed. */
   beganMs: number;
   lastMs: number;
@@ -49,20 +45,20 @@ interface Building {
 /** Takes the events of a recording one after the other. @param name of the recording, for people */
 export function createRecordedStory(name: string): RecordedStory {
   const building: Building = {
-    index: createSelectorIndex(),
-    byKey: new Map(),
     namespaces: new Map(),
     counts: [],
     services: [],
+    placesOf: [],
     places: [],
     wanted: [],
     contents: new Map(),
     changes: [],
+    objects: USUAL_SIZES,
     beganMs: 0,
     lastMs: 0,
   };
   return {
-    take: (event) => takeEvent(building, event),
+    take: (event, selection) => takeEvent(building, event, selection),
     beganMs: () => building.beganMs,
     finish: () => ({
       name,
@@ -71,18 +67,22 @@ export function createRecordedStory(name: string): RecordedStory {
       services: building.services,
       places: building.places satisfies readonly Place[],
       changes: building.changes,
-      objects: USUAL_SIZES,
+      objects: building.objects,
     }),
   };
 }
 
-function takeEvent(building: Building, event: RecordedEvent): void {
+function takeEvent(building: Building, event: RecordedEvent, selection: Selection): void {
   building.lastMs = event.atMs;
   if (event.type === 'listed' && event.told === 'start') begin(building, event.atMs);
   if (event.type === 'irrelevant') takeIrrelevant(building, event);
+  if (event.type === 'sizes') building.objects = sizesOf(event.sizes);
   if (event.type !== 'change') return;
-  if (event.resource === 'pods') takePod(building, event);
-  if (event.resource === 'services') takeService(building, event);
+  if (event.resource === 'pods') takePod(building, event, selection);
+  if (event.resource === 'services') takeService(building, event, selection);
+  if (event.resource === 'nodes') takeNode(building, event);
+  if (event.resource === 'endpoints') takeForeign(building, 'endpoints', event, selection);
+  if (event.resource === 'endpointslices') takeForeign(building, 'slices', event, selection);
 }
 
 /** What came before the last first list is the start. */
@@ -92,6 +92,14 @@ function begin(building: Building, atMs: number): void {
   for (const [i, wanted] of building.wanted.entries()) building.places[i]!.start = wanted;
 }
 
+function sizesOf({ endpoints, endpointslices }: OutputSizes): ObjectSizes {
+  const of = (sums: OutputSizes['endpoints'], usual: ObjectSizes[Output]): ObjectSizes[Output] => ({
+    protobuf: sizeLine(sums.protobuf, usual.protobuf),
+    json: sizeLine(sums.json, usual.json),
+  });
+  return { endpoints: of(endpoints, USUAL_SIZES.endpoints), slices: of(endpointslices, USUAL_SIZES.slices) };
+}
+
 /** They cost their intake, at the time when they are told of. */
 function takeIrrelevant(building: Building, { atMs, counts }: Extract<RecordedEvent, { type: 'irrelevant' }>): void {
   for (let i = 0; i < (counts.pods ?? 0); i++) {
@@ -99,79 +107,78 @@ function takeIrrelevant(building: Building, { atMs, counts }: Extract<RecordedEv
   }
 }
 
-const NONE: readonly never[] = [];
-
-function takePod(building: Building, { atMs, before, after }: ChangeOf<'pods'>): void {
-  const pod = after ?? before!;
-  const namespace = namespaceOf(building, pod.namespace);
+function takePod(building: Building, { atMs, before, after }: ChangeOf<'pods'>, { selected }: Selection): void {
+  const namespace = namespaceOf(building, (after ?? before)!.namespace);
   building.counts[namespace]!.pods += (after === null ? 0 : 1) - (before === null ? 0 : 1);
-  const { before: left, after: joined } =
-    after === null
-      ? { ...removePod(building.index, pod.namespace, pod.name), after: NONE }
-      : putPod(building.index, after);
-  const selecting = new Set([...left, ...joined]);
-  const places: PlaceChange[] = [];
-  for (const service of selecting) {
-    // Another pod of the same name has another uid, and so another place.
-    if (before !== null && after !== null && before.uid !== after.uid) move(building, service, before, null, places);
-    move(building, service, pod, joined.includes(service) ? after : null, places);
-  }
-  const kind = selecting.size === 0 ? 'quiet' : 'pod';
+  const places = placesChanged(building, selected);
+  const kind = selected.length === 0 ? 'quiet' : 'pod';
   building.changes.push({ atMs: since(building, atMs), namespace, kind, places, service: -1 });
 }
 
-function takeService(building: Building, { atMs, before, after }: ChangeOf<'services'>): void {
-  const record = after ?? before!;
-  const key = `${record.namespace}/${record.name}`;
-  const known = building.byKey.get(key);
-  if (after === null) {
-    if (known !== undefined) removeService(building.index, known);
-    building.byKey.delete(key);
-    return;
-  }
-  const service = known ?? addService(building, key, after);
-  service.record = after;
-  const previous = new Map([...podsOf(building.index, service)].map((pod) => [podKey(pod), pod]));
-  putService(building.index, service, after.namespace, selectsPods(after) ? after.selector : null);
-  const places: PlaceChange[] = [];
-  for (const pod of podsOf(building.index, service)) {
-    previous.delete(podKey(pod));
-    move(building, service, pod, pod, places);
-  }
-  for (const pod of previous.values()) move(building, service, pod, null, places);
-  const { namespace, number } = service;
-  building.changes.push({ atMs: since(building, atMs), namespace, kind: 'service', places, service: number });
-}
-
-function addService(building: Building, key: string, record: ServiceRecord): Selecting {
-  const namespace = namespaceOf(building, record.namespace);
-  building.counts[namespace]!.services++;
-  const families = sliceFamilies(record).length;
-  const number = building.services.push({ namespace, families }) - 1;
-  const service = { number, namespace, record, places: new Map<string, number>() };
-  building.byKey.set(key, service);
-  return service;
-}
-
-/** What becomes of a pod in a service; `pod` null = it is selected no more. */
-function move(
+function takeService(
   building: Building,
-  service: Selecting,
-  identity: PodRecord,
-  pod: PodRecord | null,
-  places: PlaceChange[],
+  { atMs, after }: ChangeOf<'services'>,
+  { service, selected }: Selection,
 ): void {
-  const key = podKey(identity);
-  let place = service.places.get(key);
+  if (after === null || service === null) return;
+  const namespace = namespaceOf(building, service.namespace);
+  if (building.services[service.number] === undefined) {
+    building.counts[namespace]!.services++;
+    const hasHints = hintsMode(after) === 'Auto';
+    building.services.push({ namespace, families: sliceFamilies(after).length, hasHints });
+    building.placesOf.push(new Map());
+  }
+  const places = placesChanged(building, selected);
+  building.changes.push({ atMs: since(building, atMs), namespace, kind: 'service', places, service: service.number });
+}
+
+/** What no controller reads of a node is told by no event. */
+function takeNode(building: Building, { atMs, told }: ChangeOf<'nodes'>): void {
+  if (told !== 'watch') return;
+  building.changes.push({ atMs: since(building, atMs), namespace: 0, kind: 'node', places: [], service: -1 });
+}
+
+/** Content that somebody else has changed; of deletions nobody tells whose they were. */
+function takeForeign(
+  building: Building,
+  output: Output,
+  { atMs, told, by, before, after }: ChangeOf<'endpoints' | 'endpointslices'>,
+  { service }: Selection,
+): void {
+  if (told !== 'watch' || by !== 'other' || after === null || service === null || !selectsPods(service.record)) return;
+  if (before !== null && CONTENT.every((field) => before[field] === after[field])) return;
+  const { number } = service;
+  const { namespace } = building.services[number]!;
+  const change = { atMs: since(building, atMs), namespace, output, places: [], service: number };
+  building.changes.push({ ...change, kind: 'foreign' });
+}
+
+/** What is not changed is the same in both. */
+const CONTENT = ['endpoints', 'ports', 'labels'] as const;
+
+function placesChanged(building: Building, selected: readonly Selected[]): PlaceChange[] {
+  const places: PlaceChange[] = [];
+  for (const { service, before, after } of selected) {
+    // Another pod of the same name has another uid, and so another place.
+    if (before !== null && before.uid !== after?.uid) places.push(...placeOf(building, service, before, NOTHING));
+    if (after !== null) places.push(...placeOf(building, service, after, publishedOf(building, service.record, after)));
+  }
+  return places;
+}
+
+/** A pod has a place from the first time on that the service selects it. */
+function placeOf(building: Building, service: RecordedService, pod: PodRecord, wanted: Published): PlaceChange[] {
+  const places = building.placesOf[service.number]!;
+  const key = podKey(pod);
+  let place = places.get(key);
   if (place === undefined) {
-    if (pod === null) return;
+    if (wanted === NOTHING) return [];
     place = building.places.push({ service: service.number, start: NOTHING }) - 1;
     building.wanted.push(NOTHING);
-    service.places.set(key, place);
+    places.set(key, place);
   }
-  const wanted = pod === null ? NOTHING : publishedOf(building, service.record, pod);
   building.wanted[place] = wanted;
-  places.push({ place, wanted });
+  return [{ place, wanted }];
 }
 
 function publishedOf({ contents }: Building, service: ServiceRecord, pod: PodRecord): Published {

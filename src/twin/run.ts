@@ -28,7 +28,7 @@ export function runModel(run: Run): Ledger {
   const { story, controller, settings, calibration, seed, kubeMinor = NEWEST_KUBE_MINOR } = run;
   const agenda = createAgenda();
   const cores = createCores(agenda, calibration.cores);
-  const ledger = createLedger();
+  const ledger = createLedger(story.objects);
   const { watchLagMs } = calibration;
   const world: World = {
     agenda,

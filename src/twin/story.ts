@@ -2,12 +2,15 @@
  * What happens to a cluster, as the queue model is told it: services by number, and changes of their endpoints in the
  * order of time. No objects and no bytes. A story is built once and played with many settings; nobody changes it.
  */
+import type { ObjectSizes, Output } from './ledger.ts';
 
 export interface StoryService {
   /** Number of the namespace. */
   readonly namespace: number;
   /** How many address families it has: one set of slices each. */
   readonly families: number;
+  /** It asks for hints by the CPU of zones; absent = no. */
+  readonly hasHints?: boolean;
 }
 
 /** One pod as an endpoint of one service. */
@@ -40,11 +43,16 @@ export interface StoryChange {
   /** Since the start, milliseconds; the API server has acknowledged it then. */
   readonly atMs: number;
   readonly namespace: number;
-  /** `quiet`: no controller has to look at a service. `service`: it is looked at without a batch period. */
-  readonly kind: 'pod' | 'service' | 'quiet';
+  /**
+   * `quiet`: no controller has to look at a service. `service`: it is looked at without a batch period. `node`: services with
+   * hints are looked at. `foreign`: somebody else has changed an object of the service.
+   */
+  readonly kind: 'pod' | 'service' | 'quiet' | 'node' | 'foreign';
+  /** Of `foreign`: what was changed. */
+  readonly output?: Output;
   /** Of a pod: its places, whether they change what is published or not. Of a Service: those that differ afterwards. */
   readonly places: readonly PlaceChange[];
-  /** Of a Service: which one; else -1. */
+  /** Of a Service, and of `foreign`: which one; else -1. */
   readonly service: number;
 }
 
@@ -58,12 +66,6 @@ export interface Story {
   /** By time. */
   readonly changes: readonly StoryChange[];
   readonly objects: ObjectSizes;
-}
-
-/** Bytes of an object as the API server sends it to a watcher. */
-export interface ObjectSizes {
-  readonly endpoints: { readonly base: number; readonly each: number };
-  readonly slice: { readonly base: number; readonly each: number };
 }
 
 /** Names the first thing that is wrong with a story. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { runCell } from '../../bench/cells/cell.ts';
 import { storyOf } from '../../bench/cells/cell-times.ts';
 import { type CellRun, runsOf } from '../../bench/cells/data.ts';
-import { calibrate, marksOf, resultOf } from '../../bench/cells/marks.ts';
+import { calibrate, calibrationRuns, marksOf, resultOf } from '../../bench/cells/marks.ts';
 import { cellsPage } from '../../bench/cells/page.ts';
 import { calibrationCells, type CellPlan, heldOutCells, shuffledCells } from '../../bench/cells/plan.ts';
 import { predict, predictNaively } from '../../bench/cells/predict.ts';
@@ -103,6 +103,41 @@ test('a run with a delayed driver does not count beside one without', () => {
   };
   assert.equal(of(late)[0], 'disturbed');
   assert.deepEqual(of(late, runOf(plan!, TRUTH)), ['', 0]);
+});
+
+test('a run of calibration that was disturbed does not count once there is another', () => {
+  const plans = calibrationCells();
+  const [first, ...others] = plans.map((plan) => runOf(plan, TRUTH));
+  const late = { ...first!, latenessMs: { p50: 1, p99: 200 } };
+  assert.deepEqual(calibrationRuns([late, ...others]), { missing: [plans[0]!.name] });
+  const found = calibrationRuns([late, first!, ...others]);
+  assert.deepEqual('runs' in found && found.runs.map(([, run]) => run), [first, ...others]);
+});
+
+test('a cell has no say where a real API server left the machine less than a quarter', () => {
+  const [plan] = heldOutCells();
+  const run = runOf(plan!, TRUTH);
+  const busy = { ...run, machine: { ...run.machine, busy: 0.8 } };
+  const flawOn = (server: 'embedded' | 'kube', one: CellRun): string =>
+    resultOf(plan!, [one], { server, controller: 'endpointd' }, TRUTH, 21).flaw;
+  assert.deepEqual([flawOn('kube', busy), flawOn('kube', run), flawOn('embedded', busy)], ['too busy', '', '']);
+});
+
+test('the page says of what size the runs were, and where the marks ask for more', () => {
+  const of = (repeats: number, times: typeof TIMES): string => {
+    const results = heldOutCells().map((plan) => {
+      const runs = Array.from({ length: repeats }, (_, i) => ({ ...runOf(plan, TRUTH, i), ...times }));
+      const { byOutput, flaw } = resultOf(plan, [runOf(plan, TRUTH)], WORLD, TRUTH, 21);
+      return { plan, runs, byOutput, flaw };
+    });
+    return cellsPage([{ world: WORLD, calibration: TRUTH, isCalibrated: true, idleMs: 21, results, references: [] }]);
+  };
+  const smaller = '\\*\\*smaller than the marks ask for\\*\\*, 3 of each, of 60 s after 20 s';
+  assert.match(
+    of(1, { warmUpMs: 10_000, measuredMs: 30_000 }),
+    new RegExp(`runs: 1 of each cell that count, of 30 s after 10 s of warm-up \\(${smaller}\\)`),
+  );
+  assert.doesNotMatch(of(3, { warmUpMs: 20_000, measuredMs: 60_000 }), /smaller/);
 });
 
 test('calibration finds numbers that predict the runs', () => {

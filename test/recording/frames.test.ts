@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ZSTD } from '../../src/cli/record/recording-file.ts';
 import { createFrameWriter } from '../../src/recording/frames.ts';
+import { RECORDING_VERSION } from '../../src/recording/lines.ts';
 import { fileOf, pod, read } from './made.ts';
 
 /** A header and ten pods, a frame each, and where each frame begins. */
@@ -85,10 +86,10 @@ describe('a recording that is not whole', () => {
 
   it('a recording of a newer program, and any other file, is refused', () => {
     const newer = Buffer.from(file);
-    newer.writeUInt32LE(2, 8 + 'endpointd recording\n'.length);
+    newer.writeUInt32LE(RECORDING_VERSION + 1, 8 + 'endpointd recording\n'.length);
     assert.throws(
       () => read(newer),
-      /it has version 2 of the format, and this program knows those up to 1: a newer endpointd reads it/,
+      /it has version 3 of the format, and this program knows those up to 2: a newer endpointd reads it/,
     );
     assert.throws(
       () => read(Buffer.from('apiVersion: v1\nkind: Config\nclusters: []\n')),

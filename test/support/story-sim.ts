@@ -15,11 +15,14 @@ import { decodeBatch } from '../../src/shard/codec.ts';
 import { createLatency } from '../../src/twin/api-latency.ts';
 import { scaled } from '../../src/twin/run.ts';
 import type { Calibration, Costs } from '../../src/twin/settings.ts';
-import { type Output, OUTPUTS, type Sample } from '../../src/twin/ledger.ts';
+import { type Output, OUTPUTS, type Sample, type ObjectSizes } from '../../src/twin/ledger.ts';
 import type { Published, Story } from '../../src/twin/story.ts';
+import { addSize, NO_SUMS, sizeLine, type SizeSums } from '../../src/recording/sizes.ts';
 import type { WorkloadRequest } from '../../src/workload/request.ts';
 
 export interface Played {
+  /** Of the objects that were written. */
+  readonly sizes: ObjectSizes;
   readonly writes: Readonly<Record<Output, number>>;
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
   /** CPU of the main thread. */
@@ -35,6 +38,7 @@ interface Told {
   readonly exists: boolean[];
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly writes: Record<Output, number>;
+  readonly sizes: Record<Output, SizeSums>;
   /** Ready addresses of each object, by its path. */
   readonly shown: Map<string, ReadonlySet<string>>;
   /** How many objects show an address as ready. */
@@ -56,14 +60,18 @@ export interface ExactRun {
   readonly options: Partial<ControllerOptions>;
   /** Latency of writes, lag of watches, and what the main thread costs. */
   readonly calibration: Calibration;
+  /** Of the latencies. */
   readonly seed: number;
+  /** Of the names of slices, by which the controller orders slices that are equally full. */
+  readonly namesSeed?: number;
 }
 
-export function playStory({ story, options, calibration, seed }: ExactRun): Played {
+export function playStory({ story, options, calibration, seed, namesSeed = 1 }: ExactRun): Played {
   const { kubeApiQps = NO_LIMIT, kubeApiBurst = 1, ...others } = options;
   const time = createSimTime();
   const thread = createSimThread(time, threadCosts(scaled(calibration.costs.endpointd, calibration.cpuFactor)));
   const sim = createSim({
+    seed: namesSeed,
     time,
     thread,
     options: { endpoints: true, slices: true, mirroring: true, ...others, kubeApiQps, kubeApiBurst },
@@ -76,6 +84,7 @@ export function playStory({ story, options, calibration, seed }: ExactRun): Play
     exists: story.places.map(({ start }) => start.slices !== 0),
     samples: { endpoints: [], slices: [] },
     writes: { endpoints: 0, slices: 0 },
+    sizes: { endpoints: NO_SUMS, slices: NO_SUMS },
     shown: new Map(),
     counts: { endpoints: new Map(), slices: new Map() },
   };
@@ -100,7 +109,12 @@ export function playStory({ story, options, calibration, seed }: ExactRun): Play
   }
   sim.run(story.durationMs + AFTERWARDS_MS);
   const since = ({ atMs, ...sample }: Sample): Sample => ({ ...sample, atMs: atMs - beganMs });
+  const sizesOf = (output: Output): ObjectSizes[Output] => ({
+    ...story.objects[output],
+    protobuf: sizeLine(told.sizes[output], story.objects[output].protobuf),
+  });
   return {
+    sizes: { endpoints: sizesOf('endpoints'), slices: sizesOf('slices') },
     writes: told.writes,
     samples: { endpoints: told.samples.endpoints.map(since), slices: told.samples.slices.map(since) },
     cpuMs: thread.busyMs() - busyMs,
@@ -152,6 +166,7 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   told.writes[output]++;
   const { sim, shown } = told;
   const object = method === 'DELETE' ? null : (decodeObject(body!) as KubeObject & Subsets & Slice);
+  if (object !== null) told.sizes[output] = addSize(told.sizes[output], endpointsIn(object), body!.length);
   const [own] = path.split('?');
   // What is created is sent to the collection, under its name.
   const key = method === 'POST' ? `${own}/${object!.metadata.name}` : own!;
@@ -170,6 +185,12 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   }
 }
 
+function endpointsIn({ subsets = [], endpoints = [] }: Subsets & Slice): number {
+  const inSubset = ({ addresses = [], notReadyAddresses = [] }: (typeof subsets)[number]): number =>
+    addresses.length + notReadyAddresses.length;
+  return endpoints.length + subsets.reduce((sum, subset) => sum + inSubset(subset), 0);
+}
+
 const NOBODY: ReadonlySet<string> = new Set();
 
 function readyAddresses({ subsets = [], endpoints = [] }: Subsets & Slice): Set<string> {
@@ -180,7 +201,10 @@ function readyAddresses({ subsets = [], endpoints = [] }: Subsets & Slice): Set<
 }
 
 interface Subsets {
-  readonly subsets?: readonly { readonly addresses?: readonly { readonly ip: string }[] }[];
+  readonly subsets?: readonly {
+    readonly addresses?: readonly { readonly ip: string }[];
+    readonly notReadyAddresses?: readonly object[];
+  }[];
 }
 
 interface Slice {

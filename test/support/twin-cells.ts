@@ -65,6 +65,23 @@ function createCell(prng: Prng, i: number, minutes: number): Cell {
   };
 }
 
+/** 100 pods a second turn unready and back: 200 events a second. */
+export function speedCell(minutes: number): Cell {
+  const profile = {
+    name: 'speed',
+    what: '',
+    namespaces: 10,
+    services: [{ count: 20, pods: 20 }],
+    minutes,
+    flipsPerSecond: 100,
+    isStorm: false,
+    rolloutsPerMinute: 0,
+    podsPerSecond: 0,
+  };
+  const settings = { ...DEFAULT_SETTINGS, qps: ENOUGH_QPS, burst: ENOUGH_QPS };
+  return { title: '200 events a second', profile, seed: 1, settings, calibration: DEFAULT_CALIBRATION };
+}
+
 export interface PlayedCell {
   readonly story: Story;
   /** How long each took. */
@@ -74,7 +91,22 @@ export interface PlayedCell {
   readonly ledger: Ledger;
 }
 
-export function playCell({ profile, seed, settings, calibration }: Cell): PlayedCell {
+export function playCell(cell: Cell): PlayedCell {
+  const { settings, calibration } = cell;
+  const beganMs = performance.now();
+  const { story, played } = playExactly(cell);
+  const playedMs = performance.now();
+  // As a recording tells them.
+  const sized = { ...story, objects: played.sizes };
+  const ledger = runModel({ story: sized, controller: 'endpointd', settings, calibration, seed: DRAWS_SEED });
+  return { story, played, ledger, exactMs: playedMs - beganMs, modelMs: performance.now() - playedMs };
+}
+
+/** @param namesSeed see `ExactRun` */
+export function playExactly(
+  { profile, seed, settings, calibration }: Cell,
+  namesSeed = 1,
+): { readonly story: Story; readonly played: Played } {
   const story = profileStory(profile, seed);
   const options = {
     concurrentEndpointSyncs: settings.endpointSyncs,
@@ -86,11 +118,7 @@ export function playCell({ profile, seed, settings, calibration }: Cell): Played
     maxEndpointsPerSlice: settings.endpointsPerSlice,
     maxWritesInFlight: 64,
   };
-  const beganMs = performance.now();
-  const played = playStory({ story, options, calibration, seed: DRAWS_SEED });
-  const playedMs = performance.now();
-  const ledger = runModel({ story, controller: 'endpointd', settings, calibration, seed: DRAWS_SEED });
-  return { story, played, ledger, exactMs: playedMs - beganMs, modelMs: performance.now() - playedMs };
+  return { story, played: playStory({ story, options, calibration, seed: DRAWS_SEED, namesSeed }) };
 }
 
 /** Of the latencies: both draw the same ones. */
@@ -105,13 +133,19 @@ export function isWithinLimits({ writes, p50, p99 }: Errors): boolean {
   return writes <= LIMITS.writes && p50 <= LIMITS.p50 && p99 <= LIMITS.p99;
 }
 
-/** The larger one of both outputs, as a share of what the exact twin did. */
+/** What the queue model says beside the exact twin. */
 export function errorsOf({ played, ledger }: PlayedCell): Errors {
+  const { samples, written } = ledger;
+  return apart({ samples, writes: { endpoints: written.endpoints.writes, slices: written.slices.writes } }, played);
+}
+
+/** The larger one of both outputs, as a share of `exact`. */
+export function apart(other: Pick<Played, 'samples' | 'writes'>, exact: Pick<Played, 'samples' | 'writes'>): Errors {
   const worst = { writes: 0, p50: 0, p99: 0 };
   for (const output of OUTPUTS) {
-    const own = latenciesOf(played.samples[output], 'any');
-    const model = latenciesOf(ledger.samples[output], 'any');
-    worst.writes = Math.max(worst.writes, error(ledger.written[output].writes, played.writes[output]));
+    const own = latenciesOf(exact.samples[output], 'any');
+    const model = latenciesOf(other.samples[output], 'any');
+    worst.writes = Math.max(worst.writes, error(other.writes[output], exact.writes[output]));
     worst.p50 = Math.max(worst.p50, error(quantile(model, 0.5), quantile(own, 0.5)));
     worst.p99 = Math.max(worst.p99, error(quantile(model, 0.99), quantile(own, 0.99)));
   }

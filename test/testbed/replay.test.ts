@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createStoryCluster, type StoryCluster } from '../../src/replay/story-cluster.ts';
 import { frame, replay, type Replayed } from '../../src/testbed/replay.ts';
 import { startEndpointd, startTestServer, type TestServer } from '../../src/testbed/test-programs.ts';
+import { USUAL_SIZES } from '../../src/twin/profiles.ts';
 import { NOTHING, type Published, type Story, type StoryChange } from '../../src/twin/story.ts';
 
 const READY: Published = { endpoints: 1, slices: 1, isReady: true };
@@ -42,7 +43,7 @@ const STORY: Story = {
     places: [{ place, wanted }],
     service: -1,
   })),
-  objects: { endpoints: { base: 1000, each: 10 }, slice: { base: 2000, each: 20 } },
+  objects: USUAL_SIZES,
 };
 
 describe('a story that happens on an API server', () => {
@@ -67,7 +68,7 @@ describe('a story that happens on an API server', () => {
     assert.deepEqual(kinds(played), { endpoints: each, slices: each });
     const { written, samples, cpuMs, open } = played.ledger;
     assert.deepEqual(open, { endpoints: 0, slices: 0 });
-    assert.ok(written.slices.writes >= 4 && written.slices.bytes > written.slices.writes * 2000);
+    assert.ok(written.slices.writes >= 4 && written.slices.endpoints >= written.slices.writes);
     assert.ok(cpuMs > 0);
     for (const { atMs, latencyMs } of samples.slices)
       assert.ok(latencyMs > 0 && atMs >= 0, `${latencyMs} ms at ${atMs}`);

@@ -15,7 +15,7 @@ import { parseObjective } from '../../src/tune/objective.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
-import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
+import { profileStory, STORY_PROFILES, USUAL_SIZES } from '../../src/twin/profiles.ts';
 import type { Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import { smallAnswer } from '../support/tune-answer.ts';
@@ -33,7 +33,7 @@ const OBJECTIVE = parseObjective('p99(add)<=1s, min writes');
 
 /** What a run has shown. */
 function ledgerOf(latencyMs: number, writes: number): Ledger {
-  const ledger = createLedger();
+  const ledger = createLedger(USUAL_SIZES);
   ledger.samples.slices.push({ atMs: 0, kind: 'add', latencyMs });
   ledger.written.slices.writes = writes;
   return ledger;

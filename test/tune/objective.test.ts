@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ObjectiveError, parseObjective, scoreOf, valueOf } from '../../src/tune/objective.ts';
-import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
+import { createLedger, type Ledger, type ObjectSizes } from '../../src/twin/ledger.ts';
 
+const SIZES: ObjectSizes = {
+  endpoints: { protobuf: { base: 50, each: 10 }, json: { base: 100, each: 20 } },
+  slices: { protobuf: { base: 10, each: 5 }, json: { base: 20, each: 10 } },
+};
 const SCOPE = { durationMs: 10_000, nodes: 100, endpointsWatchers: 1 };
 
 /** Additions to slices that took 1 to 100 ms, one second each apart. */
 function ledger(): Ledger {
-  const made = createLedger();
+  const made = createLedger(SIZES);
   for (let i = 1; i <= 100; i++) made.samples.slices.push({ atMs: i, kind: 'add', latencyMs: i });
   made.samples.slices.push({ atMs: 0, kind: 'remove', latencyMs: 5000 });
   made.written.slices.writes = 50;
-  made.written.slices.bytes = 1000;
+  made.written.slices.endpoints = 100;
   made.written.endpoints.writes = 20;
-  made.written.endpoints.bytes = 3000;
+  made.written.endpoints.endpoints = 200;
   made.cpuMs = 400;
   return made;
 }
@@ -46,13 +50,17 @@ for (const [text, expected] of [
   ['writes(endpoints)', 2],
   ['bytes(slices)', 100 * 100],
   ['bytes', 100 * 100 + 300],
+  ['bytes(protobuf)', 100 * 100 + 300],
+  ['bytes(slices, json)', 100 * 200],
   ['cpu', 40],
+  // 50 writes to 100 watchers and 20 to one.
+  ['apiserver-cpu', (50 * 3 + 20 * 1.02) / 10],
 ] as const) {
   test(`the figure ${text} is ${expected}`, () => assert.equal(value(text), expected));
 }
 
 test('a change that is never shown is later than any limit', () => {
-  const never = createLedger();
+  const never = createLedger(SIZES);
   never.open.slices = 1;
   assert.equal(scoreOf(parseObjective('p99<=1s, min writes'), never, SCOPE).excess, 1000);
 });
@@ -64,7 +72,7 @@ for (const [text, message] of [
   ['p95<=1s, min bytes', 'objective: "p95" is no figure: is p90 meant?'],
   [
     'p99(adds)<=1s, min bytes',
-    'objective: "adds" in "p99(adds)" is none of add, remove, any, endpoints, slices, worst',
+    'objective: "adds" in "p99(adds)" is none of add, remove, any, endpoints, slices, worst, protobuf, json',
   ],
   ['p99<=1, min bytes', 'objective: "1" in "p99<=1" is no time, such as 500ms'],
   ['later<=1%, min bytes', 'objective: "later" names no time, as later(1s) does'],

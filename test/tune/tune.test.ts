@@ -27,6 +27,28 @@ test('the same question has the same answer, to the byte', () => {
   assert.equal(JSON.stringify(smallAnswer()), JSON.stringify(ANSWER));
 });
 
+test('the answer says up to how many changes a second and nodes it is valid', () => {
+  assert.match(TEXT, /^Valid up to [\d.,]+ changes a second \([\d.]+ x those of today\) and any number of nodes, /m);
+  const bound = smallAnswer('bytes(slices)<=2MB/s, min p99(add)');
+  const { nodesMax, best } = bound.recommendation!;
+  const perNode = best!.bytesPerSecond.slices.protobuf / 100;
+  assert.ok(nodesMax! >= 100 && nodesMax! * perNode <= 2e6, `${nodesMax} nodes, ${perNode} bytes each`);
+});
+
+test('the answer tells bytes by resource and encoding, and the CPU of the API servers', () => {
+  for (const row of [
+    'slices to all watchers, in protobuf',
+    'slices to all watchers, in JSON',
+    'Endpoints to all watchers, in JSON',
+  ])
+    assert.match(TEXT, new RegExp(`^${row} +[\\d.]+ \\w+/s`, 'm'));
+  assert.match(TEXT, /^CPU of the API servers for its writes +[\d.]+ %/m);
+});
+
+test('the page says which version of kube-controller-manager was played', () => {
+  assert.match(renderPage(answerPage(ANSWER)), /as 1\.36 does it/);
+});
+
 test('settings nearest to an unreachable objective are not recommended', () => {
   const impossible = smallAnswer('p99(add)<=1ms, min bytes');
   assert.equal(impossible.recommendation!.best, null);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story } from '../support/stories.ts';
-import type { Ledger } from '../../src/twin/ledger.ts';
+import type { Ledger, Output } from '../../src/twin/ledger.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
-import type { Story } from '../../src/twin/story.ts';
+import type { Story, StoryChange } from '../../src/twin/story.ts';
 
 const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenByte: 0, reply: 0 };
 /** A write takes 10 ms, an event arrives after 1 ms, and nothing costs CPU. */
@@ -125,4 +125,49 @@ test('Endpoints have the first thousand addresses, slices have all', () => {
   const last = story({ services: 1, pods: 1001, changes: [[1000, 1000, 'ready']] });
   const { written } = run(last, 'endpointd');
   assert.deepEqual([written.slices.writes, written.endpoints.writes], [1, 0]);
+});
+
+/** Somebody else writes an object of the first service. */
+function withForeign(played: Story, output: Output, atMs: number): Story {
+  const change: StoryChange = { atMs, namespace: 0, kind: 'foreign', output, places: [], service: 0 };
+  return { ...played, changes: [...played.changes, change].toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+const ready = story({ services: 1, changes: [[1000, 0, 'ready']] });
+
+test('kube-controller-manager puts slices right a second after others wrote them', () => {
+  const after = (slicesBatchMs: number): number[] =>
+    run(withForeign(ready, 'slices', 1500), UPSTREAM, { slicesBatchMs }).writesAtMs.slices.map(Math.round);
+  assert.deepEqual(after(0), [1011, 2511]);
+  assert.deepEqual(after(200), [1211, 2511]);
+  assert.deepEqual(after(3000), [4011]);
+});
+
+test('it puts Endpoints right when their service is next synced, endpointd at once', () => {
+  const two = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1900, 1, 'ready'],
+    ],
+  });
+  const writes = (controller: Controller): number[] =>
+    run(withForeign(two, 'endpoints', 1500), controller).writesAtMs.endpoints.map(Math.round);
+  assert.deepEqual(writes(UPSTREAM), [1011, 1911]);
+  assert.deepEqual(writes('endpointd'), [1011, 1511, 1911]);
+});
+
+test('the Event object of a conflict takes a token, and the sync begins anew', () => {
+  // One token a second: the write's, the Event object's at the next second, the retry's at the one after.
+  const ledger = run(withForeign(ready, 'slices', 1005), UPSTREAM, { qps: 1, burst: 1 });
+  assert.deepEqual(latencies(ledger), [2011]);
+  assert.deepEqual([ledger.conflicts, ledger.written.slices.writes], [1, 1]);
+});
+
+test('after a change of nodes kube-controller-manager syncs services with hints', () => {
+  const two = story({ services: 2, changes: [[1000, 0, 'ready']] });
+  const node: StoryChange = { atMs: 1500, namespace: 0, kind: 'node', places: [], service: -1 };
+  const services = two.services.map((service, i) => ({ ...service, hasHints: i === 1 }));
+  const syncs = (played: Story): number => run(played, UPSTREAM).syncs;
+  assert.equal(syncs({ ...two, services, changes: [...two.changes, node] }) - syncs(two), 1);
 });

@@ -27,7 +27,7 @@ const TUNING = {
   objective: {
     kind: parsed('<text>', objective),
     default: 'p99(add)<=1s, min bytes',
-    help: 'constraints and one goal over p50, p90, p99, p99.9, later, writes, bytes and cpu',
+    help: 'constraints and one goal over p50, p90, p99, p99.9, later, writes, bytes, cpu and apiserver-cpu',
   },
   seed: { kind: integer(0, 0xffff_ffff), default: '1', help: 'the same seed gives the same answer' },
   cores: {

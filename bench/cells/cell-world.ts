@@ -1,0 +1,156 @@
+/** The processes of a cell: an API server, the controller as it is shipped, and `endpointd record`. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import { NODE_FLAGS, startController } from '../../src/testbed/controller-process.ts';
+import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { startServe } from '../../src/testbed/serve-process.ts';
+import type { Settings } from '../../src/twin/settings.ts';
+import { startCluster } from '../../test/e2e/cluster.ts';
+import type { LoadTarget } from '../support/http-load.ts';
+import type { World } from './data.ts';
+
+/** The embedded server waits so long before it carries out a write of the controller. */
+export const WRITE_DELAY_MS = 10;
+const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
+const CONNECTIONS = 32;
+/** If nothing was written for so long, the controller has made everything right at the start. */
+const QUIET_MS = 1500;
+const SETTLED_MS_MAX = 60_000;
+const POLL_MS = 250;
+
+export interface Server {
+  readonly client: ApiClient;
+  readonly kubeconfigPath: string;
+  /** Of an administrator. */
+  readonly target: LoadTarget;
+  readonly startController: (settings: Settings, isAtStart: boolean) => Promise<Running>;
+  readonly stop: () => Promise<unknown>;
+}
+
+export interface Running {
+  readonly pid: number;
+  readonly stop: () => Promise<unknown>;
+}
+
+export function openWorld(world: World, program: URL): Promise<Server> {
+  return world.server === 'kube' ? openKube(world, program) : openEmbedded(world, program);
+}
+
+async function openEmbedded(world: World, program: URL): Promise<Server> {
+  const rule = `verb=create|update|delete,resource=endpoints|endpointslices,delay=fixed:${WRITE_DELAY_MS}ms`;
+  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0', `--fault=${rule}`]);
+  const client = createApiClient({ url: serve.url }, CONNECTIONS);
+  const { kubeconfig } = serve;
+  return {
+    client,
+    kubeconfigPath: kubeconfig,
+    target: { url: serve.url },
+    startController: (settings, isAtStart) => {
+      if (world.controller === 'endpointd') return startEndpointd(program, kubeconfig, settings, isAtStart);
+      throw new Error('kube-controller-manager runs on a real API server only: --server=kube');
+    },
+    stop: async () => {
+      await client.close();
+      await serve.stop();
+    },
+  };
+}
+
+async function openKube(world: World, program: URL): Promise<Server> {
+  const kube = await startCluster();
+  const { url, token, caFile, kubeconfigPath } = kube;
+  const client = createApiClient({ url, token, ca: readFileSync(caFile, 'utf8') }, CONNECTIONS);
+  return {
+    client,
+    kubeconfigPath,
+    target: { url, token, caFile },
+    startController: (settings, isAtStart) => {
+      if (world.controller === 'endpointd') return startEndpointd(program, kubeconfigPath, settings, isAtStart);
+      const { qps, burst } = isAtStart ? FAST : settings;
+      return startControllerManager(kube, CONTROLLERS, { qps, burst, flags: flagsOf(settings) });
+    },
+    stop: async () => {
+      await client.close();
+      await kube.stop();
+    },
+  };
+}
+
+const FAST = { qps: 5000, burst: 5000 };
+
+function startEndpointd(program: URL, kubeconfig: string, settings: Settings, isAtStart: boolean): Promise<Running> {
+  const { qps, burst } = isAtStart ? FAST : settings;
+  const own = [`--kubeconfig=${kubeconfig}`, `--controllers=${CONTROLLERS.join(',')}`, '--shards=0'];
+  const limit = [`--kube-api-qps=${qps}`, `--kube-api-burst=${burst}`];
+  return Promise.resolve(startController([...own, ...limit, ...flagsOf(settings)], program));
+}
+
+function flagsOf(settings: Settings): string[] {
+  return [
+    `--concurrent-endpoint-syncs=${settings.endpointSyncs}`,
+    `--concurrent-service-endpoint-syncs=${settings.serviceEndpointSyncs}`,
+    `--endpoint-updates-batch-period=${settings.endpointsBatchMs}ms`,
+    `--endpointslice-updates-batch-period=${settings.slicesBatchMs}ms`,
+    `--max-endpoints-per-slice=${settings.endpointsPerSlice}`,
+  ];
+}
+
+/**
+ * Another controller, without a rate limit, makes everything right at the start. So the measured controller begins with
+ * full buckets.
+ */
+export async function makeRight(server: Server, settings: Settings): Promise<void> {
+  const controller = await server.startController(settings, true);
+  await settled(server.client);
+  await controller.stop();
+}
+
+/** Resolves when nothing was written for a while. */
+export async function settled({ list }: ApiClient): Promise<void> {
+  const untilMs = performance.now() + SETTLED_MS_MAX;
+  let [last, sinceMs] = ['', performance.now()];
+  while (performance.now() - sinceMs < QUIET_MS) {
+    const { items } = await list('/apis/discovery.k8s.io/v1/endpointslices');
+    const { items: endpoints } = await list('/api/v1/endpoints');
+    const now = [...items, ...endpoints].map(({ metadata }) => metadata.resourceVersion).join();
+    if (now !== last || items.length === 0) [last, sinceMs] = [now, performance.now()];
+    if (performance.now() > untilMs) throw new Error('the controller has written nothing, or does not come to rest');
+    await new Promise((resolve) => void setTimeout(resolve, POLL_MS));
+  }
+}
+
+/**
+ * Resolves when everything is listed.
+ * @param names of the recording
+ */
+export async function startRecorder(
+  program: URL,
+  path: string,
+  kubeconfig: string,
+  names: 'plain' | 'pseudonyms' = 'plain',
+): Promise<{ readonly pid: number; readonly stop: () => Promise<void> }> {
+  const args = [...NODE_FLAGS, program.pathname, 'record', path, `--kubeconfig=${kubeconfig}`];
+  if (names === 'plain') args.push('--plain');
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  const listed = new Promise<void>((resolve) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('recording for')) resolve();
+    });
+  });
+  const ended = once(child, 'close') as Promise<[number]>;
+  await Promise.race([listed, ended]);
+  if (child.exitCode !== null) throw new Error(`endpointd record has ended:\n${said}`);
+  return {
+    pid: child.pid!,
+    stop: async () => {
+      child.kill('SIGINT');
+      const [status] = await ended;
+      if (status !== 0) throw new Error(`endpointd record has ended with status ${status}:\n${said}`);
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/** Which pods each Service of a recording selects, as its events come: the one place where a reader of recordings matches selectors. */
+import {
+  createSelectorIndex,
+  podsOf,
+  putPod,
+  putService,
+  removePod,
+  removeService,
+  type SelectorIndex,
+} from '../core/selector-index.ts';
+import { selectsPods } from '../core/selects-pods.ts';
+import type { PodRecord, ServiceRecord } from '../kube/types.ts';
+import type { ChangeOf, RecordedEvent } from './recording.ts';
+
+/** One life of a Service. */
+export interface RecordedService {
+  /** From 0, in the order in which they were seen. */
+  readonly number: number;
+  readonly namespace: string;
+  readonly name: string;
+  record: ServiceRecord;
+}
+
+export interface Selections {
+  readonly index: SelectorIndex<RecordedService>;
+  /** By namespace and name: those that exist. */
+  readonly byKey: Map<string, RecordedService>;
+  /** Of all that were seen. */
+  count: number;
+}
+
+/** A pod of a Service before and after a change; null = the Service does not select it, or it does not exist. */
+export interface Selected {
+  readonly service: RecordedService;
+  readonly before: PodRecord | null;
+  readonly after: PodRecord | null;
+}
+
+/** What one event makes of the Services. */
+export interface Selection {
+  /** The Service that the event is of, or of its output; null = it is of none, or of one that is not known. */
+  readonly service: RecordedService | null;
+  /** Of a pod's event: each Service that selects it before or after. Of a Service's: each pod that it selects before or after. */
+  readonly selected: readonly Selected[];
+}
+
+const NOTHING: Selection = { service: null, selected: [] };
+
+export function createSelections(): Selections {
+  return { index: createSelectorIndex(), byKey: new Map(), count: 0 };
+}
+
+/** Takes the events of a recording one after the other. */
+export function takeSelection(selections: Selections, event: RecordedEvent): Selection {
+  if (event.type !== 'change') return NOTHING;
+  switch (event.resource) {
+    case 'pods':
+      return takePod(selections, event);
+    case 'services':
+      return takeService(selections, event);
+    case 'nodes':
+      return NOTHING;
+    case 'endpoints':
+    case 'endpointslices': {
+      const { namespace, service } = (event.after ?? event.before)!;
+      return { service: selections.byKey.get(`${namespace}/${service}`) ?? null, selected: [] };
+    }
+  }
+}
+
+function takePod({ index }: Selections, { before, after }: ChangeOf<'pods'>): Selection {
+  const moved =
+    after === null
+      ? { before: removePod(index, before!.namespace, before!.name).before, after: [] }
+      : putPod(index, after);
+  const [had, has] = [new Set(moved.before), new Set(moved.after)];
+  const selected = [...new Set([...had, ...has])].map((service) => ({
+    service,
+    before: had.has(service) ? before : null,
+    after: has.has(service) ? after : null,
+  }));
+  return { service: null, selected };
+}
+
+function takeService(selections: Selections, { before, after }: ChangeOf<'services'>): Selection {
+  const { index, byKey } = selections;
+  const { namespace, name } = (after ?? before)!;
+  const key = `${namespace}/${name}`;
+  let service = byKey.get(key) ?? null;
+  if (after === null) {
+    if (service === null) return NOTHING;
+    const selected = [...podsOf(index, service)].map((pod) => ({ service: service!, before: pod, after: null }));
+    removeService(index, service);
+    byKey.delete(key);
+    return { service, selected };
+  }
+  if (service === null) {
+    service = { number: selections.count++, namespace, name, record: after };
+    byKey.set(key, service);
+  }
+  service.record = after;
+  const had = new Set(podsOf(index, service));
+  putService(index, service, namespace, selectsPods(after) ? after.selector : null);
+  const has = new Set(podsOf(index, service));
+  const selected = [...had.union(has)].map((pod) => ({
+    service,
+    before: had.has(pod) ? pod : null,
+    after: has.has(pod) ? pod : null,
+  }));
+  return { service, selected };
+}
+
+/** Each Service that selects pods, with the pods. */
+export function* servicesWithPods({ byKey, index }: Selections): Generator<[RecordedService, Iterable<PodRecord>]> {
+  for (const service of byKey.values()) if (selectsPods(service.record)) yield [service, podsOf(index, service)];
+}

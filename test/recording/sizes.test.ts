@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decodeBare, encodeBare, encodeObject } from '../../src/kube/codec.ts';
+import { JSON_TYPE, PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
+import { encodeWatchFrame } from '../../src/kube/watch-framing.ts';
+import { addSize, createFrameSizer, NO_SUMS, sizeLine, type SizeSums } from '../../src/recording/sizes.ts';
+import { apiEndpoints, apiPod, scriptedCluster } from './scripted-cluster.ts';
+
+const USUAL = { base: 500, each: 100 };
+
+function sums(...objects: readonly (readonly [endpoints: number, bytes: number])[]): SizeSums {
+  return objects.reduce((all, [endpoints, bytes]) => addSize(all, endpoints, bytes), NO_SUMS);
+}
+
+function repeated<T>(count: number, of: (i: number) => T): T[] {
+  return Array.from({ length: count }, (_, i) => of(i));
+}
+
+describe('bytes of a change', () => {
+  it('are a line: so many for the object, and more for each endpoint', () => {
+    const { base, each } = sizeLine(sums(...repeated(40, (i) => [i % 10, 300 + 50 * (i % 10)] as const)), USUAL);
+    assert.deepEqual([Math.round(base), Math.round(each)], [300, 50]);
+  });
+
+  it('keep the usual slope where all objects are of one size, and their mean', () => {
+    assert.deepEqual(sizeLine(sums(...repeated(40, () => [5, 800] as const)), USUAL), { base: 300, each: 100 });
+  });
+
+  it('are the usual ones where fewer than twenty were seen', () => {
+    assert.equal(sizeLine(sums(...repeated(19, (i) => [i, 10 * i] as const)), USUAL), USUAL);
+  });
+
+  it('never fall with more endpoints', () => {
+    const { each } = sizeLine(sums(...repeated(40, (i) => [i % 2, 800 - 100 * (i % 2)] as const)), USUAL);
+    assert.equal(each, 0);
+  });
+});
+
+describe('the frame that tells a watcher of an object', () => {
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { namespace: 'shop', name: 'web', resourceVersion: '17' },
+    subsets: [{ addresses: repeated(30, (i) => ({ ip: `192.0.2.${i}`, nodeName: `node-${i}` })) }],
+  };
+
+  it('has the bytes that the API server sends, in both encodings', () => {
+    const bytes = encodeBare(object);
+    const sizes = createFrameSizer().sizeOf({ encoding: 'protobuf', apiVersion: 'v1', kind: 'Endpoints', bytes });
+    assert.equal(sizes.protobuf, encodeWatchFrame(PROTOBUF_WATCH, 'MODIFIED', encodeObject(object)).length);
+    const json = JSON.stringify(decodeBare('v1', 'Endpoints', bytes));
+    assert.equal(sizes.json, encodeWatchFrame(JSON_TYPE, 'MODIFIED', Buffer.from(json)).length);
+  });
+
+  it('is told in the other encoding of few objects only', () => {
+    const sizer = createFrameSizer();
+    const bytes = encodeBare(object);
+    const told = repeated(128, () =>
+      sizer.sizeOf({ encoding: 'protobuf', apiVersion: 'v1', kind: 'Endpoints', bytes }),
+    );
+    assert.equal(told.filter(({ json }) => json !== null).length, 32 + 6);
+  });
+});
+
+describe('a recording', () => {
+  it('tells the sums of all changes seen, and the size of no single object', () => {
+    const cluster = scriptedCluster('pseudonyms');
+    cluster.objects.pods.push(apiPod('web-1'));
+    const written = (second: number): object =>
+      apiEndpoints('web', 'kube-controller-manager', second, `192.0.2.${second}`);
+    cluster.objects.endpoints.push(written(9));
+    cluster.recorder.start();
+    cluster.pass(1000);
+    for (let i = 0; i < 5; i++) {
+      cluster.event('endpoints', 'MODIFIED', written(i));
+      cluster.pass(3000);
+    }
+    cluster.recorder.stop();
+    const told = cluster.events().filter((event) => event.type === 'sizes');
+    const [count, endpoints] = told.at(-1)!.sizes.endpoints.json;
+    assert.deepEqual([count, endpoints], [5, 5]);
+    assert.ok(told.length < 5, 'they are not told after each change');
+  });
+});
