@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
@@ -204,6 +206,31 @@ describe('endpointd record', () => {
     const { status, stderr } = await endpointd(['record', '--info', server.kubeconfig]).ended;
     assert.equal(status, 1);
     assert.match(stderr, /^endpointd record: cannot read \S+: this is no recording of endpointd\n$/);
+  });
+});
+
+describe('endpointd record without rights', () => {
+  it('record asks under a user agent of its own, with GET alone', async () => {
+    const asked = new Set<string>();
+    const server = createServer((request, response) => {
+      asked.add(`${request.method} ${request.headers['user-agent']!.split('/')[0]}`);
+      response.writeHead(403, { 'content-type': 'application/json' });
+      response.end(
+        JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403 }),
+      );
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const directory = mkdtempSync(join(tmpdir(), 'endpointd-refused-'));
+    const master = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const { status } = await endpointd(['record', join(directory, 'no.rec'), `--master=${master}`]).ended;
+      assert.equal(status, 1);
+      assert.deepEqual([...asked], ['GET endpointd-record']);
+    } finally {
+      server.close();
+      rmSync(directory, { recursive: true });
+    }
   });
 });
 
