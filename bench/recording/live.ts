@@ -30,16 +30,16 @@ export interface LiveCost {
 
 /** Pods flip, and a controller shows each change in a slice and in Endpoints: three events for each change. */
 export async function liveCost(size: Size, eventsPerSecond: number): Promise<LiveCost> {
-  const seconds = size === 'tiny' ? 3 : 30;
+  const seconds = size === 'tiny' ? 3 : 60;
   const story = profileStory(
     {
       name: 'recording',
       what: '',
       namespaces: size === 'tiny' ? 1 : 10,
-      services: [{ count: 10, pods: 20 }],
+      services: [{ count: 40, pods: 20 }],
       minutes: seconds / 60,
-      // A flip is two changes.
-      flipsPerSecond: eventsPerSecond / 3 / 2,
+      // A flip is two changes; one of a pod that flips already is left out.
+      flipsPerSecond: (1.1 * eventsPerSecond) / 3 / 2,
       isStorm: false,
       rolloutsPerMinute: 0,
       podsPerSecond: 0,

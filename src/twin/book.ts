@@ -111,11 +111,12 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
 export function planService(book: Book, service: number): readonly ModelWrite[] {
   const own = book.services[service]!;
   const { due } = own;
-  own.due = [];
   const planned = planChanges(book, service);
+  if (due.length === 0) return planned;
+  own.due = [];
   const writes = [...due, ...planned];
   const isOneObject = book.output === 'endpoints' || own.published <= book.perSlice;
-  if (due.length === 0 || writes.length === 1 || !isOneObject) return writes;
+  if (writes.length === 1 || !isOneObject) return writes;
   return [{ ...writes.at(-1)!, shows: writes.flatMap(({ shows }) => shows) }];
 }
 

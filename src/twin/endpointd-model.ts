@@ -145,31 +145,32 @@ type Piece = () => number;
 function turn(own: Own): void {
   const timers: Piece[] = own.rings ? [() => 0] : [];
   own.rings = false;
-  work(own, timers, () => {
+  work(own, timers, 0, () => {
     const { arrived, batches } = own;
     own.arrived = [];
     const plans: Piece[] = batches.length > 0 ? [() => planBatch(own)] : [];
-    work(own, [...plans, ...intakes(arrived)], () => {
+    work(own, [...plans, ...intakes(arrived)], 0, () => {
       if (own.rings || own.arrived.length > 0 || batches.length > 0) turn(own);
       else own.isBusy = false;
     });
   });
 }
 
-/** One piece after the other. What a piece sends leaves when it is done. */
-function work(own: Own, [first, ...others]: readonly Piece[], done: () => void): void {
-  if (first === undefined) {
+/** One piece after the other, from the i-th on. What a piece sends leaves when it is done. */
+function work(own: Own, pieces: readonly Piece[], i: number, done: () => void): void {
+  const piece = pieces[i];
+  if (piece === undefined) {
     done();
     return;
   }
   const { cores, costs } = own.world;
   const sent: QueuedWrite[] = [];
-  let costMs = first();
+  let costMs = piece();
   advance(own, sent);
   for (const { controller, write } of sent) costMs += costs.write + costs.writtenByte * bytesOf(controller.book, write);
   const go = (): void => {
     for (const queued of sent) send(own, queued);
-    work(own, others, done);
+    work(own, pieces, i + 1, done);
   };
   if (costMs > 0) compute(cores, costMs, go);
   else go();
@@ -222,22 +223,23 @@ function advance(own: Own, sent: QueuedWrite[]): void {
     own.unplanned = [];
   }
   const tokenMs = flush(own, sent);
-  wakeAt(own, Math.min(tokenMs, ...own.controllers.map(({ queue }) => nextWorkMs(queue))));
+  let dueMs = tokenMs;
+  for (const { queue } of own.controllers) dueMs = Math.min(dueMs, nextWorkMs(queue));
+  wakeAt(own, dueMs);
 }
 
 /** Syncs of one service are planned together, slices before Endpoints. */
-function batchOf({ world: { costs } }: Own, syncs: readonly Sync[]): PlannedSync[] {
+function batchOf(own: Own, syncs: readonly Sync[]): PlannedSync[] {
+  if (syncs.length === 1) return [plannedSync(own, syncs[0]!)];
   const byService = Map.groupBy(syncs, ({ item }) => item.key);
-  return [...byService.values()].flatMap((own) =>
-    own
-      .toSorted((a, b) => rankOf(a) - rankOf(b))
-      .map(({ controller, item }) => ({
-        controller,
-        item,
-        writes: planService(controller.book, item.key),
-        costMs: costs.sync + costs.endpoint * sizeOf(controller.book, item.key),
-      })),
+  return [...byService.values()].flatMap((same) =>
+    same.toSorted((a, b) => rankOf(a) - rankOf(b)).map((sync) => plannedSync(own, sync)),
   );
+}
+
+function plannedSync({ world: { costs } }: Own, { controller, item }: Sync): PlannedSync {
+  const writes = planService(controller.book, item.key);
+  return { controller, item, writes, costMs: costs.sync + costs.endpoint * sizeOf(controller.book, item.key) };
 }
 
 function rankOf({ controller: { book } }: Sync): number {
@@ -294,29 +296,35 @@ function podChangeOf({ isReady, content, output }: Book, { place, wanted }: Plac
 
 /** The writes of a sync that was planned: small ones first, and those that delete wait for the others. */
 function queueWrites(own: Own, controller: OwnController, item: WorkItem<number>, writes: readonly ModelWrite[]): void {
+  if (writes.length <= 1 && writes[0]?.verb !== 'delete') {
+    queuePhases(own, controller, item, [writes], 0);
+    return;
+  }
   const kept = writes.filter(({ verb }) => verb !== 'delete').toSorted((a, b) => a.endpoints - b.endpoints);
   const phases = [kept, writes.filter(({ verb }) => verb === 'delete')];
-  queuePhases(own, controller, item, phases);
+  queuePhases(own, controller, item, phases, 0);
 }
 
 function queuePhases(
   own: Own,
   controller: OwnController,
   item: WorkItem<number>,
-  [phase, ...others]: readonly (readonly ModelWrite[])[],
+  phases: readonly (readonly ModelWrite[])[],
+  i: number,
 ): void {
   const { nowMs } = own.world.agenda;
+  const phase = phases[i];
   if (phase === undefined) {
     doneWork(controller.queue, item, nowMs);
     return;
   }
   let open = phase.length;
   if (open === 0) {
-    queuePhases(own, controller, item, others);
+    queuePhases(own, controller, item, phases, i + 1);
     return;
   }
   const done = (): void => {
-    if (--open === 0) queuePhases(own, controller, item, others);
+    if (--open === 0) queuePhases(own, controller, item, phases, i + 1);
   };
   for (const write of phase) {
     append(own.writes, { controller, service: item.key, write, queuedMs: nowMs, done, previous: null, next: null });
