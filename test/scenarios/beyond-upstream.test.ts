@@ -124,7 +124,7 @@ describe('--clean-up-unselected', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
-  it('such Endpoints are not mirrored if another program is their controller', () => {
+  it('Endpoints with our label are not mirrored if another program controls them', () => {
     const sim = settled(CLEAN_UP);
     sim.kill();
     unselect(sim);

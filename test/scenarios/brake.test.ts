@@ -174,7 +174,7 @@ describe('a list that lacks most ready endpoints', () => {
     assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/web`).status, 404);
   });
 
-  it('--confirm-mass-removal=false believes such a list at once', () => {
+  it('--confirm-mass-removal=false believes the list at once', () => {
     const sim = settled({ options: { confirmMassRemoval: false } });
     relist(sim, () => deletePods(sim));
     sim.run(30_000);

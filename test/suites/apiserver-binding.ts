@@ -15,7 +15,7 @@ const bindingTo = (node: string) => ({ metadata: { name: 'p' }, target: { kind: 
 
 /** pods/NAME/binding: what a scheduler writes. */
 export const BINDING_CASES: Readonly<Record<string, Case>> = {
-  'it sets the node, says so in a condition, and brings labels and annotations': async (client) => {
+  'a binding sets the node and a condition, and brings labels and annotations': async (client) => {
     const path = await podPath(client);
     const binding = bindingTo('n1');
     const { status, body } = await client.call('POST', `${path}/binding`, {
@@ -56,7 +56,7 @@ export const BINDING_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await client.ok('GET', path)).spec.nodeName, undefined);
   },
 
-  'what can not be bound': async (client) => {
+  'an impossible binding is refused': async (client) => {
     const path = await podPath(client);
     const missing = await client.call('POST', `${path.slice(0, -1)}q/binding`, {
       ...bindingTo('n1'),
@@ -77,7 +77,7 @@ export const BINDING_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'nothing but POST': async (client) => {
+  'a binding accepts POST only': async (client) => {
     const path = await podPath(client);
     assert.equal((await client.call('GET', `${path}/binding`)).status, 405);
     assert.equal((await client.call('PUT', `${path}/binding`, bindingTo('n1'))).status, 405);

@@ -76,7 +76,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([created.kind, created.apiVersion], ['Endpoints', 'v1']);
   },
 
-  'nulls, empty lists and empty maps are as good as absent': async ({ ok, namespace }) => {
+  'nulls, empty lists and empty maps count as absent': async ({ ok, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const created = await ok('POST', path, {
       metadata: { name: 'a', labels: {}, annotations: null, finalizers: [], creationTimestamp: null },
@@ -85,7 +85,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(plain(created), { kind: 'Endpoints', apiVersion: 'v1', metadata: { name: 'a' } });
   },
 
-  'a name that is taken': async ({ ok, call, namespace }) => {
+  'a create with a taken name is refused': async ({ ok, call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     await ok('POST', path, { metadata: { name: 'a' } });
     const { status, body } = await call('POST', path, { metadata: { name: 'a' } });
@@ -102,7 +102,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     });
   },
 
-  'a name that is taken, in a named group': async ({ ok, call, namespace }) => {
+  'a create with a taken name in a named group is refused': async ({ ok, call, namespace }) => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${await namespace()}/leases`;
     await ok('POST', path, { metadata: { name: 'a' } });
     const { body } = await call('POST', path, { metadata: { name: 'a' } });
@@ -110,7 +110,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(body.details, { name: 'a', group: 'coordination.k8s.io', kind: 'leases' });
   },
 
-  'generateName gets five characters of the server': async ({ ok, namespace }) => {
+  'generateName gets five characters from the server': async ({ ok, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { metadata } = await ok('POST', path, { metadata: { generateName: 'gen-' } });
     assert.match(metadata.name, /^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
@@ -134,7 +134,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([metadata.name, metadata.generateName], ['svc-abcde', 'svc-']);
   },
 
-  'no name at all': async ({ call, namespace }) => {
+  'a create without any name is refused': async ({ call, namespace }) => {
     const { status, body } = await call('POST', `/api/v1/namespaces/${await namespace()}/endpoints`, { metadata: {} });
     assert.equal(status, 422);
     assert.equal(
@@ -161,20 +161,20 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(body.reason, undefined);
   },
 
-  'another namespace in the body than in the path': async ({ call, namespace }) => {
+  'a create whose body has another namespace than the path is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, { metadata: { name: 'a', namespace: 'other' } });
     assert.deepEqual([status, body.reason], [400, 'BadRequest']);
     assert.equal(body.message, 'the namespace of the provided object does not match the namespace sent on the request');
   },
 
-  'a namespace that does not exist': async ({ call }) => {
+  'a create in a missing namespace is refused': async ({ call }) => {
     const { status, body } = await call('POST', '/api/v1/namespaces/none/endpoints', { metadata: { name: 'a' } });
     assert.deepEqual([status, body.reason, body.message], [404, 'NotFound', 'namespaces "none" not found']);
     assert.deepEqual(body.details, { name: 'none', kind: 'namespaces' });
   },
 
-  'an object of another kind': async ({ call, namespace }) => {
+  'a create of an object of another kind is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' } });
     assert.deepEqual([status, body.reason], [400, 'BadRequest']);
@@ -184,7 +184,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'an object of another version': async ({ call, namespace }) => {
+  'a create of an object of another version is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, { apiVersion: 'v2', kind: 'Endpoints', metadata: { name: 'a' } });
     assert.equal(status, 400);
@@ -194,7 +194,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'text that is no JSON': async ({ call, namespace }) => {
+  'a text that is no JSON is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, '{bad');
     assert.deepEqual([status, body.reason], [400, 'BadRequest']);
@@ -204,13 +204,13 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'bytes that are no protobuf': async ({ call, namespace }) => {
+  'bytes that are no protobuf are refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, Buffer.from('nonsense'), { contentType: PROTOBUF });
     assert.deepEqual([status, body.reason], [400, 'BadRequest']);
   },
 
-  'a field of the wrong type': async ({ call, namespace }) => {
+  'a field of the wrong type is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, { metadata: { name: 'a' }, subsets: 'x' });
     assert.equal(status, 400);
@@ -221,7 +221,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'a body of another media type': async ({ call, namespace }) => {
+  'a body of another media type is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, {}, { contentType: 'application/none' });
     assert.deepEqual([status, body.reason], [415, 'UnsupportedMediaType']);
@@ -243,7 +243,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'fieldValidation=Strict refuses unknown fields, Ignore says nothing': async ({ call, namespace }) => {
+  'fieldValidation=Strict refuses unknown fields, and Ignore drops them silently': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const object = { metadata: { name: 'a' }, bar: 3 };
     const strict = await call('POST', `${path}?fieldValidation=Strict`, object);
@@ -262,7 +262,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual((await call('DELETE', `${path}/a`)).warnings, [ENDPOINTS_WARNING]);
   },
 
-  'protobuf in, protobuf out, JSON says the same': async ({ call, namespace }) => {
+  'an object in protobuf is answered in protobuf, with the contents of JSON': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const object = {
       apiVersion: 'v1',
@@ -286,7 +286,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(json.body.metadata.resourceVersion, created.body.metadata.resourceVersion);
   },
 
-  'a write can answer with the metadata alone': async ({ call, namespace }) => {
+  'a write may answer with the metadata alone': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     for (const accept of [ACCEPT_METADATA, 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1']) {
       const name = accept === ACCEPT_METADATA ? 'a' : 'b';
@@ -321,7 +321,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'metadata: lengths': async (client) => {
+  'metadata: names and values have a longest length': async (client) => {
     const long = 'x'.repeat(64);
     const metadata = { name: 'a', labels: { [long]: long } };
     await checkInvalid(client, { metadata }, [
@@ -330,21 +330,21 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'metadata: the length of a name': async (client) => {
+  'metadata: a name has a longest length': async (client) => {
     const long = 'x'.repeat(254);
     await checkInvalid(client, { metadata: { name: long } }, [
       value('metadata.name', `"${long}"`, 'must be no more than 253 characters'),
     ]);
   },
 
-  'metadata: annotations have 256 KiB together': async (client) => {
+  'metadata: annotations may have 256 KiB together': async (client) => {
     const metadata = { name: 'a', annotations: { a: 'x'.repeat(256 * 1024) } };
     await checkInvalid(client, { metadata }, [
       'metadata.annotations: FieldValueTooLong: Too long: may not be more than 262144 bytes',
     ]);
   },
 
-  'one cause stands alone in the message, several in brackets': async ({ call, namespace }) => {
+  'one cause is alone in the message, and several are in brackets': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const one = await call('POST', path, { metadata: { name: 'a' }, subsets: [{}] });
     assert.equal(
@@ -365,7 +365,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'Endpoints: addresses that are none': async (client) => {
+  'Endpoints: invalid addresses are refused': async (client) => {
     const field = 'subsets[0].addresses[0].ip';
     for (const ip of ['', 'foo', '1.2.3', '1.2.3.256', '1:2:3:4:5:6:7', '::1::2', '12345::']) {
       await checkInvalid(client, { subsets: [{ addresses: [{ ip }] }] }, [
@@ -375,7 +375,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'Endpoints: spellings that are refused': async (client) => {
+  'Endpoints: old spellings of addresses are refused': async (client) => {
     const field = 'subsets[0].addresses[0].ip';
     for (const [ip, problem] of [
       ['010.0.0.1', 'must not have leading 0s'],
@@ -385,7 +385,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'Endpoints: addresses that no pod may have': async (client) => {
+  'Endpoints: special addresses are refused': async (client) => {
     const field = 'subsets[0].addresses[0].ip';
     const loopback = 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
     const linkLocal = 'may not be in the link-local range (169.254.0.0/16, fe80::/10)';
@@ -404,7 +404,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'Endpoints: addresses that look odd and are fine': async ({ ok, namespace }) => {
+  'Endpoints: unusual addresses are allowed': async ({ ok, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const addresses = ['2001:DB8::1', '2001:db8:0:0::2', '224.0.1.1', 'ff05::1', '240.0.0.1', '::1:2'].map((ip) => ({
       ip,
@@ -419,13 +419,13 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'Endpoints: an empty node name is not the same as none': async (client) => {
+  'Endpoints: an empty node name differs from an absent one': async (client) => {
     await checkInvalid(client, subset({ notReadyAddresses: [{ ip: '1.2.3.4', nodeName: '' }] }), [
       value('subsets[0].notReadyAddresses[0].nodeName', '""', SUBDOMAIN),
     ]);
   },
 
-  'Endpoints: ports': async (client) => {
+  'Endpoints: ports are validated': async (client) => {
     const long = 'a'.repeat(64);
     const ports = [
       { port: 0 },
@@ -453,7 +453,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(subsets[0].ports, ports);
   },
 
-  'EndpointSlice: defaults': async ({ ok, namespace }) => {
+  'EndpointSlice: the server sets defaults': async ({ ok, namespace }) => {
     const path = `/apis/discovery.k8s.io/v1/namespaces/${await namespace()}/endpointslices`;
     const created = await ok('POST', path, {
       metadata: { name: 'a' },
@@ -477,7 +477,7 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([created.endpoints, created.ports], [null, null]);
   },
 
-  'EndpointSlice: what is wrong with it': async ({ call, namespace }) => {
+  'EndpointSlice: invalid fields are refused': async ({ call, namespace }) => {
     const path = `/apis/discovery.k8s.io/v1/namespaces/${await namespace()}/endpointslices`;
     const none = await call('POST', path, { metadata: { name: 'a' }, endpoints: [] });
     assert.equal(none.body.message, 'EndpointSlice.discovery.k8s.io "a" is invalid: addressType: Required value');

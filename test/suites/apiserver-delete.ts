@@ -5,7 +5,7 @@ import type { Case } from './apiserver.ts';
 import { plain, type Json } from './apiserver-client.ts';
 
 export const DELETE_CASES: Readonly<Record<string, Case>> = {
-  'most resources answer with a Status': async ({ ok, call, namespace }) => {
+  'a delete of most resources answers with a Status': async ({ ok, call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { metadata } = await ok('POST', path, { metadata: { name: 'a' } });
     const { status, body } = await call('DELETE', `${path}/a`);
@@ -20,14 +20,14 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await call('GET', `${path}/a`)).status, 404);
   },
 
-  'a named group is in the Status': async ({ ok, namespace }) => {
+  'the Status of a delete names its group': async ({ ok, namespace }) => {
     const path = `/apis/discovery.k8s.io/v1/namespaces/${await namespace()}/endpointslices`;
     const { metadata } = await ok('POST', path, { metadata: { name: 'a' }, addressType: 'IPv4', endpoints: [] });
     const { details } = await ok('DELETE', `${path}/a`);
     assert.deepEqual(details, { name: 'a', group: 'discovery.k8s.io', kind: 'endpointslices', uid: metadata.uid });
   },
 
-  'what is not there': async ({ call, namespace }) => {
+  'a delete of a missing object is 404': async ({ call, namespace }) => {
     const { status, body } = await call('DELETE', `/api/v1/namespaces/${await namespace()}/endpoints/a`);
     assert.deepEqual([status, body.reason, body.message], [404, 'NotFound', 'endpoints "a" not found']);
   },
@@ -44,7 +44,7 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'another resourceVersion': async ({ ok, call, namespace }) => {
+  'a delete with another resourceVersion conflicts': async ({ ok, call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { metadata } = await ok('POST', path, { metadata: { name: 'a' } });
     const { status, body } = await call('DELETE', `${path}/a`, { preconditions: { resourceVersion: '1' } });
@@ -56,7 +56,7 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'preconditions that hold, in protobuf': async ({ ok, call, namespace }) => {
+  'preconditions in protobuf hold': async ({ ok, call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { uid, resourceVersion } = (await ok('POST', path, { metadata: { name: 'a' } })).metadata;
     for (const [preconditions, expected] of [
@@ -68,7 +68,7 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'a body that is no DeleteOptions': async ({ ok, call, namespace }) => {
+  'a body that is no DeleteOptions is refused': async ({ ok, call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     await ok('POST', path, { metadata: { name: 'a' } });
     const { status, body } = await call('DELETE', `${path}/a`, { kind: 'Foo' });
@@ -76,7 +76,7 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     assert.match(body.message, /^no kind "Foo" is registered for version "meta.k8s.io\/v1"/);
   },
 
-  'finalizers hold an object until the last is gone': async ({ ok, call, namespace, watch }) => {
+  'finalizers hold an object until the last one is gone': async ({ ok, call, namespace, watch }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const created = await ok('POST', path, { metadata: { name: 'a', finalizers: ['x.y/z'] } });
     const events = await watch(`${path}?watch=1&resourceVersion=${created.metadata.resourceVersion}`);
@@ -98,7 +98,7 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     assert.ok(Number(gone!.object.metadata.resourceVersion) > Number(marked!.object.metadata.resourceVersion));
   },
 
-  'a Service answers with itself and takes its Endpoints along': async ({ ok, call, namespace }) => {
+  'the delete of a Service answers with it and takes its Endpoints along': async ({ ok, call, namespace }) => {
     const ns = await namespace();
     const base = `/api/v1/namespaces/${ns}`;
     await ok('POST', `${base}/services`, { metadata: { name: 'a' }, spec: { ports: [{ port: 80 }] } });
@@ -113,7 +113,7 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'a collection, by labels': async ({ ok, namespace }) => {
+  'a collection may be deleted by labels': async ({ ok, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     for (const [name, app] of [
       ['a', 'x'],
@@ -173,7 +173,7 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await call('GET', path)).status, 404);
   },
 
-  'updates and deletes go on in a namespace that ends': async ({ ok, call, namespace }) => {
+  'updates and deletes go on in a namespace that is being deleted': async ({ ok, call, namespace }) => {
     const ns = await namespace();
     const path = `/api/v1/namespaces/${ns}/endpoints`;
     await ok('POST', path, { metadata: { name: 'a' } });
@@ -184,7 +184,7 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     await ok('DELETE', `${path}/a`);
   },
 
-  'the namespaces of the system stay': async ({ call }) => {
+  'the namespaces of the system cannot be deleted': async ({ call }) => {
     const { status, body } = await call('DELETE', '/api/v1/namespaces/default');
     assert.equal(status, 403);
     assert.equal(body.message, 'namespaces "default" is forbidden: this namespace may not be deleted');

@@ -13,7 +13,7 @@ function resourceOf(document: Json, group: string, name: string): Json {
 
 /** Discovery in one document for each root, and OpenAPI 3.0. */
 export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
-  'all core resources in one document': async ({ call }) => {
+  'one document has all core resources': async ({ call }) => {
     const { status, contentType, body, headers } = await call('GET', '/api', undefined, { accept: AGGREGATED });
     assert.deepEqual([status, contentType], [200, AGGREGATED]);
     assert.deepEqual(
@@ -54,7 +54,7 @@ export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'all groups in one document': async ({ call }) => {
+  'one document has all groups': async ({ call }) => {
     const { body } = await call('GET', '/apis', undefined, { accept: AGGREGATED });
     assert.deepEqual(resourceOf(body, 'discovery.k8s.io', 'endpointslices'), {
       resource: 'endpointslices',
@@ -65,7 +65,7 @@ export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
     });
   },
 
-  'what kubectl and client-go accept gives the aggregated document': async ({ call }) => {
+  'the Accept of kubectl and client-go gives the aggregated document': async ({ call }) => {
     const accept = [
       'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer',
       'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
@@ -74,14 +74,14 @@ export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await call('GET', '/apis', undefined, { accept })).contentType, AGGREGATED);
   },
 
-  'a version of the aggregated document that is not served': async ({ call }) => {
+  'an unserved version of the aggregated document is refused': async ({ call }) => {
     const old = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
     assert.equal((await call('GET', '/api', undefined, { accept: old })).status, 406);
     const { status, body } = await call('GET', '/api', undefined, { accept: `${old},application/json` });
     assert.deepEqual([status, body.kind], [200, 'APIVersions']);
   },
 
-  'what has not changed is not sent again': async ({ call }) => {
+  'an unchanged document is not sent again': async ({ call }) => {
     const { headers } = await call('GET', '/apis', undefined, { accept: AGGREGATED });
     const etag = String(headers['etag']);
     assert.match(etag, /^"[0-9A-F]+"$/);
@@ -100,7 +100,7 @@ export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(resources.find((resource: Json) => resource.name === 'pods').categories, ['all']);
   },
 
-  'a slash at the end is no other document': async ({ ok }) => {
+  'a slash at the end gives the same document': async ({ ok }) => {
     assert.equal((await ok('GET', '/apis/')).kind, 'APIGroupList');
     assert.equal((await ok('GET', '/apis/discovery.k8s.io/')).kind, 'APIGroup');
   },
@@ -137,13 +137,13 @@ export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
     assert.ok(patch.parameters.some((parameter: Json) => parameter.name === 'fieldValidation'));
   },
 
-  'OpenAPI: an old hash leads to the document of today': async ({ call }) => {
+  'OpenAPI: an old hash leads to the current document': async ({ call }) => {
     const { status, headers } = await call('GET', '/openapi/v3/api/v1?hash=0123');
     assert.equal(status, 301);
     assert.match(String(headers['location']), /^\/openapi\/v3\/api\/v1\?hash=[0-9A-F]+$/);
   },
 
-  'OpenAPI: what has not changed is not sent again': async ({ call }) => {
+  'OpenAPI: an unchanged document is not sent again': async ({ call }) => {
     const { headers } = await call('GET', '/openapi/v3/apis/coordination.k8s.io/v1');
     const again = await call('GET', '/openapi/v3/apis/coordination.k8s.io/v1', undefined, {
       ifNoneMatch: String(headers['etag']),
@@ -151,11 +151,11 @@ export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([again.status, again.text], [304, '']);
   },
 
-  'OpenAPI: an unknown document': async ({ call }) => {
+  'OpenAPI: an unknown document is 404': async ({ call }) => {
     assert.equal((await call('GET', '/openapi/v3/apis/discovery.k8s.io/v2')).status, 404);
   },
 
-  'OpenAPI: schemas tell types, required fields and merge keys': async ({ ok }) => {
+  'OpenAPI: schemas have types, required fields and merge keys': async ({ ok }) => {
     const { components } = await ok('GET', '/openapi/v3/api/v1');
     const { PodSpec, ServicePort, Container } = Object.fromEntries(
       ['PodSpec', 'ServicePort', 'Container'].map((name) => [name, components.schemas[`io.k8s.api.core.v1.${name}`]]),
@@ -174,7 +174,7 @@ export const DISCOVERY_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'OpenAPI: version 2 is there too': async ({ ok, call }) => {
+  'OpenAPI: version 2 is served': async ({ ok, call }) => {
     assert.equal((await ok('GET', '/openapi/v2')).swagger, '2.0');
     const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
     const { status, contentType } = await call('GET', '/openapi/v2', undefined, { accept });

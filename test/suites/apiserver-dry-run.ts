@@ -8,7 +8,7 @@ async function endpointsPath(client: Client): Promise<string> {
 
 /** `dryRun=All`: everything but the write. */
 export const DRY_RUN_CASES: Readonly<Record<string, Case>> = {
-  'a create is answered and not kept': async (client) => {
+  'a dry create is answered and not kept': async (client) => {
     const path = await endpointsPath(client);
     const { status, body } = await client.call('POST', `${path}?dryRun=All`, { metadata: { name: 'a' } });
     assert.deepEqual([status, body.metadata.name, body.metadata.resourceVersion], [201, 'a', undefined]);
@@ -16,14 +16,14 @@ export const DRY_RUN_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await client.call('GET', `${path}/a`)).status, 404);
   },
 
-  'it is checked as any other': async (client) => {
+  'a dry create is validated': async (client) => {
     const path = await endpointsPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' } });
     assert.equal((await client.call('POST', `${path}?dryRun=All`, { metadata: { name: 'a' } })).status, 409);
     assert.equal((await client.call('POST', `${path}?dryRun=All`, { metadata: { name: 'A' } })).status, 422);
   },
 
-  'an update keeps the version': async (client) => {
+  'a dry update keeps the version': async (client) => {
     const path = await endpointsPath(client);
     const { metadata } = await client.ok('POST', path, { metadata: { name: 'a' } });
     const wanted = { metadata: { name: 'a', labels: { b: 'c' } } };
@@ -36,7 +36,7 @@ export const DRY_RUN_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await client.call('GET', `${path}/b`)).status, 404);
   },
 
-  'a delete leaves the object': async (client) => {
+  'a dry delete keeps the object': async (client) => {
     const path = await endpointsPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' } });
     for (const [query, body] of [
@@ -50,14 +50,14 @@ export const DRY_RUN_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await client.call('GET', `${path}/a`)).status, 200);
   },
 
-  'a namespace shows how it would end': async (client) => {
+  'a dry delete shows how a namespace would end': async (client) => {
     const name = await client.namespace();
     const answer = await client.ok('DELETE', `/api/v1/namespaces/${name}?dryRun=All`);
     assert.equal(answer.status.phase, 'Terminating');
     assert.equal((await client.ok('GET', `/api/v1/namespaces/${name}`)).status.phase, 'Active');
   },
 
-  'a Service is shown with an address and takes none': async (client) => {
+  "a dry create shows a Service's address and takes none": async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/services`;
     const service = { metadata: { name: 'a' }, spec: { ports: [{ port: 80 }], clusterIP: '10.100.20.30' } };
     for (const time of ['first', 'second']) {
@@ -66,7 +66,7 @@ export const DRY_RUN_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'no watcher hears of it': async (client) => {
+  'no watcher hears of a dry run': async (client) => {
     const path = await endpointsPath(client);
     const { metadata } = await client.ok('GET', path);
     const watch = await client.watch(`${path}?watch=1&resourceVersion=${metadata.resourceVersion}`);
@@ -80,7 +80,7 @@ export const DRY_RUN_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'any other value is refused': async (client) => {
+  'any other value of dryRun is refused': async (client) => {
     const path = await endpointsPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' } });
     const message = 'Unsupported value: ["foo"]: supported values: "All"';

@@ -23,13 +23,13 @@ async function listError(client: Client, query: string): Promise<[number, string
 }
 
 export const LIST_CASES: Readonly<Record<string, Case>> = {
-  'an empty list has a list': async (client) => {
+  'an empty list has an empty array': async (client) => {
     const list = await client.ok('GET', await withEndpoints(client, {}));
     assert.match(list.metadata.resourceVersion, /^[0-9]+$/);
     assert.deepEqual(plain(list), { kind: 'EndpointsList', apiVersion: 'v1', metadata: {}, items: [] });
   },
 
-  'items are in order of their names and carry no kind': async (client) => {
+  'items are sorted by name and have no kind': async (client) => {
     const list = await client.ok('GET', await withEndpoints(client, { b: {}, 'a-b': {}, a: {}, 'a.b': {} }));
     assert.deepEqual(plain(list.items), [
       { metadata: { name: 'a' } },
@@ -46,13 +46,13 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     assert.ok(Number(list.metadata.resourceVersion) >= Number(metadata.resourceVersion));
   },
 
-  'all namespaces': async (client) => {
+  'one list may have the objects of all namespaces': async (client) => {
     const path = await withEndpoints(client, { unique: { everywhere: 'yes' } });
     const list = await client.ok('GET', '/api/v1/endpoints?labelSelector=everywhere');
     assert.ok(list.items.some((item: Json) => path.includes(`/${item.metadata.namespace}/`)));
   },
 
-  'protobuf says the same as JSON': async (client) => {
+  'a list in protobuf equals that in JSON': async (client) => {
     const path = await withEndpoints(client, { a: { b: 'c' }, d: {} });
     await client.ok('PATCH', `${path}/a`, { subsets: [{ addresses: [{ ip: '1.2.3.4' }] }] }, { contentType: MERGE });
     const json = await client.call('GET', path);
@@ -62,7 +62,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     assert.equal(protobuf.body.items[0].metadata.uid, json.body.items[0].metadata.uid);
   },
 
-  'metadata alone, in both encodings': async (client) => {
+  'a list may have metadata alone, in both encodings': async (client) => {
     const path = await withEndpoints(client, { a: { b: 'c' } });
     for (const type of ['application/json', PROTOBUF]) {
       const { body, contentType } = await client.call('GET', path, undefined, { accept: `${type};${METADATA_LIST}` });
@@ -74,7 +74,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'metadata alone, asked for in the wrong number': async (client) => {
+  'metadata of a list and of an object cannot be mixed up (406)': async (client) => {
     const path = await withEndpoints(client, { a: {} });
     const list = await client.call('GET', path, undefined, { accept: `application/json;${METADATA}` });
     assert.equal(list.status, 406);
@@ -90,7 +90,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'pages of one version': async (client) => {
+  'pages are of one version': async (client) => {
     const path = await withEndpoints(client, { a: {}, b: {}, c: {}, d: {}, e: {} });
     const first = await client.ok('GET', `${path}?limit=2`);
     assert.deepEqual([names(first), first.metadata.remainingItemCount], [['a', 'b'], 3]);
@@ -128,7 +128,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([names(list), list.metadata.continue], [['a', 'b'], undefined]);
   },
 
-  'an exact version is what was there then': async (client) => {
+  'an exact version gives the objects of that time': async (client) => {
     const path = await withEndpoints(client, { a: {}, b: {} });
     const { resourceVersion } = (await client.ok('GET', path)).metadata;
     await client.ok('DELETE', `${path}/a`);
@@ -150,7 +150,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(names(await client.ok('GET', `${path}?resourceVersion=${resourceVersion}`)), ['b', 'c']);
   },
 
-  'a version that is still to come': async (client) => {
+  'a version in the future is refused': async (client) => {
     const { status, body, headers } = await client.call(
       'GET',
       '/api/v1/namespaces/default/endpoints?resourceVersion=999999999',
@@ -170,7 +170,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     assert.equal(headers['retry-after'], '1');
   },
 
-  'versions and matches that make no sense': async (client) => {
+  'impossible versions and matches are refused': async (client) => {
     const invalid = (problem: string): [number, string, string] => [
       422,
       'Invalid',
@@ -202,7 +202,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual((await listError(client, 'limit=1&continue=xxx')).slice(0, 2), [400, 'BadRequest']);
   },
 
-  'label selectors': async (client) => {
+  'label selectors select': async (client) => {
     const path = await withEndpoints(client, {
       a: { app: 'x', tier: '1' },
       b: { app: 'y' },
@@ -228,7 +228,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'field selectors': async (client) => {
+  'field selectors select': async (client) => {
     const path = await withEndpoints(client, { a: {}, b: {} });
     const ns = path.split('/')[4]!;
     for (const [selector, expected] of [
@@ -242,7 +242,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'field selectors of pods': async (client) => {
+  'field selectors of pods select': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/pods`;
     for (const [name, nodeName] of [
       ['a', 'n1'],
@@ -268,7 +268,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'label selectors: what is wrong with them': async (client) => {
+  'wrong label selectors are refused': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
     const prefix = 'unable to parse requirement: ';
     for (const [selector, message] of [
@@ -290,7 +290,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'label selectors: empty values and words that are operators': async (client) => {
+  'label selectors may have empty values and operators as words': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
     await client.ok('POST', path, { metadata: { name: 'empty', labels: { x: '' } } });
     await client.ok('POST', path, { metadata: { name: 'in', labels: { in: 'in', x: '7' } } });
@@ -308,7 +308,7 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'selectors that cannot be read': async (client) => {
+  'unreadable selectors are refused': async (client) => {
     assert.deepEqual(await listError(client, `labelSelector=${encodeURIComponent('a b c')}`), [
       400,
       'BadRequest',

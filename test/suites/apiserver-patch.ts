@@ -22,7 +22,7 @@ const REJECTED = 'the server rejected our request due to an error in our request
 
 /** The three kinds of patch: what they can do, and how they fail. */
 export const PATCH_CASES: Readonly<Record<string, Case>> = {
-  'strategic: items of a list merge by their key, new ones go first': async (client) => {
+  'strategic: items of a list merge by their key, and new ones come first': async (client) => {
     const patch = await patchService(client);
     const added = await patch({ spec: { ports: [{ port: 82, name: 'c' }] } }, STRATEGIC);
     assert.deepEqual(portsOf(added), ['c:82', 'a:80', 'b:81']);
@@ -55,7 +55,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'strategic: a list or map as a whole': async (client) => {
+  'strategic: a list or map may be replaced as a whole': async (client) => {
     const patch = await patchService(client);
     const ports = [{ $patch: 'replace' }, { port: 90, name: 'q' }];
     assert.deepEqual(portsOf(await patch({ spec: { ports } }, STRATEGIC)), ['q:90']);
@@ -65,7 +65,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     assert.equal(deleted.body.metadata.labels, undefined);
   },
 
-  'strategic: finalizers are joined, and taken away one by one': async (client) => {
+  'strategic: finalizers are joined, and removed one by one': async (client) => {
     const patch = await patchService(client);
     const finalizers = async (metadata: object): Promise<string[]> =>
       (await patch({ metadata }, STRATEGIC)).body.metadata.finalizers;
@@ -76,7 +76,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     await patch({ metadata: { finalizers: null } }, STRATEGIC);
   },
 
-  'strategic: an item without its key, and unknown directives': async (client) => {
+  'strategic: an item without its key and unknown directives are refused': async (client) => {
     const patch = await patchService(client);
     const { status, body } = await patch({ spec: { ports: [{ targetPort: 1 }] } }, STRATEGIC);
     assert.deepEqual([status, body.message], [500, 'map: map[targetPort:1] does not contain declared merge key: port']);
@@ -87,7 +87,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'JSON patch: what cannot be applied is rejected without a word': async (client) => {
+  'JSON patch: an operation that cannot be applied is refused without a reason': async (client) => {
     const patch = await patchService(client);
     for (const operation of [
       { op: 'test', path: '/spec/ports/0/port', value: 91 },
@@ -107,7 +107,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'JSON patch: at most 10,000 operations': async (client) => {
+  'JSON patch: more than 10,000 operations are refused': async (client) => {
     const patch = await patchService(client);
     const { status, body } = await patch(
       Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Service' })),
@@ -120,7 +120,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'bodies that are no patch': async (client) => {
+  'bodies that are no patch are refused': async (client) => {
     const patch = await patchService(client);
     for (const [contentType, text, message] of [
       [
@@ -141,7 +141,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'a patch that leaves no valid object': async (client) => {
+  'a patch that leaves no valid object is refused': async (client) => {
     const patch = await patchService(client);
     const merged = await patch({ spec: { ports: 'x' } }, MERGE);
     assert.deepEqual(
@@ -159,7 +159,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     assert.match(other.body.message, /converting \(v1\.Pod\) to \(core\.Service\): unknown conversion$/);
   },
 
-  'unknown fields of a patch, strictly': async (client) => {
+  'unknown fields of a patch are refused with Strict': async (client) => {
     const patch = await patchService(client);
     const { status, body } = await patch({ spec: { colour: 1 } }, STRATEGIC, '?fieldValidation=Strict');
     assert.equal(status, 422);
@@ -173,7 +173,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([warned.status, warned.warnings], [200, [String.raw`unknown field \"spec.colour\"`]]);
   },
 
-  'unknown fields of a body, strictly': async (client) => {
+  'unknown fields of a body are refused with Strict': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/services`;
     const { status, body } = await client.call('POST', `${path}?fieldValidation=Strict`, {
       metadata: { name: 'a', foo: 1 },
@@ -187,7 +187,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'a value of fieldValidation that there is not': async (client) => {
+  'an unknown value of fieldValidation is refused': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints?fieldValidation=foo`;
     const { status, body } = await client.call('POST', path, { metadata: { name: 'a' } });
     assert.equal(status, 422);
@@ -200,7 +200,7 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'a patch of what is not there, or of another name': async (client) => {
+  'a patch of a missing object, or of another name, is refused': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
     const missing = await client.call('PATCH', `${path}/a`, 'nonsense', { contentType: STRATEGIC });
     assert.deepEqual([missing.status, missing.body.message], [404, 'endpoints "a" not found']);

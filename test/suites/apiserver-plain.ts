@@ -25,7 +25,7 @@ export const PLAIN_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'the version is one that was checked': async ({ ok }) => {
+  'the version is one that was compared': async ({ ok }) => {
     const { major, minor, gitVersion } = await ok('GET', '/version');
     assert.deepEqual([major, minor, gitVersion], ['1', '36', 'v1.36.3']);
   },
@@ -109,7 +109,7 @@ export const PLAIN_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'a method that makes no sense there': async ({ call }) => {
+  'an unsuitable method is refused': async ({ call }) => {
     const expected = statusOf(
       405,
       'MethodNotAllowed',
@@ -128,7 +128,7 @@ export const PLAIN_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'an Accept that nothing meets': async ({ call }) => {
+  'an Accept that cannot be met is refused': async ({ call }) => {
     const { status, body } = await call('GET', '/api/v1/namespaces/default', undefined, { accept: 'application/none' });
     const message =
       '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ' +
@@ -137,7 +137,7 @@ export const PLAIN_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(body, statusOf(406, 'NotAcceptable', message, {}));
   },
 
-  'the first Accept clause that can be met counts, unknown parameters do not': async ({ call }) => {
+  'the first Accept clause that can be met counts, and unknown parameters do not': async ({ call }) => {
     const json = await call('GET', '/api/v1/namespaces/default', undefined, {
       accept: 'application/none,application/json;drop=metadata.managedFields,application/vnd.kubernetes.protobuf',
     });
@@ -151,7 +151,7 @@ export const PLAIN_CASES: Readonly<Record<string, Case>> = {
     assert.equal(any.contentType, 'application/json');
   },
 
-  'errors come in the encoding that was asked for': async ({ call }) => {
+  'errors have the encoding that is asked for': async ({ call }) => {
     const { status, contentType, body } = await call('GET', '/api/v1/namespaces/none', undefined, {
       accept: 'application/vnd.kubernetes.protobuf',
     });

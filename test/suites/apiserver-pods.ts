@@ -15,7 +15,7 @@ async function patchStatus(client: Client, path: string, status: object, content
 }
 
 export const POD_CASES: Readonly<Record<string, Case>> = {
-  'create fills in the defaults': async (client) => {
+  'a create sets the defaults': async (client) => {
     const path = await podsPath(client);
     const created = await client.ok('POST', path, {
       metadata: { name: 'p', labels: { app: 'a' } },
@@ -72,7 +72,7 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(spec.containers[0].ports, [{ hostPort: 80, containerPort: 80, protocol: 'TCP' }]);
   },
 
-  'what is wrong with it': async (client) => {
+  'invalid pods are refused': async (client) => {
     const path = await podsPath(client);
     const causes = async (spec: object): Promise<string[]> => {
       const { body } = await client.call('POST', path, pod('p', spec));
@@ -127,7 +127,7 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
     assert.equal(second.podIP, '10.1.0.1');
   },
 
-  'podIP and podIPs are one': async (client) => {
+  'podIP and podIPs are one value': async (client) => {
     const path = await podsPath(client);
     await client.ok('POST', path, pod('p'));
     const ips = async (status: object, contentType = MERGE): Promise<unknown[]> => {
@@ -143,7 +143,7 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'a podIP that is none': async (client) => {
+  'an invalid podIP is refused': async (client) => {
     const path = await podsPath(client);
     await client.ok('POST', path, pod('p'));
     const { status, body } = await client.call(
@@ -160,7 +160,7 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'status and the rest are written apart': async (client) => {
+  'the status and the rest are written apart': async (client) => {
     const path = await podsPath(client);
     await client.ok('POST', path, pod('p'));
     await patchStatus(client, `${path}/p`, { phase: 'Running' });
@@ -179,7 +179,7 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await client.ok('GET', `${path}/p/status`)).status.phase, 'Succeeded');
   },
 
-  'a node cannot be changed once it is there': async (client) => {
+  'a node cannot be changed once it is set': async (client) => {
     const path = await podsPath(client);
     await client.ok('POST', path, pod('p'));
     const { status, body } = await client.call(
@@ -196,7 +196,7 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'an image can be changed, which is a new generation': async (client) => {
+  'an image can be changed, which gives a new generation': async (client) => {
     const path = await podsPath(client);
     await client.ok('POST', path, pod('p'));
     const spec = { containers: [{ name: 'c', image: 'i:2' }] };

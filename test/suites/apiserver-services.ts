@@ -21,7 +21,7 @@ const PORTS = { ports: [{ port: 80 }] };
 const SINGLE = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'SingleStack' };
 
 export const SERVICE_CASES: Readonly<Record<string, Case>> = {
-  'Service: defaults of the plain type': async (client) => {
+  'Service: a plain type gets its defaults': async (client) => {
     const { clusterIP, clusterIPs, ...spec } = await created(client, { selector: { app: 'a' }, ...PORTS });
     assert.match(clusterIP, CLUSTER_IP);
     assert.deepEqual(clusterIPs, [clusterIP]);
@@ -35,7 +35,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     });
   },
 
-  'Service: a status comes with it': async (client) => {
+  'Service: a create drops its status': async (client) => {
     const path = await servicesPath(client);
     const service = await client.ok('POST', path, {
       metadata: { name: 'a' },
@@ -46,7 +46,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(service.metadata.generation, undefined);
   },
 
-  'Service: headless': async (client) => {
+  'Service: a headless one has no address': async (client) => {
     const spec = await created(client, { clusterIP: 'None', selector: { app: 'a' } });
     assert.deepEqual(spec, {
       selector: { app: 'a' },
@@ -64,12 +64,12 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([ipFamilies, ipFamilyPolicy], [['IPv4', 'IPv6'], 'RequireDualStack']);
   },
 
-  'Service: an empty selector is none': async (client) => {
+  'Service: an empty selector counts as absent': async (client) => {
     const spec = await created(client, { selector: {}, ...PORTS });
     assert.equal(spec.selector, undefined);
   },
 
-  'Service: NodePort': async (client) => {
+  'Service: NodePort gets node ports': async (client) => {
     const spec = await created(client, {
       type: 'NodePort',
       ports: [
@@ -83,20 +83,20 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([spec.externalTrafficPolicy, spec.allocateLoadBalancerNodePorts], ['Cluster', undefined]);
   },
 
-  'Service: LoadBalancer with session affinity': async (client) => {
+  'Service: LoadBalancer may have session affinity': async (client) => {
     const spec = await created(client, { type: 'LoadBalancer', sessionAffinity: 'ClientIP', ...PORTS });
     assert.ok(spec.ports[0].nodePort >= 30_000);
     assert.deepEqual([spec.externalTrafficPolicy, spec.allocateLoadBalancerNodePorts], ['Cluster', true]);
     assert.deepEqual(spec.sessionAffinityConfig, { clientIP: { timeoutSeconds: 10_800 } });
   },
 
-  'Service: ExternalName': async (client) => {
+  'Service: ExternalName has no address': async (client) => {
     const spec = await created(client, { type: 'ExternalName', externalName: 'foo.example' });
     assert.deepEqual(spec, { type: 'ExternalName', sessionAffinity: 'None', externalName: 'foo.example' });
     assert.deepEqual(await refused(client, { type: 'ExternalName' }), ['spec.externalName: Required value']);
   },
 
-  'Service: two families are wished for, one is there': async (client) => {
+  'Service: PreferDualStack gets one family where the server has one': async (client) => {
     const { ipFamilies, ipFamilyPolicy } = await created(client, { ipFamilyPolicy: 'PreferDualStack', ...PORTS });
     assert.deepEqual([ipFamilies, ipFamilyPolicy], [['IPv4'], 'PreferDualStack']);
     assert.deepEqual(await refused(client, { ipFamilyPolicy: 'RequireDualStack', ...PORTS }), [
@@ -108,7 +108,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(await refused(client, {}), ['spec.ports: Required value']);
   },
 
-  'Service: names of several ports': async (client) => {
+  'Service: several ports need names': async (client) => {
     const label =
       "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with " +
       "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is " +
@@ -121,7 +121,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'Service: fields with rules of their own': async (client) => {
+  'Service: fields with rules of their own are validated': async (client) => {
     const selector = { 'a b': '-' };
     const [targetPort, key, value] = await refused(client, { ports: [{ port: 80, targetPort: 'A_b' }], selector });
     const letters = 'must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)';
@@ -142,7 +142,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'Service: addresses and families that cannot be': async (client) => {
+  'Service: impossible addresses and families are refused': async (client) => {
     const several = "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified";
     for (const [spec, expected] of [
       [
@@ -173,7 +173,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'Service: node ports that cannot be': async (client) => {
+  'Service: impossible node ports are refused': async (client) => {
     const { ports } = await created(client, { type: 'NodePort', ...PORTS });
     const { nodePort } = ports[0];
     const causes = (port: number): Promise<string[]> =>
@@ -186,7 +186,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'Service: an address that is taken, or out of range': async (client) => {
+  'Service: an address that is taken or out of range is refused': async (client) => {
     const { clusterIP } = await created(client, PORTS);
     assert.deepEqual(await refused(client, { clusterIP, ...PORTS }), [
       `spec.clusterIPs: Invalid value: ["${clusterIP}"]: failed to allocate IP ${clusterIP}: provided IP is already allocated`,
@@ -219,7 +219,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(second.spec, { ...first.spec, selector: { app: 'b' } });
   },
 
-  'Service: its address is fixed': async (client) => {
+  'Service: its address cannot change': async (client) => {
     const path = await servicesPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' }, spec: PORTS });
     const { status, body } = await client.call(
@@ -238,7 +238,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'Service: a selector can be changed and taken away': async (client) => {
+  'Service: a selector can be changed and removed': async (client) => {
     const path = await servicesPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' }, spec: { selector: { a: 'b' }, ...PORTS } });
     const changed = await client.ok(
@@ -265,7 +265,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(spec.ports.map((port: Json) => port.name).sort(), ['x', 'y']);
   },
 
-  'Service: from ClusterIP to ExternalName and back': async (client) => {
+  'Service: it can become ExternalName, and ClusterIP again': async (client) => {
     const path = await servicesPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' }, spec: PORTS });
     const external = await client.ok('PUT', `${path}/a`, {
@@ -292,7 +292,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(put.status, patched.status);
   },
 
-  'Service: only a load balancer has an address from outside': async (client) => {
+  'Service: only a load balancer has an address in its status': async (client) => {
     const path = await servicesPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' }, spec: PORTS });
     const status = { loadBalancer: { ingress: [{ hostname: 'lb.example' }] } };
@@ -304,7 +304,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'Namespace: defaults': async ({ call }) => {
+  'Namespace: a create sets the defaults': async ({ call }) => {
     const { status, body } = await call('POST', '/api/v1/namespaces', {
       metadata: { generateName: 'case-', labels: { a: 'b' } },
     });
@@ -319,7 +319,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     });
   },
 
-  'Namespace: those of the system are there': async ({ ok }) => {
+  'Namespace: those of the system exist': async ({ ok }) => {
     const { items } = await ok('GET', '/api/v1/namespaces');
     const names: string[] = items.map((item: Json) => item.metadata.name);
     const system = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
@@ -329,7 +329,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'the kubernetes Service and its Endpoints are there': async ({ ok }) => {
+  'the kubernetes Service and its Endpoints exist': async ({ ok }) => {
     const service = await ok('GET', '/api/v1/namespaces/default/services/kubernetes');
     assert.deepEqual([service.spec.selector, service.spec.ports[0].name], [undefined, 'https']);
     const endpoints = await ok('GET', '/api/v1/namespaces/default/endpoints/kubernetes');
@@ -337,7 +337,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(endpoints.subsets.length, 1);
   },
 
-  'Node: allocatable is the capacity': async ({ ok }) => {
+  'Node: allocatable defaults to the capacity': async ({ ok }) => {
     const name = `node-${Math.floor(Math.random() * 1e9)}`;
     const node = await ok('POST', '/api/v1/nodes', { metadata: { name }, status: { capacity: { cpu: '4' } } });
     assert.deepEqual([node.spec, node.status.allocatable, node.status.nodeInfo.osImage], [{}, { cpu: '4' }, '']);
@@ -354,7 +354,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     await ok('DELETE', `/api/v1/nodes/${name}`);
   },
 
-  'Event: create, then count by a patch': async ({ ok, namespace }) => {
+  'Event: it is created, and counted by a patch': async ({ ok, namespace }) => {
     const ns = await namespace();
     const path = `/api/v1/namespaces/${ns}/events`;
     const event = {
@@ -382,7 +382,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(plain(patched), plain({ ...stored, ...patch }));
   },
 
-  'Event: of an object in another namespace': async ({ call, namespace }) => {
+  'Event: it cannot be of an object in another namespace': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/events`;
     const { status, body } = await call('POST', path, {
       metadata: { name: 'e' },
@@ -413,7 +413,7 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'Lease: what is wrong with it': async ({ call, namespace }) => {
+  'Lease: invalid fields are refused': async ({ call, namespace }) => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${await namespace()}/leases`;
     const { status, body } = await call('POST', path, {
       metadata: { name: 'a' },

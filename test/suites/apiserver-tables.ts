@@ -60,7 +60,7 @@ async function serviceCells(client: Client, spec: object): Promise<unknown[]> {
 
 /** Tables, which `kubectl get` prints. */
 export const TABLE_CASES: Readonly<Record<string, Case>> = {
-  'a list: columns and one row for each object': async (client) => {
+  'a list has columns, and one row for each object': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
     await client.ok('POST', path, { metadata: { name: 'a', labels: { b: 'c' } } });
     await client.ok('POST', path, { metadata: { name: 'b' } });
@@ -99,7 +99,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'includeObject tells what comes with a row': async (client) => {
+  'includeObject gives the part of the object with a row': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}`;
     const { resourceVersion } = (await client.ok('GET', path)).metadata;
     const none = await table(client, `${path}?includeObject=None`);
@@ -114,7 +114,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'v1beta1 on request, no other version, and not in protobuf': async (client) => {
+  'v1beta1 is served on request, other versions and protobuf are not': async (client) => {
     const path = '/api/v1/namespaces/default';
     const get = (accept: string) => client.call('GET', path, undefined, { accept });
     const beta = await get('application/json;as=Table;v=v1beta1;g=meta.k8s.io');
@@ -135,7 +135,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await get(`application/json;as=Table;v=v2;g=meta.k8s.io,application/json`)).body.kind, 'Namespace');
   },
 
-  'what was written comes as a table too, an error does not': async (client) => {
+  'a written object may be a table, and an error is none': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
     const created = await client.call('POST', path, { metadata: { name: 'a' } }, { accept: TABLE });
     assert.deepEqual([created.status, created.body.kind, created.body.rows[0].cells[0]], [201, 'Table', 'a']);
@@ -145,7 +145,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([gone.status, gone.body.kind], [200, 'Status']);
   },
 
-  'a watch: one row an event, columns in the first': async (client) => {
+  'a watch has one row for each event, and columns in the first': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
     await client.ok('POST', path, { metadata: { name: 'a' } });
     const watch = await client.watch(`${path}?watch=1`, { accept: KUBECTL });
@@ -167,7 +167,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(events[1]!.object.metadata, { resourceVersion: metadata.resourceVersion });
   },
 
-  'a watch: bookmarks are tables of a row of nothing': async (client) => {
+  'bookmarks of a watch are tables with an empty row': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
     const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
     const watch = await client.watch(`${path}?${query}&includeObject=None`, { accept: TABLE });
@@ -179,7 +179,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(object.metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
   },
 
-  'endpoints: every ready address and port, three are named': async (client) => {
+  'endpoints: every ready address and port is counted, three are named': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
     const cellOf = async (name: string, subsets: object[]): Promise<string> => {
       await client.ok('POST', path, { metadata: { name }, subsets });
@@ -197,7 +197,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(await cellOf('v6', [{ addresses: [{ ip: 'fd00::1' }], ports: [{ port: 80 }] }]), '[fd00::1]:80');
   },
 
-  'endpointslices: ports by number, addresses of all endpoints': async (client) => {
+  'endpointslices: ports are numbers, and addresses those of all endpoints': async (client) => {
     const path = `/apis/discovery.k8s.io/v1/namespaces/${await client.namespace()}/endpointslices`;
     const cellsOf = async (name: string, ports: object[], endpoints: object[]): Promise<string[]> => {
       await client.ok('POST', path, { metadata: { name }, addressType: 'IPv4', ports, endpoints });
@@ -221,7 +221,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'services: columns': async (client) => {
+  "services: the columns are the real server's": async (client) => {
     assert.deepEqual(columnsOf(await table(client, `/api/v1/namespaces/${await client.namespace()}/services`)), [
       'Name',
       'Type',
@@ -233,7 +233,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'services: each type': async (client) => {
+  'services: each type has its cells': async (client) => {
     const clusterIP = 'None';
     const ports = [{ name: 'a', port: 80 }];
     assert.deepEqual(await serviceCells(client, { clusterIP, selector: { b: 'c', a: 'b' }, ports }), [
@@ -252,7 +252,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'services: node ports and external addresses': async (client) => {
+  'services: node ports and external addresses are shown': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/services`;
     const ports = [
       { name: 'a', port: 80 },
@@ -284,7 +284,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(await external(), '192.0.2.1,b.a-long-name.example');
   },
 
-  'pods: columns': async (client) => {
+  "pods: the columns are the real server's": async (client) => {
     assert.deepEqual(columnsOf(await table(client, `/api/v1/namespaces/${await client.namespace()}/pods`)), [
       'Name',
       'Ready',
@@ -298,7 +298,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'pods: pending, running, not ready': async (client) => {
+  'pods: pending, running and unready ones have their status': async (client) => {
     assert.deepEqual(await podCells(client, {}, {}), ['0/1', 'Pending', '0', ...NO_WIDE]);
     const spec = {
       nodeName: 'n1',
@@ -315,7 +315,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(await podCells(client, spec, status), ['1/2', 'Running', '0', '10.1.0.1', 'n1', '<none>', '1/2']);
   },
 
-  'pods: why a container waits or has ended': async (client) => {
+  'pods: the status says why a container waits or has ended': async (client) => {
     const waiting = container('c', { waiting: { reason: 'CrashLoopBackOff' } });
     const cells = async (phase: string, ...containerStatuses: object[]) =>
       (await podCells(client, {}, { phase, containerStatuses })).slice(0, 3);
@@ -327,7 +327,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(await cells('Succeeded', completed), ['0/1', 'Completed', '0']);
   },
 
-  'pods: one container has completed, another runs': async (client) => {
+  'pods: one with a completed and a running container is NotReady or Running': async (client) => {
     const spec = { containers: ['a', 'b'].map((name) => ({ name, image: IMAGE })) };
     const containerStatuses = [ended('a', { exitCode: 0, reason: 'Completed' }), running('b')];
     const cells = async (...conditions: object[]) =>
@@ -336,7 +336,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(await cells(condition('Ready')), ['1/2', 'Running']);
   },
 
-  'pods: init containers first': async (client) => {
+  'pods: init containers come first': async (client) => {
     const spec = { initContainers: ['i', 'j'].map((name) => ({ name, image: IMAGE })) };
     const cells = async (...initContainerStatuses: object[]) =>
       (await podCells(client, spec, { phase: 'Pending', initContainerStatuses })).slice(0, 2);
@@ -361,7 +361,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual((await podCells(client, spec, status)).slice(0, 3), ['2/2', 'Running', '0']);
   },
 
-  'pods: restarts, and when the last one was': async (client) => {
+  'pods: restarts are counted, with the age of the last one': async (client) => {
     const again = { ...running('c'), restartCount: 3 };
     const status = (lastState: object) => ({ phase: 'Running', containerStatuses: [{ ...again, lastState }] });
     assert.equal((await podCells(client, {}, status({})))[2], '3');
@@ -370,7 +370,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.match(String(cells[2]), /^3 \((59|60)m ago\)$/);
   },
 
-  'pods: a reason of its own, gates, the end': async (client) => {
+  'pods: a reason, gates and the end are shown': async (client) => {
     assert.equal((await podCells(client, {}, { phase: 'Failed', reason: 'Evicted' }))[1], 'Evicted');
     const gated = { conditions: [condition('PodScheduled', 'False', 'SchedulingGated')] };
     assert.equal((await podCells(client, {}, gated))[1], 'SchedulingGated');
@@ -381,7 +381,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await table(client, path)).rows[0].cells[2], 'Terminating');
   },
 
-  'pods: rows of those that are done say so': async (client) => {
+  'pods: rows of completed ones have a condition': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/pods`;
     await client.ok('POST', path, { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: IMAGE }] } });
     await client.ok('PATCH', `${path}/p/status`, { status: { phase: 'Succeeded' } }, { contentType: STRATEGIC });
@@ -392,7 +392,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'nodes: status, roles, version, addresses': async (client) => {
+  'nodes: status, roles, version and addresses are shown': async (client) => {
     const name = await client.namespace();
     const labels = { 'node-role.kubernetes.io/worker': '', 'kubernetes.io/role': 'edge' };
     await client.ok('POST', '/api/v1/nodes', { metadata: { name, labels } });
@@ -449,7 +449,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     ]);
   },
 
-  'namespaces and leases': async (client) => {
+  'namespaces and leases have their cells': async (client) => {
     const name = await client.namespace();
     const namespaces = await table(client, `/api/v1/namespaces/${name}`);
     assert.deepEqual(columnsOf(namespaces), ['Name', 'Status', 'Age']);
@@ -468,7 +468,7 @@ export const TABLE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'events: of both kinds': async (client) => {
+  'events: both kinds have their cells': async (client) => {
     const namespace = await client.namespace();
     const path = `/api/v1/namespaces/${namespace}/events`;
     const involvedObject = { kind: 'Service', namespace, name: 's', fieldPath: 'spec.x' };

@@ -15,7 +15,7 @@ function subsetsOf(...ips: string[]): object[] {
 }
 
 export const UPDATE_CASES: Readonly<Record<string, Case>> = {
-  'PUT replaces, and moves the version on': async (client) => {
+  'PUT replaces, and raises the version': async (client) => {
     const path = await endpointsPath(client);
     const first = await client.ok('POST', path, {
       metadata: { name: 'a', labels: { b: 'c' } },
@@ -31,7 +31,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(body.metadata.uid, first.metadata.uid);
   },
 
-  'PUT that changes nothing leaves the version alone': async (client) => {
+  'PUT that changes nothing keeps the version': async (client) => {
     const path = await endpointsPath(client);
     const object = {
       metadata: { name: 'a', labels: { b: 'c', d: 'e' } },
@@ -122,7 +122,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     });
   },
 
-  'PUT with the uid of an object that has gone conflicts': async (client) => {
+  'PUT with the uid of an object that is gone conflicts': async (client) => {
     const path = await endpointsPath(client);
     const { metadata } = await client.ok('POST', path, { metadata: { name: 'a' } });
     const { status, body } = await client.call('PUT', `${path}/a`, { metadata: { name: 'a', uid: 'xx' } });
@@ -130,21 +130,21 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     assert.ok(body.message.endsWith(`UID in precondition: xx, UID in object meta: ${metadata.uid}`));
   },
 
-  'PUT under another name': async (client) => {
+  'PUT under another name is refused': async (client) => {
     const path = await endpointsPath(client);
     const { status, body } = await client.call('PUT', `${path}/a`, { metadata: { name: 'b' } });
     assert.deepEqual([status, body.reason], [400, 'BadRequest']);
     assert.equal(body.message, 'the name of the object (b) does not match the name on the URL (a)');
   },
 
-  'PUT in another namespace': async (client) => {
+  'PUT in another namespace is refused': async (client) => {
     const path = await endpointsPath(client);
     const { status, body } = await client.call('PUT', `${path}/a`, { metadata: { name: 'a', namespace: 'other' } });
     assert.equal(status, 400);
     assert.equal(body.message, 'the namespace of the provided object does not match the namespace sent on the request');
   },
 
-  'PUT of a Lease has to say which version it replaces': async ({ ok, call, namespace }) => {
+  'PUT of a Lease has to name the version that it replaces': async ({ ok, call, namespace }) => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${await namespace()}/leases`;
     await ok('POST', path, { metadata: { name: 'a' } });
     const { status, body } = await call('PUT', `${path}/a`, {
@@ -159,7 +159,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(body.details.kind, 'leases');
   },
 
-  'what the server has given stays': async (client) => {
+  'fields that the server has set stay': async (client) => {
     const path = await endpointsPath(client);
     const { metadata } = await client.ok('POST', path, { metadata: { name: 'a' } });
     const updated = await client.ok('PUT', `${path}/a`, {
@@ -174,7 +174,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([updated.metadata.generation, updated.metadata.deletionTimestamp], [undefined, undefined]);
   },
 
-  'nobody deletes by an update': async (client) => {
+  'an update cannot delete': async (client) => {
     const path = await endpointsPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' } });
     const metadata = { name: 'a', deletionTimestamp: '2001-01-01T00:00:00Z' };
@@ -228,7 +228,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'a slice counts generations of all but annotations': async ({ ok, namespace }) => {
+  'a slice counts generations of everything but annotations': async ({ ok, namespace }) => {
     const path = `/apis/discovery.k8s.io/v1/namespaces/${await namespace()}/endpointslices`;
     const object = { metadata: { name: 'a' }, addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.1'] }] };
     await ok('POST', path, object);
@@ -245,7 +245,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(generations, [1, 2, 3, 3]);
   },
 
-  'the address type of a slice is fixed': async ({ ok, call, namespace }) => {
+  'the address type of a slice cannot change': async ({ ok, call, namespace }) => {
     const path = `/apis/discovery.k8s.io/v1/namespaces/${await namespace()}/endpointslices`;
     await ok('POST', path, { metadata: { name: 'a' }, addressType: 'IPv4', endpoints: [] });
     const { status, body } = await call('PUT', `${path}/a`, {
@@ -260,7 +260,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'merge patch: null takes away': async (client) => {
+  'merge patch: null removes': async (client) => {
     const path = await endpointsPath(client);
     await client.ok('POST', path, {
       metadata: { name: 'a', labels: { b: 'c', d: 'e' } },
@@ -276,7 +276,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(patched.subsets, subsetsOf('1.2.3.4'));
   },
 
-  'JSON patch: operations in order': async (client) => {
+  'JSON patch: operations are applied in order': async (client) => {
     const path = await endpointsPath(client);
     await client.ok('POST', path, { metadata: { name: 'a', labels: { b: 'c' } }, subsets: subsetsOf('1.2.3.4') });
     const patched = await client.ok(
@@ -301,13 +301,13 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([status, body.message], [409, `Operation cannot be fulfilled on endpoints "a": ${MODIFIED}`]);
   },
 
-  'a patch of nothing': async (client) => {
+  'a patch of a missing object is refused': async (client) => {
     const path = await endpointsPath(client);
     const { status, body } = await client.call('PATCH', `${path}/a`, {}, { contentType: MERGE });
     assert.deepEqual([status, body.message], [404, 'endpoints "a" not found']);
   },
 
-  'a patch that changes nothing leaves the version alone': async (client) => {
+  'a patch that changes nothing keeps the version': async (client) => {
     const path = await endpointsPath(client);
     const { metadata } = await client.ok('POST', path, { metadata: { name: 'a', labels: { b: 'c' } } });
     const patched = await client.ok(
@@ -319,7 +319,7 @@ export const UPDATE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(patched.metadata.resourceVersion, metadata.resourceVersion);
   },
 
-  'a patch of an unknown kind': async (client) => {
+  'a patch of an unknown media type is refused': async (client) => {
     const path = await endpointsPath(client);
     await client.ok('POST', path, { metadata: { name: 'a' } });
     const { status, body } = await client.call('PATCH', `${path}/a`, {});

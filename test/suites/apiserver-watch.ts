@@ -28,7 +28,7 @@ async function watchError(client: Client, query: string): Promise<[number, strin
 }
 
 export const WATCH_CASES: Readonly<Record<string, Case>> = {
-  'from a version: what came after it, in order': async (client) => {
+  'a watch from a version has the later changes, in order': async (client) => {
     const path = await endpointsPath(client);
     await create(client, path, 'a');
     const list = await client.ok('GET', path);
@@ -52,7 +52,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     });
   },
 
-  'a DELETED object is the last state at the version of the delete': async (client) => {
+  'a DELETED object has its last state, at the version of the delete': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a', { x: 'y' });
     const watch = await client.watch(`${path}?watch=1&resourceVersion=${version}`);
@@ -63,7 +63,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.ok(Number(event!.object.metadata.resourceVersion) > version);
   },
 
-  'without a version: what is there, then what comes': async (client) => {
+  'a watch without a version begins with the objects, then has changes': async (client) => {
     const path = await endpointsPath(client);
     await create(client, path, 'a');
     await create(client, path, 'b');
@@ -74,7 +74,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     watch.close();
   },
 
-  'without a version, with bookmarks: one marks the end of what was there': async (client) => {
+  'a watch without a version and with bookmarks marks the end of the objects': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
     const watch = await client.watch(`${path}?watch=1&allowWatchBookmarks=true`);
@@ -84,7 +84,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.ok(Number(bookmark!.object.metadata.resourceVersion) >= version);
   },
 
-  'WatchList: state, a bookmark with a mark, then changes': async (client) => {
+  'WatchList: the objects come first, then a marked bookmark, then changes': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
     const watch = await client.watch(`${path}?${WATCH_LIST}`);
@@ -99,14 +99,14 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     watch.close();
   },
 
-  'WatchList: of nothing is a bookmark': async (client) => {
+  'WatchList: without objects there is a bookmark alone': async (client) => {
     const watch = await client.watch(`${await endpointsPath(client)}?${WATCH_LIST}`);
     const events = await watch.take(1);
     watch.close();
     assert.deepEqual(shown(events), ['BOOKMARK']);
   },
 
-  'WatchList: from a version that is there': async (client) => {
+  'WatchList: it may begin at a current version': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
     const watch = await client.watch(`${path}?${WATCH_LIST}&resourceVersion=${version}`);
@@ -115,7 +115,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(shown(events), ['ADDED a', 'BOOKMARK']);
   },
 
-  'WatchList: from a version that is still to come': async (client) => {
+  'WatchList: it may begin at a future version': async (client) => {
     const watch = await client.watch(`${await endpointsPath(client)}?${WATCH_LIST}&resourceVersion=999999999`);
     const events = await watch.rest();
     assert.deepEqual(
@@ -126,7 +126,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([code, reason, details.causes[0].reason], [504, 'Timeout', 'ResourceVersionTooLarge']);
   },
 
-  'WatchList: in protobuf': async (client) => {
+  'WatchList: it may be in protobuf': async (client) => {
     const path = await endpointsPath(client);
     await create(client, path, 'a', { x: 'y' });
     const watch = await client.watch(`${path}?${WATCH_LIST}`, { accept: `${PROTOBUF},application/json` });
@@ -142,7 +142,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(bookmark!.object.metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
   },
 
-  'WatchList: of metadata alone': async (client) => {
+  'WatchList: it may have metadata alone': async (client) => {
     const path = await endpointsPath(client);
     await create(client, path, 'a', { x: 'y' });
     for (const type of ['application/json', PROTOBUF]) {
@@ -158,7 +158,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
-  'combinations that make no sense': async (client) => {
+  'impossible combinations are refused': async (client) => {
     const invalid = (problem: string): [number, string, string] => [
       422,
       'Invalid',
@@ -198,7 +198,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     watch.close();
   },
 
-  'a version that is still to come is waited for': async (client) => {
+  'a version in the future is awaited': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
     const watch = await client.watch(`${path}?watch=1&resourceVersion=${version + 1_000_000}&timeoutSeconds=1`);
@@ -206,7 +206,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(await watch.rest(), []);
   },
 
-  'timeoutSeconds ends the stream cleanly': async (client) => {
+  'timeoutSeconds ends the stream in order': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
     const watch = await client.watch(`${path}?watch=1&resourceVersion=${version}&timeoutSeconds=1`);
@@ -224,7 +224,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(shown(await watch.rest()), ['ADDED b']);
   },
 
-  'labels: entering is ADDED, leaving is DELETED': async (client) => {
+  'labels: an object that enters is ADDED, and one that leaves DELETED': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a', { app: 'y' });
     const watch = await client.watch(`${path}?watch=1&labelSelector=app%3Dx&resourceVersion=${version}`);
@@ -254,7 +254,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(shown(events), ['ADDED a', 'DELETED a']);
   },
 
-  'fields: the pods of a node': async (client) => {
+  'fields: a watch may have the pods of a node': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/pods`;
     const { metadata } = await client.ok('GET', path);
     const watch = await client.watch(
@@ -273,7 +273,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     watch.close();
   },
 
-  'one object, by its name': async (client) => {
+  'a watch may have one object, by its name': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
     await create(client, path, 'b');
@@ -286,7 +286,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await client.ok('GET', `${path}/a?watch=1`)).kind, 'Endpoints');
   },
 
-  'all namespaces': async (client) => {
+  'a watch may have all namespaces': async (client) => {
     const { metadata } = await client.ok('GET', '/api/v1/endpoints');
     const watch = await client.watch(
       `/api/v1/endpoints?watch=1&labelSelector=case%3Dall&resourceVersion=${metadata.resourceVersion}`,
@@ -297,7 +297,7 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     watch.close();
   },
 
-  'one watcher asks for JSON, one for protobuf, one for metadata: all see the same': async (client) => {
+  'watchers of JSON, protobuf and metadata see the same changes': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
     const query = `${path}?watch=1&resourceVersion=${version}`;

@@ -5,7 +5,7 @@ const YAML = 'application/yaml';
 
 /** Bodies in YAML, in both directions. */
 export const YAML_CASES: Readonly<Record<string, Case>> = {
-  'create and replace': async ({ call, ok, namespace }) => {
+  'create and replace take YAML': async ({ call, ok, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const text = ['metadata: { name: a }', 'subsets:', '- addresses: [{ ip: 10.0.0.1 }]', '  ports: [{ port: 80 }]'];
     const { status } = await call('POST', path, text.join('\n'), { contentType: YAML });
@@ -24,14 +24,14 @@ export const YAML_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([status, warnings], [201, [String.raw`unknown field \"spec.colour\"`]]);
   },
 
-  'a body that is no YAML': async ({ call, namespace }) => {
+  'a body that is no YAML is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, 'metadata: [', { contentType: YAML });
     assert.deepEqual([status, body.reason], [400, 'BadRequest']);
     assert.match(body.message, /^the object provided is unrecognized \(must be of type Endpoints\): yaml: /);
   },
 
-  'a body of no known type': async ({ call, namespace }) => {
+  'a body of no known type is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, 'metadata: {}', { contentType: 'text/plain' });
     assert.equal(status, 415);
@@ -42,7 +42,7 @@ export const YAML_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'answers, lists and errors': async ({ call, ok, namespace }) => {
+  'answers, lists and errors may be YAML': async ({ call, ok, namespace }) => {
     const name = await namespace();
     const { text, contentType } = await call('GET', `/api/v1/namespaces/${name}`, undefined, { accept: YAML });
     assert.equal(contentType, YAML);
@@ -60,7 +60,7 @@ export const YAML_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
-  'no watch in YAML': async ({ call }) => {
+  'a watch in YAML is refused': async ({ call }) => {
     const { status, text } = await call('GET', '/api/v1/namespaces?watch=1', undefined, { accept: YAML });
     assert.equal(status, 406);
     assert.match(text, /application\/json;stream=watch/);

@@ -340,7 +340,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
   );
 
   contract(
-    'never calls back from inside send or cancel',
+    'nothing is called back from within send or cancel',
     (request) => (request.path === '/bad' ? 'reset' : { status: 200, body: 'x' }),
     async (world) => {
       let inside = false;

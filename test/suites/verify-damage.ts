@@ -230,12 +230,12 @@ export const DAMAGES: readonly Damage[] = [
     expected: ['EndpointSlice S-* endpoints[192.0.2.7]: nothing but its address -> (none)'],
   },
   {
-    title: 'an endpoint is ready no more',
+    title: 'an endpoint is no longer ready',
     damage: endpoint(({ conditions }) => ({ conditions: { ...conditions, ready: false } })),
     expected: ['EndpointSlice S-* endpoints[1].conditions.ready: false -> true'],
   },
   {
-    title: 'an endpoint serves no more',
+    title: 'an endpoint no longer serves',
     damage: endpoint(({ conditions }) => ({ conditions: { ...conditions, serving: false } })),
     expected: ['EndpointSlice S-* endpoints[1].conditions.serving: false -> true'],
   },
@@ -322,7 +322,7 @@ export const DAMAGES: readonly Damage[] = [
     expected: ['EndpointSlice new: (none) -> IPv4, 2 endpoints: 1 2'],
   },
   {
-    title: 'the slice is there twice',
+    title: 'the slice is listed twice',
     async damage(api, service) {
       const { metadata, ...rest } = await sliceOf(api, service);
       const { labels: same, ownerReferences } = metadata;

@@ -265,17 +265,17 @@ function checkBesideOthers(
   );
 }
 
-test("beside other writers: plans are such as upstream's, and come to rest", () => {
+test("beside other writers each plan could be upstream's, and writes end", () => {
   checkBesideOthers([], withDistribution, foreignEdits);
 });
 
 const AUTO = setService({ annotations: labelsFromRecord({ [TOPOLOGY_MODE_ANNOTATION]: 'Auto' }) });
 
-test("hints by CPU beside other writers: plans are such as upstream's, and end", () => {
+test("hints by CPU beside other writers: plans could be upstream's, and writes end", () => {
   checkBesideOthers([AUTO], withTopology, foreignEdits);
 });
 
-test("after failed writes: plans are such as upstream's, and come to rest", () => {
+test("after failed writes each plan could be upstream's, and writes end", () => {
   const steps = fc.array(
     fc.record({
       before: fc.array(fc.oneof(...withDistribution), { minLength: 1, maxLength: 3 }),
@@ -299,6 +299,6 @@ test("after failed writes: plans are such as upstream's, and come to rest", () =
   );
 });
 
-test("lasting hints by CPU beside other writers: plans are such as upstream's", () => {
+test("lasting hints by CPU beside other writers: plans could be upstream's", () => {
   checkBesideOthers([AUTO, TEN_PODS], STEADY, hintEdits);
 });

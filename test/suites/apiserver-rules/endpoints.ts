@@ -15,7 +15,7 @@ const endpoint = (fields: Json, ...shows: string[]): Step =>
   slice({ endpoints: [{ addresses: ['10.0.0.1'], ...fields }] }, ...shows);
 
 export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
-  'Endpoints: subsets of nothing': {
+  'Endpoints: a subset without addresses is refused': {
     steps: [
       create('endpoints', { subsets: [{}] }),
       create('endpoints', { subsets: [{ ports: [{ port: 80 }] }] }),
@@ -45,11 +45,11 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  subsets = [{"addresses":[{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]}]',
     ],
   },
-  'Endpoints: addresses of both families in one subset': {
+  'Endpoints: a subset may have addresses of both families': {
     steps: [subset({ addresses: [{ ip: '10.0.0.1' }, { ip: '2001:db8::1' }] }, 'subsets')],
     sees: ['201', '  subsets = [{"addresses":[{"ip":"10.0.0.1"},{"ip":"2001:db8::1"}]}]'],
   },
-  'Endpoints: addresses that are none': {
+  'Endpoints: invalid addresses are refused': {
     steps: [
       address({ ip: '' }),
       address({}),
@@ -87,7 +87,7 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  subsets[0].addresses[0].ip: Invalid value: "fe80::1%eth0": must be a valid IP address',
     ],
   },
-  'Endpoints: host names': {
+  'Endpoints: host names are validated': {
     steps: [
       address({ ip: '10.0.0.1', hostname: '' }, 'subsets'),
       address({ ip: '10.0.0.1', hostname: 'a.b' }),
@@ -105,7 +105,7 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  subsets = [{"addresses":[{"hostname":"0","ip":"10.0.0.1"}]}]',
     ],
   },
-  'Endpoints: node names': {
+  'Endpoints: node names are validated': {
     steps: [
       address({ ip: '10.0.0.1', nodeName: 'A' }),
       address({ ip: '10.0.0.1', nodeName: 'a.b' }, 'subsets'),
@@ -138,7 +138,7 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  subsets = [{"addresses":[{"ip":"10.0.0.1","targetRef":{}}]}]',
     ],
   },
-  'Endpoints: fields of other types': {
+  'Endpoints: fields of other types are refused': {
     steps: [
       create('endpoints', { subsets: {} }),
       create('endpoints', { subsets: [{ addresses: ['10.0.0.1'] }] }),
@@ -159,7 +159,7 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Endpoints in version "v1" cannot be handled as a Endpoints: json: cannot unmarshal string into Go struct field EndpointPort.subsets.ports.port of type int32',
     ],
   },
-  'Endpoints: ports': {
+  'Endpoints: ports are validated': {
     steps: [
       subset({ ports: [{ port: 65_535 }] }, 'subsets'),
       subset({ ports: [{ port: 65_536 }] }),
@@ -190,7 +190,7 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  subsets = [{"addresses":[{"ip":"10.0.0.1"}]}]',
     ],
   },
-  'Endpoints: an update is validated where subsets change': {
+  'Endpoints: an update is validated if its subsets change': {
     steps: [
       create('endpoints', { subsets: [{ addresses: [{ ip: '10.0.0.1' }] }] }),
       merge('endpoints/a', { subsets: [{ addresses: [{ ip: '127.0.0.1' }] }] }),
@@ -223,7 +223,7 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  subsets = [{"notReadyAddresses":[{"ip":"10.0.0.2"}]}]',
     ],
   },
-  'Endpoints: causes of several subsets': {
+  'Endpoints: causes of several subsets are named together': {
     steps: [
       create('endpoints', {
         subsets: [
@@ -246,7 +246,7 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  subsets[2]: Required value: must specify `addresses` or `notReadyAddresses`',
     ],
   },
-  'Endpoints: no status and no such subresources': {
+  'Endpoints: there are no subresources': {
     steps: [
       create('endpoints', {}),
       get('endpoints/a/status'),
@@ -269,7 +269,7 @@ export const ENDPOINTS_SCRIPTS: Readonly<Record<string, Script>> = {
 };
 
 export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
-  'EndpointSlice: its type of addresses': {
+  'EndpointSlice: the type of addresses is required and known': {
     steps: [
       slice({ addressType: undefined }),
       slice({ addressType: '' }),
@@ -305,7 +305,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints = [{"addresses":["10.0.0.1"],"conditions":{}}]',
     ],
   },
-  'EndpointSlice: addresses that are none': {
+  'EndpointSlice: invalid addresses are refused': {
     steps: [
       slice({ endpoints: [{ addresses: ['x'] }] }),
       slice({ endpoints: [{ addresses: [''] }] }),
@@ -338,7 +338,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints[0].addresses[3]: Invalid value: "ff02::1": may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)',
     ],
   },
-  'EndpointSlice: an address for each endpoint, 100 at most': {
+  'EndpointSlice: each endpoint has one to 100 addresses': {
     steps: [
       endpoint({ addresses: [] }),
       endpoint({ addresses: undefined }),
@@ -353,7 +353,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints[0].addresses: Too many: 101: must have at most 100 items',
     ],
   },
-  'EndpointSlice: 1000 endpoints at most': {
+  'EndpointSlice: a slice has at most 1,000 endpoints': {
     steps: [
       slice({ endpoints: Array.from({ length: 1001 }, (_, at) => ({ addresses: [`10.1.${at >> 8}.${at & 255}`] })) }),
       slice(
@@ -363,14 +363,14 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
     ],
     sees: ['422', '  endpoints: Too many: 1001: must have at most 1000 items', '201', '  addressType = "IPv4"'],
   },
-  'EndpointSlice: the same address twice': {
+  'EndpointSlice: the same address may be listed twice': {
     steps: [slice({ endpoints: [{ addresses: ['10.0.0.1', '10.0.0.1'] }, { addresses: ['10.0.0.1'] }] }, 'endpoints')],
     sees: [
       '201',
       '  endpoints = [{"addresses":["10.0.0.1","10.0.0.1"],"conditions":{}},{"addresses":["10.0.0.1"],"conditions":{}}]',
     ],
   },
-  'EndpointSlice: host names and node names': {
+  'EndpointSlice: host names and node names are validated': {
     steps: [
       endpoint({ hostname: 'A' }),
       endpoint({ hostname: '' }),
@@ -409,7 +409,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints = [{"addresses":["10.0.0.1"],"conditions":{}}]',
     ],
   },
-  'EndpointSlice: hints of zones': {
+  'EndpointSlice: hints of zones are validated': {
     steps: [
       endpoint({ hints: { forZones: [{ name: 'a' }] } }, 'endpoints'),
       endpoint({ hints: { forZones: [{ name: '' }] } }),
@@ -435,7 +435,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints = [{"addresses":["10.0.0.1"],"conditions":{},"hints":{}}]',
     ],
   },
-  'EndpointSlice: hints of nodes': {
+  'EndpointSlice: hints of nodes are validated': {
     steps: [
       endpoint({ hints: { forNodes: [{ name: 'a' }] } }, 'endpoints'),
       endpoint({ hints: { forNodes: [{ name: '' }] } }),
@@ -453,7 +453,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints[0].hints.forNodes: Too many: 9: must have at most 8 items',
     ],
   },
-  'EndpointSlice: target references': {
+  'EndpointSlice: target references are kept as they are': {
     steps: [
       endpoint({ targetRef: { kind: 'Pod', namespace: 'x', name: 'p', uid: 'u' } }, 'endpoints'),
       endpoint({ targetRef: {} }, 'endpoints'),
@@ -465,7 +465,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints = [{"addresses":["10.0.0.1"],"conditions":{},"targetRef":{}}]',
     ],
   },
-  'EndpointSlice: old topology': {
+  'EndpointSlice: the old topology is dropped': {
     steps: [
       endpoint({ deprecatedTopology: { 'a b': 'c' } }),
       endpoint({ deprecatedTopology: { 'kubernetes.io/hostname': 'n' } }, 'endpoints'),
@@ -479,7 +479,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints = [{"addresses":["10.0.0.1"],"conditions":{}}]',
     ],
   },
-  'EndpointSlice: ports': {
+  'EndpointSlice: ports are validated': {
     steps: [
       slice({ ports: [{ name: 'A' }] }),
       slice({ ports: [{ name: 'a.b' }] }),
@@ -519,7 +519,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  ports[0].appProtocol: Invalid value: "": <no name part>',
     ],
   },
-  'EndpointSlice: fields of other types': {
+  'EndpointSlice: fields of other types are refused': {
     steps: [slice({ endpoints: 'x' }), slice({ ports: [{ port: '80' }] }), endpoint({ addresses: 'x' })],
     sees: [
       '400',
@@ -564,7 +564,7 @@ export const ENDPOINT_SLICE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generation = 4',
     ],
   },
-  'EndpointSlice: what an update may not do': {
+  'EndpointSlice: an update cannot change fixed fields': {
     steps: [
       create('endpointslices', { addressType: 'IPv4', endpoints: [{ addresses: ['10.0.0.1'] }] }, 'addressType'),
       merge('endpointslices/a', { addressType: 'IPv6' }),

@@ -14,7 +14,7 @@ const hinted = (name: string, hints: Json): Step =>
 const named = (count: number): Json => Array.from({ length: count }, (_, at) => ({ name: `z${at}` }));
 
 export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
-  'EndpointSlice: a new label is a new generation, other metadata is not': {
+  'EndpointSlice: a new label gives a new generation, other metadata does not': {
     steps: [
       born({}, {}, GENERATION),
       again({ labels: { a: 'b' } }, {}, GENERATION),
@@ -45,7 +45,7 @@ export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generation = 3',
     ],
   },
-  'EndpointSlice: content is a new generation, null for an empty list is not': {
+  'EndpointSlice: new content gives a new generation, a null list does not': {
     steps: [
       born({}, {}, GENERATION),
       again({}, { endpoints: [] }, GENERATION, 'endpoints'),
@@ -99,7 +99,7 @@ export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generation = 2',
     ],
   },
-  'EndpointSlice: name and generateName': {
+  'EndpointSlice: name and generateName go together': {
     steps: [
       born({ name: 'web', generateName: 'web-' }, {}, 'metadata.name', 'metadata.generateName'),
       born({ name: '', generateName: 'web-' }, {}, 'metadata.name', 'metadata.generateName'),
@@ -125,7 +125,7 @@ export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generateName = "W-"',
     ],
   },
-  'EndpointSlice: PUT with and without a version': {
+  'EndpointSlice: PUT works with and without a version': {
     steps: [
       born({}, {}, GENERATION),
       again({}, { endpoints: [] }, GENERATION),
@@ -185,7 +185,7 @@ export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: endpointslices.discovery.k8s.io "a" not found',
     ],
   },
-  'EndpointSlice: its type of addresses stays': {
+  'EndpointSlice: the type of addresses cannot change': {
     steps: [
       born({}, {}, GENERATION),
       again({}, { addressType: 'IPv6', endpoints: [] }),
@@ -208,7 +208,7 @@ export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  addressType: Invalid value: "": field is immutable',
     ],
   },
-  'EndpointSlice: hints for zones and nodes': {
+  'EndpointSlice: hints for zones and nodes are validated': {
     steps: [
       hinted('h1', { forZones: named(8), forNodes: named(8) }),
       hinted('h2', { forZones: named(9), forNodes: named(9) }),
@@ -239,7 +239,7 @@ export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints[0].hints.forNodes[0].name: Invalid value: "a{254}": must be no more than 253 characters',
     ],
   },
-  'EndpointSlice: addresses in one spelling only': {
+  'EndpointSlice: addresses have one spelling only': {
     steps: [
       born({}, { addressType: 'IPv6', endpoints: [{ addresses: ['2001:DB8::0:1'] }] }),
       born({}, { addressType: 'IPv6', endpoints: [{ addresses: ['2001:db8::1.2.3.4'] }] }),
@@ -260,7 +260,7 @@ export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints[0].addresses[0]: Invalid value: "2001:db8:0::1": must be in canonical form ("2001:db8::1")',
     ],
   },
-  'EndpointSlice: ports of nulls and of nothing': {
+  'EndpointSlice: null ports get defaults, and empty values are validated': {
     steps: [
       born({ name: 'p1' }, { ports: [null] }, 'ports'),
       born({ name: 'p2' }, { ports: [{ name: null, port: null, protocol: null, appProtocol: null }] }, 'ports'),
@@ -289,7 +289,7 @@ export const ENDPOINT_SLICE_LIFE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  endpoints[0].addresses[0]: Invalid value: "": <no ip>',
     ],
   },
-  'EndpointSlice: selected and deleted together': {
+  'EndpointSlice: slices are selected and deleted together': {
     steps: [
       born({ name: 'a', labels: { 'kubernetes.io/service-name': 'web' } }, {}, GENERATION),
       born({ name: 'b' }, {}, GENERATION),

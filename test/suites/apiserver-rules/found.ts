@@ -28,7 +28,7 @@ export const FOUND_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.name: Invalid value: "A": <no label>',
     ],
   },
-  'Service status: a PUT makes a Service without an address, which stays without': {
+  'Service status: a PUT makes a Service that stays without an address': {
     steps: [
       put('services/a/status', {
         spec: { ...SPEC, type: 'NodePort' },
@@ -61,7 +61,7 @@ export const FOUND_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: pods "c" not found',
     ],
   },
-  'Node: counts beyond 64 bits in thousandths are no whole numbers': {
+  'Node: amounts beyond 64 bits in thousandths are no whole numbers': {
     steps: [
       create('/api/v1/nodes', { metadata: { name: 'NS-a' }, status: { capacity: { 'example.com/x': '1Ei' } } }),
       create(
@@ -85,7 +85,7 @@ export const FOUND_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status.allocatable.example.com/x: Invalid value: "9223372036854776": must be an integer',
     ],
   },
-  'JSON patch: what an object does not have passes a test for null': {
+  'JSON patch: an absent field passes a test for null': {
     steps: [
       create('endpoints', { metadata: { labels: { a: 'b' } } }, 'kind'),
       jsonPatch('endpoints/a', [{ op: 'test', path: '/subsets', value: null }], 'kind'),
@@ -106,7 +106,7 @@ export const FOUND_SCRIPTS: Readonly<Record<string, Script>> = {
       '  Invalid: the server rejected our request due to an error in our request',
     ],
   },
-  'create: an object of that name is still being deleted': {
+  'create: an object of the name that is being deleted is in the way': {
     steps: [
       create('endpoints', { metadata: { finalizers: ['a.b/c'] } }, 'kind'),
       remove('endpoints/a', {}, 'kind'),
@@ -121,7 +121,7 @@ export const FOUND_SCRIPTS: Readonly<Record<string, Script>> = {
       '  AlreadyExists: object is being deleted: endpoints "a" already exists',
     ],
   },
-  'Pod: an image that is called like a digest is pulled like one': {
+  'Pod: an image with the name of a digest is pulled like one': {
     steps: ['a', 'b'].map((name, at) =>
       create(
         'pods',
@@ -136,7 +136,7 @@ export const FOUND_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.containers.0.imagePullPolicy = "Always"',
     ],
   },
-  'path: groups that are not served': {
+  'path: unserved groups are 404': {
     steps: [
       get('/apis/none.example.com/v1/endpoints'),
       create('/apis/none.example.com/v1/namespaces/NS/endpoints', {}),

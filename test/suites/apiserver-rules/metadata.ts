@@ -38,7 +38,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.name: Invalid value: "ä": <no subdomain>',
     ],
   },
-  'metadata: an empty name is none': {
+  'metadata: an empty name counts as absent': {
     steps: [withMeta({ name: '' }), withMeta({ name: null })],
     sees: [
       '422',
@@ -47,7 +47,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.name: Required value: name or generateName is required',
     ],
   },
-  'metadata: a name of another type': {
+  'metadata: a name of another type is refused': {
     steps: [withMeta({ name: 1 }), withMeta({ name: ['a'] })],
     sees: [
       '400',
@@ -75,7 +75,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generateName: Invalid value: "A_": <no subdomain>',
     ],
   },
-  'metadata: keys of labels': {
+  'metadata: keys of labels are validated': {
     steps: [
       withMeta({ labels: { '': 'x' } }),
       withMeta({ labels: { 'a/': 'x' } }),
@@ -103,7 +103,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.labels: Invalid value: "UPPER.case/b": prefix part <no subdomain>',
     ],
   },
-  'metadata: values of labels': {
+  'metadata: values of labels are validated': {
     steps: [
       withMeta({ labels: { a: 'a b' } }),
       withMeta({ labels: { a: '-' } }),
@@ -123,7 +123,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Endpoints in version "v1" cannot be handled as a Endpoints: json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.labels of type string',
     ],
   },
-  'metadata: labels of another type': {
+  'metadata: labels of another type are refused': {
     steps: [withMeta({ labels: ['a'] }), withMeta({ labels: 'a' })],
     sees: [
       '400',
@@ -146,7 +146,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       "  metadata.annotations: Invalid value: \"a/b/c\": a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
     ],
   },
-  'metadata: annotations have 262144 bytes, no more': {
+  'metadata: annotations may have 262144 bytes together': {
     steps: [
       withMeta({ annotations: { a: 'x'.repeat(262_143) } }),
       withMeta({ name: 'b', annotations: { a: 'x'.repeat(262_144) } }),
@@ -160,7 +160,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.annotations: Too long: may not be more than 262144 bytes',
     ],
   },
-  'metadata: owners': {
+  'metadata: owners are validated': {
     steps: [
       withMeta({ ownerReferences: [{ ...owner, uid: '' }] }),
       withMeta({ ownerReferences: [{ ...owner, name: '' }] }),
@@ -187,14 +187,14 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.ownerReferences.uid: Invalid value: "": must not be empty',
     ],
   },
-  'metadata: an Event owns nothing': {
+  'metadata: an Event cannot be an owner': {
     steps: [withMeta({ ownerReferences: [{ ...owner, kind: 'Event' }] })],
     sees: [
       '422',
       '  metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"p","uid":"u"}: /v1, Kind=Event is disallowed from being an owner',
     ],
   },
-  'metadata: one controller at most': {
+  'metadata: one owner may be the controller': {
     steps: [
       withMeta({
         ownerReferences: [
@@ -215,11 +215,11 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '201',
     ],
   },
-  'metadata: an owner twice is warned of, not refused': {
+  'metadata: a repeated owner gives a warning': {
     steps: [create('endpoints', { metadata: { ownerReferences: [owner, owner] } }, 'metadata.ownerReferences')],
     sees: ['201', '  metadata.ownerReferences = [{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u"}]'],
   },
-  'metadata: finalizers': {
+  'metadata: finalizers are validated': {
     steps: [
       withMeta({ finalizers: ['a b'] }),
       withMeta({ finalizers: ['ab'] }),
@@ -244,7 +244,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
     ],
   },
-  'metadata: an update keeps to the same rules': {
+  'metadata: an update has the same rules': {
     steps: [
       withMeta({}),
       patched({ labels: { a: '-' } }),
@@ -271,7 +271,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generateName: Invalid value: "A_": <no subdomain>',
     ],
   },
-  'metadata: what an update may not change': {
+  'metadata: an update cannot change fixed fields': {
     steps: [
       withMeta({}),
       patched({ uid: 'other' }),
@@ -306,7 +306,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generateName = "x-"',
     ],
   },
-  'metadata: a create cannot set what the server sets': {
+  "metadata: a create cannot set the server's fields": {
     steps: [
       create(
         'endpoints',
@@ -323,7 +323,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generation = 5',
     ],
   },
-  'metadata: times that are none': {
+  'metadata: invalid times are refused': {
     steps: [
       withMeta({ creationTimestamp: 'yesterday' }),
       withMeta({ creationTimestamp: 5 }),
@@ -338,7 +338,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Endpoints in version "v1" cannot be handled as a Endpoints: parsing time "2020-13-01T00:00:00Z": month out of range',
     ],
   },
-  'metadata: a finalizer cannot be added to what is being deleted': {
+  'metadata: a finalizer cannot be added to an object that is being deleted': {
     steps: [
       withMeta({ finalizers: ['x.y/z'] }),
       remove('endpoints/a'),
@@ -361,7 +361,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: endpoints "a" not found',
     ],
   },
-  'metadata: a PUT without a version overwrites, with an old one conflicts': {
+  'metadata: a PUT without a version overwrites, one with an old version conflicts': {
     steps: [
       withMeta({}),
       put('endpoints/a', { metadata: { labels: { a: 'b' } } }, 'metadata.labels'),
@@ -400,7 +400,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  Conflict: Operation cannot be fulfilled on endpoints "a": StorageError: invalid object, Code: 4, Key: /registry/services/endpoints/NS/a, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID in object meta: UID',
     ],
   },
-  'metadata: a merge patch may say which version it means': {
+  'metadata: a merge patch may name its version': {
     steps: [
       withMeta({}),
       patched({ resourceVersion: 'RV', labels: { a: 'b' } }, 'metadata.labels'),
@@ -420,7 +420,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  no reason: strconv.ParseUint: parsing "abc": invalid syntax',
     ],
   },
-  'metadata: a JSON patch may test': {
+  'metadata: a JSON patch may test fields': {
     steps: [
       withMeta({ labels: { a: 'b' } }),
       jsonPatch('endpoints/a', [{ op: 'test', path: '/metadata/labels/a', value: 'x' }]),
@@ -443,7 +443,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.labels = {"a":"b","z/y":"q"}',
     ],
   },
-  'metadata: DELETE with preconditions': {
+  'metadata: DELETE may have preconditions': {
     steps: [
       withMeta({}),
       remove('endpoints/a', { preconditions: { uid: 'x' } }),
@@ -460,7 +460,7 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  no reason: no message',
     ],
   },
-  'metadata: DELETE with options that cannot be': {
+  'metadata: DELETE with impossible options is refused': {
     steps: [
       withMeta({}),
       remove('endpoints/a', { gracePeriodSeconds: -2 }),
@@ -521,11 +521,11 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: endpoints "a" not found',
     ],
   },
-  'metadata: DELETE of what is gone': {
+  'metadata: DELETE of a missing object is 404': {
     steps: [withMeta({}), remove('endpoints/a'), remove('endpoints/a')],
     sees: ['201', '200', '  no reason: no message', '404', '  NotFound: endpoints "a" not found'],
   },
-  'metadata: DELETE of a collection takes what is selected': {
+  'metadata: DELETE of a collection deletes the selected objects': {
     steps: [
       withMeta({ labels: { x: '1' } }),
       withMeta({ name: 'b', labels: { x: '2' } }),

@@ -14,7 +14,7 @@ const theNode = (fields: Json, ...shows: string[]): Step =>
 const capacity = (amount: Json): Step => node({ status: { capacity: { memory: amount } } }, 'status.allocatable');
 
 export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
-  'Node: its labels, by PATCH and PUT': {
+  'Node: labels change by PATCH and PUT': {
     steps: [
       theNode({}, 'metadata.labels', 'metadata.generation'),
       merge(NODE, { metadata: { labels: { 'topology.kubernetes.io/zone': 'z1' } } }, 'metadata.labels'),
@@ -45,7 +45,7 @@ export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: nodes "NS-a" not found',
     ],
   },
-  'Node: what it can hold is of its status': {
+  'Node: capacity belongs to the status': {
     steps: [
       theNode({ status: { capacity: { cpu: '4', memory: '8Gi' } } }, 'status.allocatable'),
       merge(NODE, { status: { allocatable: { cpu: '1' } } }, 'status.allocatable'),
@@ -85,7 +85,7 @@ export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  MethodNotAllowed: the server does not allow this method on the requested resource',
     ],
   },
-  'Node: conditions and addresses': {
+  'Node: conditions and addresses are validated': {
     steps: [
       theNode({ status: { conditions: [{ type: 'Ready', status: 'True' }] } }, 'status.conditions'),
       strategic(STATUS, { status: { conditions: [{ type: 'Ready', status: 'False' }] } }, 'status.conditions'),
@@ -114,7 +114,7 @@ export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status.addresses[2]: Duplicate value: {"Type":"A","Address":"x"}',
     ],
   },
-  'Node: amounts as they are kept': {
+  'Node: amounts are kept in canonical form': {
     steps: [
       '1',
       '1000',
@@ -168,7 +168,7 @@ export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status.allocatable = {"memory":"0"}',
     ],
   },
-  'Node: amounts that are none': {
+  'Node: invalid amounts are refused': {
     steps: ['', 'x', '1mm', '1K', '1e', '1.2.3', '1Zi', true, {}, []].map(capacity),
     sees: [
       '400',
@@ -193,7 +193,7 @@ export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Node in version "v1" cannot be handled as a Node: quantities must match the regular expression \'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$\'',
     ],
   },
-  'Node: amounts that cannot be': {
+  'Node: impossible amounts are refused': {
     steps: [
       capacity('-1'),
       node({ status: { allocatable: { cpu: '-1500m' } } }),
@@ -215,7 +215,7 @@ export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status.allocatable = {"a b":"1","foo":"1500m"}',
     ],
   },
-  'Node: taints': {
+  'Node: taints are validated': {
     steps: [
       node({ spec: { taints: [{ key: 'a b', value: 'c d', effect: 'x' }] } }),
       node({ spec: { taints: [{ key: 'a' }] } }),
@@ -252,7 +252,7 @@ export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec = {"taints":[{"effect":"NoSchedule","key":"a"},{"effect":"NoExecute","key":"a"}]}',
     ],
   },
-  'Node: ranges of addresses': {
+  'Node: ranges of addresses are validated': {
     steps: [
       node({ spec: { podCIDR: '10.0.0.0/24' } }, 'spec'),
       node({ spec: { podCIDRs: ['10.0.0.0/24', '2001:db8::/64'] } }, 'spec'),
@@ -278,7 +278,7 @@ export const NODE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.podCIDRs: Invalid value: ["x","10.0.0.0/24"]: may specify no more than one CIDR for each IP family',
     ],
   },
-  'Node: a range and a provider stay': {
+  'Node: a range and a provider cannot change': {
     steps: [
       theNode({ spec: { configSource: {} } }, 'spec'),
       merge(NODE, { spec: { podCIDR: '10.0.0.0/24', providerID: 'x' } }, 'spec'),

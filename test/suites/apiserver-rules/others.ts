@@ -5,7 +5,7 @@ const NODES = '/api/v1/nodes';
 const INVOLVED = { kind: 'Pod', namespace: 'NS', name: 'p' };
 
 export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
-  'Namespace: its name is a label': {
+  'Namespace: the name is a label': {
     steps: [
       create(NAMESPACES, { metadata: { name: 'a.b' } }),
       create(NAMESPACES, { metadata: { name: 'A' } }),
@@ -24,7 +24,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  AlreadyExists: namespaces "NS" already exists',
     ],
   },
-  'Namespace: its finalizers': {
+  'Namespace: finalizers are validated': {
     steps: [
       merge(`${NAMESPACES}/NS`, { spec: { finalizers: ['a b'] } }, 'spec'),
       merge(`${NAMESPACES}/NS`, { metadata: { finalizers: ['x.y/z'] } }, 'metadata.finalizers'),
@@ -46,7 +46,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"phase":"Active"}',
     ],
   },
-  'Namespace: its status': {
+  "Namespace: Active or Terminating is not the client's choice": {
     steps: [
       get(`${NAMESPACES}/NS/status`, 'spec', 'status'),
       merge(`${NAMESPACES}/NS/status`, { status: { phase: 'Terminating' } }),
@@ -71,7 +71,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.labels = {"a":"b","kubernetes.io/metadata.name":"NS"}',
     ],
   },
-  'Namespace: no collection is deleted': {
+  'Namespace: a collection of them cannot be deleted': {
     steps: [remove(NAMESPACES), put(NAMESPACES, {})],
     sees: [
       '405',
@@ -80,7 +80,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  MethodNotAllowed: the server does not allow this method on the requested resource',
     ],
   },
-  'Namespace: nothing comes into one that ends': {
+  'Namespace: nothing is created in one that is being deleted': {
     steps: [
       remove(`${NAMESPACES}/NS`, undefined, 'status.phase', 'spec'),
       create('endpoints', {}),
@@ -102,7 +102,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status.phase = "Terminating"',
     ],
   },
-  'Namespace: unknown ones': {
+  'Namespace: objects in a missing one are 404, and lists empty': {
     steps: [
       create('/api/v1/namespaces/no-such/endpoints', {}),
       get('/api/v1/namespaces/no-such/endpoints', 'items'),
@@ -123,7 +123,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  items = ',
     ],
   },
-  'Node: its name and its fields': {
+  'Node: name and fields are validated': {
     steps: [
       create(NODES, { metadata: { name: 'A' } }),
       create(
@@ -162,7 +162,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  no reason: no message',
     ],
   },
-  'Node: its status': {
+  'Node: the status is validated': {
     steps: [
       create(
         NODES,
@@ -194,7 +194,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  no reason: no message',
     ],
   },
-  'Event: its object is in its namespace': {
+  "Event: the object is in the Event's namespace": {
     steps: [
       create('events', { involvedObject: INVOLVED, reason: 'R', type: 'Normal' }, 'involvedObject', 'reason', 'type'),
       create('events', { metadata: { name: 'b' }, involvedObject: { kind: 'Node', name: 'n' } }),
@@ -214,7 +214,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  involvedObject.namespace: Invalid value: "": does not match event.namespace',
     ],
   },
-  'Event: the new kind has rules': {
+  'Event: the newer kind has more rules': {
     steps: [
       create('events', { involvedObject: INVOLVED, eventTime: '2026-01-01T00:00:00.000000Z' }),
       create('events', {
@@ -248,7 +248,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  type = "Odd"',
     ],
   },
-  'Event: an update changes what it likes': {
+  'Event: an update changes fields, except to another namespace': {
     steps: [
       create('events', { involvedObject: INVOLVED, reason: 'R', count: 1 }, 'count'),
       merge('events/a', { count: 2, message: 'm', type: 'Warning' }, 'count', 'message', 'type'),
@@ -265,7 +265,7 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  involvedObject.namespace: Invalid value: "other": does not match event.namespace',
     ],
   },
-  'Lease: its fields': {
+  'Lease: fields are validated': {
     steps: [
       create('leases', { spec: { holderIdentity: '', leaseDurationSeconds: -1 } }),
       create('leases', { spec: { leaseDurationSeconds: 1, leaseTransitions: 0 } }, 'spec'),

@@ -46,7 +46,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.containers[0].image: Required value',
     ],
   },
-  'Pod: no containers': {
+  'Pod: a pod without containers is refused': {
     steps: [
       create('pods', { spec: {} }),
       create('pods', {}),
@@ -64,7 +64,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal object into Go struct field PodSpec.spec.containers of type []v1.Container',
     ],
   },
-  'Pod: two containers of one name': {
+  'Pod: two containers of one name are refused': {
     steps: [
       refused({ containers: [CONTAINER, CONTAINER] }),
       refused({ initContainers: [CONTAINER] }),
@@ -79,7 +79,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.initContainers[0].image: Required value',
     ],
   },
-  'Pod: names of ports': {
+  'Pod: names of ports are validated': {
     steps: [
       ports({ containerPort: 80, name: 'a'.repeat(16) }),
       ports({ containerPort: 80, name: 'UP' }),
@@ -104,7 +104,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.containers[0].ports[1].name: Duplicate value: "a"',
     ],
   },
-  'Pod: numbers of ports': {
+  'Pod: numbers of ports are validated': {
     steps: [
       ports({}),
       ports({ containerPort: -1 }),
@@ -122,7 +122,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  kind = "Pod"',
     ],
   },
-  'Pod: ports of the host': {
+  'Pod: ports of the host are validated': {
     steps: [
       ports({ containerPort: 80, hostPort: 70_000 }),
       ports({ containerPort: 80, hostPort: 80 }, { containerPort: 81, hostPort: 80 }),
@@ -137,7 +137,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true',
     ],
   },
-  'Pod: protocols': {
+  'Pod: protocols are validated': {
     steps: [ports({ containerPort: 80, protocol: 'tcp' }), ports({ containerPort: 80, protocol: '' })],
     sees: [
       '422',
@@ -146,7 +146,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  kind = "Pod"',
     ],
   },
-  'Pod: restart policies': {
+  'Pod: restart policies are validated': {
     steps: [
       refused({ restartPolicy: 'Sometimes' }),
       refused({ restartPolicy: 'Never' }, 'spec.restartPolicy'),
@@ -164,7 +164,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.initContainers = [{"image":"i","imagePullPolicy":"Always","name":"d","resources":{},"restartPolicy":"Never","terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}]',
     ],
   },
-  'Pod: host names': {
+  'Pod: host names are validated': {
     steps: [
       refused({ hostname: 'a.b' }),
       refused({ hostname: 'A' }),
@@ -189,7 +189,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.subdomain = "b"',
     ],
   },
-  'Pod: node names, grace periods, DNS policies': {
+  'Pod: node names, grace periods and DNS policies are validated': {
     steps: [
       refused({ nodeName: 'A' }),
       refused({ nodeName: '_' }),
@@ -213,7 +213,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.dnsPolicy: Unsupported value: "Foo": supported values: "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"',
     ],
   },
-  'Pod: gates of readiness': {
+  'Pod: readiness gates are validated': {
     steps: [
       refused({ readinessGates: [{ conditionType: 'x.y/z' }] }, 'spec.readinessGates'),
       refused({ readinessGates: [{ conditionType: 'a b' }] }),
@@ -229,7 +229,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.readinessGates[0].conditionType: Invalid value: "": <no name part>',
     ],
   },
-  'Pod: selectors of nodes and labels': {
+  'Pod: selectors of nodes and labels are validated': {
     steps: [
       refused({ nodeSelector: { 'a b': 'c' } }),
       create('pods', { metadata: { labels: { a: '-' } }, spec: { containers: [CONTAINER] } }),
@@ -241,7 +241,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.labels: Invalid value: "-": <no label value>',
     ],
   },
-  'Pod: policies of image pulls': {
+  'Pod: policies of image pulls have defaults by the tag': {
     steps: [
       container({ imagePullPolicy: 'Foo' }),
       container({ image: 'i:v1' }, 'spec.containers'),
@@ -265,7 +265,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.containers = [{"image":"i@sha256:0123456789012345678901234567890123456789012345678901234567890123","imagePullPolicy":"IfNotPresent","name":"c","resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}]',
     ],
   },
-  'Pod: its class follows from its resources': {
+  'Pod: the class follows from the resources': {
     steps: [
       container({ resources: { requests: { cpu: '1' } } }, 'status'),
       container({ resources: { limits: { cpu: '1', memory: '1Gi' } } }, 'status', 'spec.containers'),
@@ -278,7 +278,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.containers = [{"image":"i","imagePullPolicy":"Always","name":"c","resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"}]',
     ],
   },
-  'Pod: its name is a subdomain': {
+  'Pod: the name is a subdomain': {
     steps: [
       create('pods', { metadata: { name: 'a.b' }, spec: { containers: [CONTAINER] } }, 'metadata.name'),
       create('pods', { metadata: { name: 'A' }, spec: { containers: [CONTAINER] } }),
@@ -293,7 +293,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.name: Invalid value: "a{254}": must be no more than 253 characters',
     ],
   },
-  'Pod: what of a spec can be changed': {
+  'Pod: some fields of a spec can change': {
     steps: [
       pod({}, 'metadata.generation'),
       strategic('pods/a', { spec: { containers: [{ name: 'c', image: 'j' }] } }, 'metadata.generation'),
@@ -315,7 +315,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
     ],
   },
-  'Pod: what of a spec cannot be changed': {
+  'Pod: other fields of a spec cannot change': {
     steps: [
       pod({}, 'kind'),
       strategic('pods/a', { spec: { containers: [{ name: 'd', image: 'j' }] } }),
@@ -351,7 +351,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.activeDeadlineSeconds: Invalid value: null: must not update from a positive integer to nil value',
     ],
   },
-  'Pod status: written apart, without the rest': {
+  'Pod status: it is written apart, without the rest': {
     steps: [
       pod({ nodeName: 'n' }, 'status'),
       merge('pods/a', { status: { phase: 'Running' } }, 'status'),
@@ -380,7 +380,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.annotations = {"a":"b"}',
     ],
   },
-  'Pod status: addresses': {
+  'Pod status: addresses are validated': {
     steps: [
       pod({ nodeName: 'n' }, 'kind'),
       status({ podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }, { ip: '2001:db8::1' }] }),
@@ -417,7 +417,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status.podIPs[0]: Invalid value: "010.0.0.1": must not have leading 0s',
     ],
   },
-  'Pod status: addresses of the host': {
+  'Pod status: addresses of the host are validated': {
     steps: [
       pod({ nodeName: 'n' }, 'kind'),
       status({ hostIP: '10.0.0.9', hostIPs: [{ ip: '10.0.0.9' }] }),
@@ -432,7 +432,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status.hostIPs[0].ip: Invalid value: "10.0.0.8": must be equal to `hostIP`',
     ],
   },
-  'Pod status: conditions': {
+  'Pod status: conditions are validated': {
     steps: [
       pod({ nodeName: 'n' }, 'kind'),
       status({ conditions: [{ type: 'Ready', status: 'True' }] }),
@@ -456,7 +456,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"conditions":[{"lastProbeTime":null,"lastTransitionTime":null,"reason":"any thing","status":"Odd","type":"x.y/z"},{"lastProbeTime":null,"lastTransitionTime":null,"status":"False","type":"Ready"}],"phase":"Odd","qosClass":"BestEffort"}',
     ],
   },
-  'Pod status: the node that was nominated': {
+  'Pod status: the nominated node is kept': {
     steps: [pod({}, 'kind'), status({ nominatedNodeName: 'A_' }), status({ nominatedNodeName: 'n' })],
     sees: [
       '201',
@@ -467,7 +467,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"nominatedNodeName":"n","phase":"Pending","qosClass":"BestEffort"}',
     ],
   },
-  'Pod status: states of containers': {
+  'Pod status: states of containers are validated': {
     steps: [
       pod({ nodeName: 'n', restartPolicy: 'Never' }, 'kind'),
       status({
@@ -486,7 +486,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  kind = "Pod"',
     ],
   },
-  'Pod: DELETE with a grace period': {
+  'Pod: DELETE with a grace period marks the pod': {
     steps: [
       pod({ nodeName: 'n' }, 'kind'),
       remove('pods/a', { gracePeriodSeconds: 10 }, 'metadata.deletionGracePeriodSeconds', 'metadata.generation'),
@@ -518,7 +518,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: pods "a" not found',
     ],
   },
-  'Pod: DELETE with a negative grace period': {
+  'Pod: DELETE with a negative grace period takes one second': {
     steps: [
       pod({ nodeName: 'n' }, 'kind'),
       remove('pods/a', { gracePeriodSeconds: -5 }, 'metadata.deletionGracePeriodSeconds'),
@@ -536,7 +536,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: pods "a" not found',
     ],
   },
-  'Pod: DELETE with its own grace period of zero': {
+  "Pod: DELETE keeps the pod's own grace period of zero": {
     steps: [
       pod({ nodeName: 'n', terminationGracePeriodSeconds: 0 }, 'kind'),
       remove('pods/a', undefined, 'metadata.deletionGracePeriodSeconds'),
@@ -551,7 +551,7 @@ export const POD_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: pods "a" not found',
     ],
   },
-  'Pod: DELETE of a finished one': {
+  'Pod: DELETE removes a finished pod at once': {
     steps: [
       pod({ nodeName: 'n', restartPolicy: 'Never' }, 'kind'),
       status({ phase: 'Succeeded' }, 'status.phase'),

@@ -8,7 +8,7 @@ const B = create('endpoints', { metadata: { name: 'b', labels: { x: '2', y: '' }
 const C = create('endpoints', { metadata: { name: 'c' } }, 'kind');
 
 export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
-  'delete: a collection of all namespaces at once is no request': {
+  'delete: a collection of all namespaces cannot be deleted at once': {
     steps: [A, send('DELETE', '/api/v1/endpoints'), list('')],
     sees: [
       '201',
@@ -19,7 +19,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  items = a',
     ],
   },
-  'list: selectors by equality': {
+  'list: selectors may test equality': {
     steps: [
       A,
       B,
@@ -46,7 +46,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  items = a, b',
     ],
   },
-  'list: selectors by sets': {
+  'list: selectors may test sets': {
     steps: [
       A,
       B,
@@ -85,7 +85,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  items = a',
     ],
   },
-  'list: selectors by number': {
+  'list: selectors may compare numbers': {
     steps: [
       A,
       B,
@@ -112,7 +112,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       "  BadRequest: unable to parse requirement: values[0]: Invalid value: \"\": for 'Gt', 'Lt' operators, the value must be an integer",
     ],
   },
-  'list: label selectors that cannot be read': {
+  'list: unreadable label selectors are refused': {
     steps: [
       list('labelSelector=x%20y'),
       list('labelSelector=x%20in'),
@@ -148,7 +148,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       "  BadRequest: unable to parse requirement: found '!', expected: in, notin, =, ==, !=, gt, lt",
     ],
   },
-  'list: field selectors': {
+  'list: field selectors select': {
     steps: [
       A,
       B,
@@ -178,7 +178,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  items = ',
     ],
   },
-  'list: field selectors that cannot be': {
+  'list: impossible field selectors are refused': {
     steps: [
       list('fieldSelector=metadata.labels=a'),
       list('fieldSelector=name=a'),
@@ -199,7 +199,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       "  BadRequest: invalid selector: 'metadata.name>a'; can't understand 'metadata.name>a'",
     ],
   },
-  'list: fields of each type that can be selected': {
+  'list: each type has its selectable fields': {
     steps: [
       get('pods?fieldSelector=spec.hostname=x'),
       get('services?fieldSelector=spec.foo=x'),
@@ -226,7 +226,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: "spec.holderIdentity" is not a known field selector: only "metadata.name", "metadata.namespace"',
     ],
   },
-  'list: limits': {
+  'list: limits are validated': {
     steps: [
       A,
       B,
@@ -259,7 +259,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: strconv.ParseInt: parsing "": invalid syntax',
     ],
   },
-  'list: a continue token and a version do not go together': {
+  'list: a continue token excludes a version': {
     steps: [
       list('continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0&resourceVersion=5'),
       list('continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhIn0&resourceVersionMatch=Exact'),
@@ -272,7 +272,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided',
     ],
   },
-  'list: versions': {
+  'list: versions are validated': {
     steps: [
       A,
       list('resourceVersion='),
@@ -296,7 +296,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: invalid resource version: resourceVersion: Invalid value: "-1": strconv.ParseUint: parsing "-1": invalid syntax',
     ],
   },
-  'list: matches': {
+  'list: matches are validated': {
     steps: [
       A,
       list('resourceVersionMatch=Exact&resourceVersion=RV'),
@@ -336,7 +336,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  items = a',
     ],
   },
-  'list: sendInitialEvents is for watches': {
+  'list: sendInitialEvents is refused': {
     steps: [
       list('sendInitialEvents=true'),
       list('sendInitialEvents=true&resourceVersionMatch=NotOlderThan'),
@@ -352,7 +352,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list',
     ],
   },
-  'list: parameters of other types': {
+  'list: parameters of other types are refused': {
     steps: [
       list('timeoutSeconds=x'),
       list('allowWatchBookmarks=x'),
@@ -371,11 +371,11 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  items = ',
     ],
   },
-  'get: a version': {
+  'get: a version is validated': {
     steps: [A, get('endpoints/a?resourceVersion=0', 'kind'), get('endpoints/a?resourceVersion=RV', 'kind')],
     sees: ['201', '  kind = "Endpoints"', '200', '  kind = "Endpoints"', '200', '  kind = "Endpoints"'],
   },
-  'watch: combinations that cannot be': {
+  'watch: impossible combinations are refused': {
     steps: [
       watch('sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1'),
       watch('sendInitialEvents=true&resourceVersion=1'),
@@ -413,7 +413,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       "  BadRequest: unable to parse requirement: found 'y', expected: in, notin, =, ==, !=, gt, lt",
     ],
   },
-  'watch: from nothing, from any version, from this one': {
+  'watch: it may begin without a version, at 0, and at a version': {
     steps: [A, watch(''), watch('resourceVersion=0'), watch('resourceVersion=RV')],
     sees: ['201', '  kind = "Endpoints"', '200', '  ADDED a', '200', '  ADDED a', '200'],
   },
@@ -421,15 +421,15 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
     steps: [A, watch('sendInitialEvents=true&resourceVersionMatch=NotOlderThan')],
     sees: ['201', '  kind = "Endpoints"', '200', '  ADDED a'],
   },
-  'watch: other spellings of yes': {
+  'watch: other spellings of true are accepted': {
     steps: [A, get('endpoints?watch=true&timeoutSeconds=1'), get('endpoints?watch=0')],
     sees: ['201', '  kind = "Endpoints"', '200', '  ADDED a', '200', '  items = a'],
   },
-  'watch: timeouts of nothing and less': {
+  'watch: wrong timeouts are refused': {
     steps: [A, get('endpoints?watch=1&timeoutSeconds=x')],
     sees: ['201', '  kind = "Endpoints"', '400', '  BadRequest: strconv.ParseInt: parsing "x": invalid syntax'],
   },
-  'path: namespaced or not': {
+  'path: a resource is namespaced or not': {
     steps: [
       get('/api/v1/namespaces/NS/nodes'),
       get('/api/v1/namespaces/NS/namespaces'),
@@ -444,7 +444,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: the server could not find the requested resource',
     ],
   },
-  'path: what is there is not found by another name': {
+  'path: an object is not found by another name': {
     steps: [
       get('endpoints/x'),
       get('services/x'),
@@ -471,7 +471,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  NotFound: namespaces "x-NS" not found',
     ],
   },
-  'path: more slashes': {
+  'path: a slash at the end is ignored, others are 404': {
     steps: [
       A,
       get('endpoints/a/', 'kind'),
@@ -489,7 +489,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  text/plain; charset=utf-8: 404 page not found\n',
     ],
   },
-  'body: metadata that is none': {
+  'body: invalid metadata is refused': {
     steps: [
       send('POST', 'endpoints', { metadata: 'x' }),
       send('POST', 'endpoints', { metadata: [] }),
@@ -504,11 +504,11 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.name: Required value: name or generateName is required',
     ],
   },
-  'body: a patch of what is not there': {
+  'body: a patch of a missing object is 404': {
     steps: [merge('endpoints/x', { metadata: { labels: { a: 'b' } } }), merge('pods/x/status', {})],
     sees: ['404', '  NotFound: endpoints "x" not found', '404', '  NotFound: pods "x" not found'],
   },
-  'body: names that do not match': {
+  'body: names that do not match are refused': {
     steps: [
       A,
       put('endpoints/a', { metadata: { name: 'b' } }),
@@ -529,7 +529,7 @@ export const REQUEST_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: the namespace of the provided object does not match the namespace sent on the request',
     ],
   },
-  'body: DELETE of a status': {
+  'body: DELETE of a status is refused': {
     steps: [remove('pods/a/status'), remove('/api/v1/namespaces/NS/finalize')],
     sees: [
       '405',

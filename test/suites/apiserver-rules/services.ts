@@ -10,11 +10,11 @@ const update = (spec: Json, ...shows: string[]): Step => put('services/a', { spe
 const PORTS = [{ port: 80 }];
 
 export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
-  'Service port: of several, each has a name of its own': {
+  'Service port: each of several needs a name of its own': {
     steps: [ports({ port: 80, name: 'a' }, { port: 81 }), ports({ port: 80, name: 'a' }, { port: 81, name: 'a' })],
     sees: ['422', '  spec.ports[1].name: Required value', '422', '  spec.ports[1].name: Duplicate value: "a"'],
   },
-  'Service port: its name is a label of at most 63 characters': {
+  'Service port: the name is a label of at most 63 characters': {
     steps: [
       ports({ port: 80, name: 'a'.repeat(64) }),
       ports({ port: 80, name: 'a.b' }),
@@ -29,7 +29,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports[0].name: Invalid value: "-a": <no label>',
     ],
   },
-  'Service port: the number': {
+  'Service port: the number is validated': {
     steps: [ports({ port: 0 }), ports({ port: -1 }), ports({ port: 65_536 }), ports({})],
     sees: [
       '422',
@@ -46,7 +46,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports[0].targetPort: Invalid value: 0: must be between 1 and 65535, inclusive',
     ],
   },
-  'Service port: the number of the target': {
+  'Service port: the number of the target is validated': {
     steps: [ports({ port: 80, targetPort: 65_536 }), ports({ port: 80, targetPort: -1 })],
     sees: [
       '422',
@@ -55,7 +55,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports[0].targetPort: Invalid value: -1: must be between 1 and 65535, inclusive',
     ],
   },
-  'Service port: the name of the target': {
+  'Service port: the name of the target is validated': {
     steps: [
       ports({ port: 80, targetPort: 'a'.repeat(16) }),
       ports({ port: 80, targetPort: '80' }),
@@ -77,7 +77,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports[0].targetPort: Invalid value: "UP": must contain at least one letter (a-z)',
     ],
   },
-  'Service port: a target of zero or of no name is the port itself': {
+  'Service port: a target of zero or without a name is the port itself': {
     steps: [
       service({ ports: [{ port: 80, targetPort: 0 }] }, 'spec.ports'),
       create('services', { metadata: { name: 'b' }, spec: { ports: [{ port: 80, targetPort: '' }] } }, 'spec.ports'),
@@ -89,7 +89,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports = [{"port":80,"protocol":"TCP","targetPort":80}]',
     ],
   },
-  'Service port: protocols': {
+  'Service port: protocols are validated': {
     steps: [ports({ port: 80, protocol: 'tcp' }), ports({ port: 80, protocol: '' })],
     sees: [
       '422',
@@ -99,7 +99,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"loadBalancer":{}}',
     ],
   },
-  'Service port: the same number for two protocols': {
+  'Service port: two protocols may have the same number': {
     steps: [
       service(
         {
@@ -116,7 +116,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports = [{"name":"a","port":80,"protocol":"TCP","targetPort":80},{"name":"b","port":80,"protocol":"UDP","targetPort":80}]',
     ],
   },
-  'Service port: the same number twice': {
+  'Service port: the same number twice is refused': {
     steps: [ports({ name: 'a', port: 80 }, { name: 'b', port: 80, targetPort: 'x' }, { name: 'c', port: 80 })],
     sees: [
       '422',
@@ -140,7 +140,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports = [{"appProtocol":"kubernetes.io/h2c","port":80,"protocol":"TCP","targetPort":80}]',
     ],
   },
-  'Service port: values of other types': {
+  'Service port: values of other types are refused': {
     steps: [
       ports({ port: '80' }),
       ports({ port: 80.5 }),
@@ -158,7 +158,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Service in version "v1" cannot be handled as a Service: json: cannot unmarshal object into Go struct field ServiceSpec.spec.ports of type []v1.ServicePort',
     ],
   },
-  'Service port: numbers beyond 32 bits': {
+  'Service port: numbers beyond 32 bits are refused': {
     steps: [ports({ port: 4_294_967_296 }), ports({ port: 80, targetPort: 4_294_967_296 })],
     sees: [
       '400',
@@ -167,7 +167,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Service in version "v1" cannot be handled as a Service: json: cannot unmarshal number 4294967296 into Go struct field ServicePort.spec.ports.targetPort of type int32',
     ],
   },
-  'Service port: a headless service needs none, and may have some': {
+  'Service port: a headless service needs no port, and may have some': {
     steps: [
       service({ clusterIP: 'None', selector: { a: 'b' } }, 'spec.ports'),
       update({ clusterIP: 'None', selector: { a: 'b' }, ports: PORTS }, 'spec.ports'),
@@ -182,7 +182,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports = nothing',
     ],
   },
-  'Service port: all of them cannot be taken away': {
+  'Service port: the last port cannot be removed': {
     steps: [service({ ports: PORTS }, 'spec.ports'), update({}), merge('services/a', { spec: { ports: null } })],
     sees: [
       '201',
@@ -193,7 +193,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports: Required value',
     ],
   },
-  'Service nodePort: twice in one service': {
+  'Service nodePort: twice in one service is refused': {
     steps: [
       service({
         type: 'NodePort',
@@ -205,7 +205,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
     ],
     sees: ['422', '  spec.ports[1].nodePort: Invalid value: 30001: provided port is already allocated'],
   },
-  'Service nodePort: once for TCP and once for UDP': {
+  'Service nodePort: TCP and UDP may share one': {
     steps: [
       service(
         {
@@ -223,7 +223,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports = [{"name":"a","nodePort":30002,"port":53,"protocol":"TCP","targetPort":53},{"name":"b","nodePort":30002,"port":53,"protocol":"UDP","targetPort":53}]',
     ],
   },
-  'Service nodePort: not without a type that has them': {
+  'Service nodePort: a type without node ports refuses one': {
     steps: [
       ports({ port: 80, nodePort: 30_003 }),
       service({ clusterIP: 'None', ports: [{ port: 80, nodePort: 30_003 }] }),
@@ -235,7 +235,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       "  spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
     ],
   },
-  'Service nodePort: out of range': {
+  'Service nodePort: one out of range is refused': {
     steps: [
       service({ type: 'NodePort', ports: [{ port: 80, nodePort: 29_999 }] }),
       service({ type: 'NodePort', ports: [{ port: 80, nodePort: 32_768 }] }),
@@ -250,7 +250,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports[0].nodePort: Invalid value: -1: provided port is not in the valid range. The range of valid ports is 30000-32767',
     ],
   },
-  'Service nodePort: one that another service has': {
+  'Service nodePort: one that another service has is refused': {
     steps: [
       service({ type: 'NodePort', ports: [{ port: 80, nodePort: 30_004 }] }, 'spec.ports'),
       create('services', {
@@ -305,7 +305,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports = [{"name":"b","nodePort":30008,"port":81,"protocol":"TCP","targetPort":81},{"name":"a","nodePort":30007,"port":80,"protocol":"TCP","targetPort":80}]',
     ],
   },
-  'Service nodePort: a balancer may do without': {
+  'Service nodePort: a balancer may forgo them': {
     steps: [
       service({ type: 'LoadBalancer', allocateLoadBalancerNodePorts: false, ports: PORTS }, 'spec.ports'),
       update({ type: 'LoadBalancer', allocateLoadBalancerNodePorts: false, ports: PORTS }, 'spec.ports'),
@@ -320,7 +320,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ports = [{"nodePort":<given>,"port":80,"protocol":"TCP","targetPort":80}]',
     ],
   },
-  'Service nodePort: only a balancer can do without': {
+  'Service nodePort: only a balancer may forgo them': {
     steps: [
       refused({ allocateLoadBalancerNodePorts: false }),
       refused({ type: 'NodePort', allocateLoadBalancerNodePorts: true }),
@@ -335,7 +335,7 @@ export const SERVICE_PORT_SCRIPTS: Readonly<Record<string, Script>> = {
 };
 
 export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
-  'Service type: from ClusterIP to NodePort and back': {
+  'Service type: ClusterIP can become NodePort, and ClusterIP again': {
     steps: [
       service({ ports: PORTS }, 'spec.type'),
       update({ type: 'NodePort', ports: PORTS }, 'spec'),
@@ -350,7 +350,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec = {"clusterIP":"<given>","clusterIPs":["<given>"],"internalTrafficPolicy":"Cluster","ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","ports":[{"port":80,"protocol":"TCP","targetPort":80}],"sessionAffinity":"None","type":"ClusterIP"}',
     ],
   },
-  'Service type: a merge patch from NodePort takes the node ports away': {
+  'Service type: a merge patch from NodePort removes the node ports': {
     steps: [
       service({ type: 'NodePort', ports: PORTS }, 'spec.type'),
       merge('services/a', { spec: { type: 'ClusterIP' } }, 'spec'),
@@ -362,7 +362,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec = {"clusterIP":"<given>","clusterIPs":["<given>"],"internalTrafficPolicy":"Cluster","ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","ports":[{"port":80,"protocol":"TCP","targetPort":80}],"sessionAffinity":"None","type":"ClusterIP"}',
     ],
   },
-  'Service type: a node port that the client gives cannot stay': {
+  'Service type: a node port goes with its type, and another one is refused': {
     steps: [
       service({ type: 'NodePort', ports: [{ port: 80, nodePort: 30_010 }] }, 'spec.type'),
       update({ type: 'ClusterIP', ports: [{ port: 80, nodePort: 30_010 }] }, 'spec.ports'),
@@ -377,7 +377,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       "  spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
     ],
   },
-  'Service type: from LoadBalancer to NodePort': {
+  'Service type: LoadBalancer can become NodePort': {
     steps: [
       service({ type: 'LoadBalancer', loadBalancerClass: 'x.y/z', ports: PORTS }, 'spec.loadBalancerClass'),
       merge('services/a/status', { status: { loadBalancer: { ingress: [{ ip: '1.2.3.4' }] } } }, 'status'),
@@ -393,7 +393,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"loadBalancer":{}}',
     ],
   },
-  'Service type: a merge patch from LoadBalancer to ClusterIP': {
+  'Service type: a merge patch makes LoadBalancer ClusterIP': {
     steps: [
       service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports: PORTS }, 'spec.externalTrafficPolicy'),
       merge('services/a', { spec: { type: 'ClusterIP' } }, 'spec', 'status'),
@@ -406,7 +406,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"loadBalancer":{}}',
     ],
   },
-  'Service type: to ExternalName by a merge patch': {
+  'Service type: a merge patch makes it ExternalName': {
     steps: [
       service({ ports: PORTS, selector: { a: 'b' } }, 'spec.selector'),
       merge('services/a', { spec: { type: 'ExternalName', externalName: 'x.y' } }, 'spec'),
@@ -418,7 +418,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec = {"externalName":"x.y","ports":[{"port":80,"protocol":"TCP","targetPort":80}],"selector":{"a":"b"},"sessionAffinity":"None","type":"ExternalName"}',
     ],
   },
-  'Service type: headless to ExternalName and back': {
+  'Service type: headless can become ExternalName, and headless again': {
     steps: [
       service({ clusterIP: 'None', selector: { a: 'b' } }, 'spec.clusterIP'),
       update({ type: 'ExternalName', externalName: 'x.y' }, 'spec'),
@@ -433,7 +433,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec = {"clusterIP":"None","clusterIPs":["None"],"internalTrafficPolicy":"Cluster","ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","selector":{"a":"b"},"sessionAffinity":"None","type":"ClusterIP"}',
     ],
   },
-  'Service type: headless to ClusterIP with an address': {
+  'Service type: headless cannot get an address': {
     steps: [
       service({ clusterIP: 'None', selector: { a: 'b' }, ports: PORTS }, 'spec.clusterIP'),
       update({ clusterIP: '10.96.0.77', selector: { a: 'b' }, ports: PORTS }),
@@ -461,7 +461,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.clusterIPs[0]: Invalid value: ["None"]: may not change once set',
     ],
   },
-  'Service ExternalName: what it may not have': {
+  'Service ExternalName: addresses and families are refused': {
     steps: [
       refused({ type: 'ExternalName', externalName: 'x.y', clusterIP: 'None' }),
       refused({ type: 'ExternalName', externalName: 'x.y', clusterIPs: ['10.96.0.78'] }),
@@ -490,7 +490,7 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"loadBalancer":{}}',
     ],
   },
-  'Service ExternalName: the name': {
+  'Service ExternalName: the name is validated': {
     steps: [
       refused({ type: 'ExternalName', externalName: 'x..y' }),
       refused({ type: 'ExternalName', externalName: 'x.y.' }),
@@ -512,14 +512,14 @@ export const SERVICE_TYPE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec = {"externalName":"1.2.3.4","ports":[{"port":80,"protocol":"TCP","targetPort":80}],"selector":{"a":"b"},"sessionAffinity":"None","type":"ExternalName"}',
     ],
   },
-  'Service ExternalName: a name beside another type is kept': {
+  'Service ExternalName: a name is kept beside another type': {
     steps: [service({ externalName: 'x.y', ports: PORTS }, 'spec.externalName', 'spec.type')],
     sees: ['201', '  spec.externalName = "x.y"', '  spec.type = "ClusterIP"'],
   },
 };
 
 export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
-  'Service clusterIP: one that is asked for': {
+  'Service clusterIP: a free one can be asked for': {
     steps: [service({ clusterIP: '10.96.0.80', ports: PORTS }, 'spec.clusterIP', 'spec.clusterIPs', 'spec.ipFamilies')],
     sees: [
       '201',
@@ -528,19 +528,19 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ipFamilies = ["IPv4"]',
     ],
   },
-  'Service clusterIP: asked for in the list alone': {
+  'Service clusterIP: it can be asked for in the list alone': {
     steps: [service({ clusterIPs: ['10.96.0.81'], ports: PORTS }, 'spec.clusterIP')],
     sees: ['422', '  spec.clusterIPs: Invalid value: ["10.96.0.81"]: must be empty when `clusterIP` is not specified'],
   },
-  'Service clusterIP: None in the list alone': {
+  'Service clusterIP: None may be in the list alone': {
     steps: [service({ clusterIPs: ['None'], ports: PORTS }, 'spec.clusterIP')],
     sees: ['422', '  spec.clusterIPs: Invalid value: ["None"]: must be empty when `clusterIP` is not specified'],
   },
-  'Service clusterIP: an empty one is none': {
+  'Service clusterIP: an empty one counts as absent': {
     steps: [service({ clusterIP: '', clusterIPs: [], ports: PORTS }, 'spec.clusterIP', 'spec.type')],
     sees: ['201', '  spec.clusterIP = "<given>"', '  spec.type = "ClusterIP"'],
   },
-  'Service clusterIP: spellings': {
+  'Service clusterIP: spellings are validated': {
     steps: [
       refused({ clusterIP: '10.96.0.082' }),
       refused({ clusterIP: 'none' }),
@@ -561,7 +561,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.clusterIPs[0]: Invalid value: "::ffff:10.96.0.82": must not be an IPv4-mapped IPv6 address',
     ],
   },
-  'Service clusterIP: the ends of the range': {
+  'Service clusterIP: the ends of the range are refused': {
     steps: [
       refused({ clusterIP: '10.96.0.0' }),
       refused({ clusterIP: '10.111.255.255' }),
@@ -579,7 +579,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.clusterIPs: Invalid value: ["10.95.255.255"]: failed to allocate IP 10.95.255.255: the provided network does not match the current range',
     ],
   },
-  'Service clusterIPs: several': {
+  'Service clusterIPs: several are validated': {
     steps: [
       refused({ clusterIPs: ['10.96.0.83', '10.96.0.84'] }),
       refused({ clusterIPs: ['None', '10.96.0.83'] }),
@@ -605,7 +605,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.clusterIPs: Invalid value: ["10.96.0.83","10.96.0.83"]: may specify no more than one IP for each IP family',
     ],
   },
-  'Service clusterIPs: empty items': {
+  'Service clusterIPs: empty items are refused': {
     steps: [refused({ clusterIPs: [''] }), refused({ clusterIP: '', clusterIPs: ['10.96.0.85', ''] })],
     sees: [
       '422',
@@ -616,7 +616,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.clusterIPs[1]: Invalid value: "": <no ip>',
     ],
   },
-  'Service clusterIPs: one of the other family': {
+  'Service clusterIPs: one of the other family is refused': {
     steps: [refused({ clusterIP: 'fd00:10:96::5' }), refused({ clusterIP: 'fd00:10:96::5', ipFamilies: ['IPv4'] })],
     sees: [
       '422',
@@ -661,7 +661,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.clusterIP = "10.96.0.86"',
     ],
   },
-  'Service ipFamilies: not served': {
+  'Service ipFamilies: an unserved one is refused': {
     steps: [
       refused({ ipFamilies: ['IPv6'] }),
       refused({ ipFamilies: ['IPv4', 'IPv6'], ipFamilyPolicy: 'RequireDualStack' }),
@@ -677,7 +677,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ipFamilies[1]: Invalid value: "IPv6": not configured on this cluster',
     ],
   },
-  'Service ipFamilies: twice, three, unknown, empty': {
+  'Service ipFamilies: repeated, unknown and empty ones are refused': {
     steps: [
       refused({ ipFamilies: ['IPv4', 'IPv4'] }),
       refused({ ipFamilies: ['IPv4', 'IPv4'], ipFamilyPolicy: 'PreferDualStack' }),
@@ -710,7 +710,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       "  spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified",
     ],
   },
-  'Service ipFamilyPolicy: unknown ones': {
+  'Service ipFamilyPolicy: unknown ones are refused': {
     steps: [refused({ ipFamilyPolicy: 'Both' }), refused({ ipFamilyPolicy: '' })],
     sees: [
       '422',
@@ -719,7 +719,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ipFamilyPolicy: Unsupported value: "": supported values: "PreferDualStack", "RequireDualStack", "SingleStack"',
     ],
   },
-  'Service ipFamilies: the first cannot be changed': {
+  'Service ipFamilies: the first cannot change': {
     steps: [
       service({ ports: PORTS }, 'spec.ipFamilies'),
       merge('services/a', { spec: { ipFamilies: ['IPv6'] } }),
@@ -747,7 +747,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.ipFamilies = ["IPv4"]',
     ],
   },
-  'Service ipFamilies: headless without a selector': {
+  'Service ipFamilies: headless without a selector may have both': {
     steps: [
       service({ clusterIP: 'None', ipFamilies: ['IPv6'] }, 'spec.ipFamilies', 'spec.ipFamilyPolicy'),
       create(
@@ -801,7 +801,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.clusterIP = "10.96.0.90"',
     ],
   },
-  'Service externalIPs': {
+  'Service externalIPs: addresses are validated': {
     steps: [
       refused({ externalIPs: ['1.2.3'] }),
       refused({ externalIPs: ['127.0.0.1', '0.0.0.0'] }),
@@ -820,7 +820,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.externalIPs = ["1.2.3.4","2001:db8::1"]',
     ],
   },
-  'Service loadBalancerSourceRanges': {
+  'Service loadBalancerSourceRanges: ranges are validated': {
     steps: [
       refused({ type: 'LoadBalancer', loadBalancerSourceRanges: ['1.2.3.4'] }),
       refused({ type: 'LoadBalancer', loadBalancerSourceRanges: ['1.2.3.4/33'] }),
@@ -835,7 +835,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
       "  spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'",
     ],
   },
-  'Service loadBalancerClass': {
+  'Service loadBalancerClass: it is validated, and goes when the type changes': {
     steps: [
       refused({ loadBalancerClass: 'x' }),
       refused({ type: 'LoadBalancer', loadBalancerClass: 'a b' }),
@@ -859,7 +859,7 @@ export const SERVICE_ADDRESS_SCRIPTS: Readonly<Record<string, Script>> = {
 };
 
 export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
-  'Service sessionAffinity: how long it holds': {
+  'Service sessionAffinity: the time is validated': {
     steps: [
       refused({ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 0 } } }),
       refused({ sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 86_401 } } }),
@@ -898,7 +898,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.sessionAffinity = "None"',
     ],
   },
-  'Service sessionAffinity: from ClientIP to None': {
+  'Service sessionAffinity: ClientIP can become None': {
     steps: [
       service({ sessionAffinity: 'ClientIP', ports: PORTS }, 'spec.sessionAffinityConfig'),
       merge('services/a', { spec: { sessionAffinity: 'None' } }, 'spec.sessionAffinityConfig'),
@@ -914,7 +914,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.sessionAffinityConfig = nothing',
     ],
   },
-  'Service sessionAffinity: an empty one is None, others are unknown': {
+  'Service sessionAffinity: an empty one is None, unknown ones are refused': {
     steps: [
       refused({ sessionAffinity: 'clientip' }),
       service({ sessionAffinity: '', ports: PORTS }, 'spec.sessionAffinity'),
@@ -926,7 +926,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.sessionAffinity = "None"',
     ],
   },
-  'Service externalTrafficPolicy': {
+  'Service externalTrafficPolicy: values and types are validated': {
     steps: [
       refused({ externalTrafficPolicy: 'Local' }),
       refused({ type: 'NodePort', externalTrafficPolicy: 'Foo' }),
@@ -945,7 +945,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.externalTrafficPolicy = "Cluster"',
     ],
   },
-  'Service externalTrafficPolicy: Local asks for a port of health checks': {
+  'Service externalTrafficPolicy: Local gives a port of health checks': {
     steps: [
       service(
         {
@@ -975,7 +975,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.healthCheckNodePort = <given>',
     ],
   },
-  'Service healthCheckNodePort: only where it counts': {
+  'Service healthCheckNodePort: it is refused where it does not count': {
     steps: [
       refused({ healthCheckNodePort: 30_033 }),
       refused({ type: 'NodePort', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_033 }),
@@ -990,7 +990,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       "  spec.healthCheckNodePort: Invalid value: 30033: may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
     ],
   },
-  'Service internalTrafficPolicy': {
+  'Service internalTrafficPolicy: values are validated': {
     steps: [
       refused({ internalTrafficPolicy: 'Foo' }),
       refused({ internalTrafficPolicy: '' }),
@@ -1005,7 +1005,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.internalTrafficPolicy = "Local"',
     ],
   },
-  'Service trafficDistribution': {
+  'Service trafficDistribution: values are validated': {
     steps: [
       refused({ trafficDistribution: 'Foo' }),
       refused({ trafficDistribution: '' }),
@@ -1029,7 +1029,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.trafficDistribution = nothing',
     ],
   },
-  'Service selector: keys and values of labels': {
+  'Service selector: keys and values are those of labels': {
     steps: [
       refused({ selector: { 'a/b/c': 'x' } }),
       refused({ selector: { '/b': 'x' } }),
@@ -1068,7 +1068,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Service in version "v1" cannot be handled as a Service: json: cannot unmarshal string into Go struct field ServiceSpec.spec.selector of type map[string]string',
     ],
   },
-  'Service publishNotReadyAddresses': {
+  'Service publishNotReadyAddresses: it is a bool': {
     steps: [
       refused({ publishNotReadyAddresses: 'yes' }),
       service({ publishNotReadyAddresses: true, ports: PORTS }, 'spec.publishNotReadyAddresses'),
@@ -1083,7 +1083,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.publishNotReadyAddresses = nothing',
     ],
   },
-  'Service: its name is a DNS label that starts with a letter or a digit': {
+  'Service: the name is a DNS label that starts with a letter or a digit': {
     steps: [
       create('services', { metadata: { name: '1a' }, spec: { ports: PORTS } }, 'metadata.name'),
       create('services', { metadata: { name: 'a.b' }, spec: { ports: PORTS } }),
@@ -1101,11 +1101,11 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.name: Invalid value: "-a": <no label>',
     ],
   },
-  'Service: without a spec': {
+  'Service: one without a spec is refused': {
     steps: [create('services', {}), create('services', { spec: null })],
     sees: ['422', '  spec.ports: Required value', '422', '  spec.ports: Required value'],
   },
-  'Service: several causes, in their order': {
+  'Service: several causes come in their order': {
     steps: [
       service({
         type: 'NodePort',
@@ -1121,7 +1121,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
     ],
     sees: ['422', '  spec.ipFamilies[0]: Unsupported value: "IPv7": supported values: "IPv4", "IPv6"'],
   },
-  'Service: its generation is not counted, its status is kept': {
+  'Service: the generation is not counted, and the status is kept': {
     steps: [
       service({ ports: PORTS }, 'metadata.generation'),
       merge('services/a', { spec: { selector: { a: 'b' } } }, 'metadata.generation'),
@@ -1137,7 +1137,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"loadBalancer":{}}',
     ],
   },
-  'Service status: addresses of a balancer': {
+  'Service status: addresses of a balancer are validated': {
     steps: [
       service({ type: 'LoadBalancer', ports: PORTS }, 'status'),
       merge('services/a/status', { status: { loadBalancer: { ingress: [{ ip: '1.2.3' }] } } }),
@@ -1164,7 +1164,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status.loadBalancer.ingress[0].ipMode: Forbidden: may not be specified when `ip` is not set',
     ],
   },
-  'Service status: its conditions': {
+  'Service status: conditions are validated': {
     steps: [
       service({ ports: PORTS }, 'status'),
       merge('services/a/status', { status: { conditions: [{ type: 'X', status: 'True' }] } }),
@@ -1190,7 +1190,7 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"conditions":[{"lastTransitionTime":"2026-01-01T00:00:00Z","message":"","reason":"R","status":"True","type":"X"}],"loadBalancer":{}}',
     ],
   },
-  'Service: DELETE, then nothing is there': {
+  'Service: after a DELETE nothing is left': {
     steps: [service({ ports: PORTS }, 'spec.type'), remove('services/a', undefined, 'spec.type'), get('services/a')],
     sees: [
       '201',

@@ -4,7 +4,7 @@ import { create, strategic, type Script } from '../apiserver-script.ts';
 const SERVICE = create('services', { spec: { ports: [{ port: 80 }] } }, 'kind');
 
 export const STRATEGIC_SCRIPTS: Readonly<Record<string, Script>> = {
-  'strategic patch: values of other types': {
+  'strategic patch: values of other types are refused': {
     steps: [
       create('endpoints', {}, 'kind'),
       strategic('endpoints/a', { subsets: 'x' }),
@@ -64,7 +64,7 @@ export const STRATEGIC_SCRIPTS: Readonly<Record<string, Script>> = {
       '  patch: Invalid value: "map[metadata:map[annotations:map[a:false]] subsets:x]": unrecognized type: string',
     ],
   },
-  'strategic patch: types that read themselves from JSON': {
+  'strategic patch: types that read themselves from JSON are validated': {
     steps: [
       SERVICE,
       strategic('services/a', { spec: { ports: [{ port: 80, targetPort: {} }] } }),
@@ -103,7 +103,7 @@ export const STRATEGIC_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.leaseTransitions: Invalid value: -2147483648: must be greater than or equal to 0',
     ],
   },
-  'strategic patch: lists of different things do not merge': {
+  'strategic patch: lists with different types do not merge': {
     steps: [
       SERVICE,
       strategic('services/a', { spec: { ports: ['x'] } }),

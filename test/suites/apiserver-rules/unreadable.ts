@@ -29,7 +29,7 @@ const resources = (name: string, fields: object): Step =>
   );
 
 export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
-  'unreadable: bodies that are no JSON': {
+  'unreadable: bodies that are no JSON are refused': {
     steps: [
       '',
       ' ',
@@ -101,7 +101,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: the object provided is unrecognized (must be of type Endpoints): couldn\'t get version/kind; json parse error: invalid character \'}\' looking for beginning of value ({"metadata":{"name":"a"},"subs ...)',
     ],
   },
-  'unreadable: bodies that are no objects': {
+  'unreadable: bodies that are no objects are refused': {
     steps: ['null', '[]', '1', '"x"', 'true', '{"kind":1}', '{"apiVersion":[]}', '{"apiVersion":"a/b/c"}'].map(post),
     sees: [
       '422',
@@ -122,7 +122,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: the object provided is unrecognized (must be of type Endpoints): unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c"})',
     ],
   },
-  'unreadable: bodies of another kind': {
+  'unreadable: bodies of another kind are refused': {
     steps: [
       '{"kind":"Pod"}',
       '{"kind":"Nothing"}',
@@ -140,7 +140,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: EndpointSlice in version "v1" cannot be handled as a Endpoints: converting (v1.EndpointSlice) to (core.Endpoints): unknown conversion',
     ],
   },
-  'unreadable: values of other types': {
+  'unreadable: values of other types are refused': {
     steps: [
       '{"metadata":{"uid":1}}',
       '{"metadata":{"ownerReferences":{}}}',
@@ -165,7 +165,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Endpoints in version "v1" cannot be handled as a Endpoints: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"',
     ],
   },
-  'unreadable: merge and strategic patches': {
+  'unreadable: merge and strategic patches are refused': {
     steps: [A, ...['null', '{', 'x', 'true', '[]'].flatMap((body) => [patch(MERGE, body), patch(STRATEGIC, body)])],
     sees: [
       '201',
@@ -191,7 +191,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: json: cannot unmarshal array into Go value of type map[string]interface {}',
     ],
   },
-  'unreadable: JSON patches': {
+  'unreadable: JSON patches are refused': {
     steps: [
       A,
       ...[
@@ -239,7 +239,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  Invalid: the server rejected our request due to an error in our request',
     ],
   },
-  'unreadable: options of a DELETE': {
+  'unreadable: options of a DELETE are refused': {
     steps: [
       A,
       removeWith('{'),
@@ -278,7 +278,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  no reason: no message',
     ],
   },
-  'unreadable: continue tokens': {
+  'unreadable: continue tokens are refused': {
     steps: [
       list('continue=x'),
       list('continue=%25'),
@@ -317,7 +317,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: invalid continue token: continue key is not valid: /../a',
     ],
   },
-  'unreadable: labels in selectors': {
+  'unreadable: labels in selectors are refused': {
     steps: ['A/B/C', '-a', 'a=-b', 'a in (-b,c)', 'a notin (b c)', `a=${'b'.repeat(64)}`, 'a'.repeat(64), '!-a'].map(
       labels,
     ),
@@ -340,7 +340,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: unable to parse requirement: <nil>: Invalid value: "-a": <no name part>',
     ],
   },
-  'unreadable: field selectors and what they take for an escape': {
+  'unreadable: field selectors and their escapes are refused': {
     steps: [
       A,
       ...[
@@ -369,7 +369,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  items = a',
     ],
   },
-  'unreadable: versions': {
+  'unreadable: versions are refused': {
     steps: [
       A,
       get('endpoints/a?resourceVersion=x'),
@@ -393,7 +393,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  subsets = nothing',
     ],
   },
-  'paths that name an object without its namespace, or with a slash in its name': {
+  'paths of objects without a namespace, or with a slash in the name, are 404': {
     steps: [
       get('/api/v1/endpoints/a'),
       get('/api/v1/namespaces/NS/endpoints/a%2Fb'),
@@ -417,7 +417,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  MethodNotAllowed: the server does not allow this method on the requested resource',
     ],
   },
-  'media types in any case, and none': {
+  'media types may have any case, and be absent': {
     steps: [
       {
         method: 'POST',
@@ -436,7 +436,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: the object provided is unrecognized (must be of type Endpoints): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (78)',
     ],
   },
-  'Pod: fields that selectors may name': {
+  'Pod: selectors may name its fields': {
     steps: [
       create('pods', { metadata: { name: 'a' }, spec: { containers: [{ name: 'c', image: 'i' }] } }, 'status.phase'),
       create(
@@ -484,7 +484,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: field label not supported: spec.hostname',
     ],
   },
-  'Pod: what it requests and what limits it': {
+  'Pod: requests and limits are validated': {
     steps: [
       resources('r1', { limits: { cpu: '1', memory: '1Gi' }, requests: { cpu: '1001m', memory: '1Gi' } }),
       resources('r2', { limits: { cpu: '1000m', memory: '1024Mi' }, requests: { cpu: '1' } }),
@@ -525,7 +525,7 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
       '  BadRequest: Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression \'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$\'',
     ],
   },
-  'Pod: the status leaves its owners alone, and an update is checked as a whole': {
+  'Pod: the status leaves owners alone, and an update is validated as a whole': {
     steps: [
       create('pods', { spec: { containers: [{ name: 'c', image: 'i' }] } }, 'metadata.ownerReferences'),
       merge(
