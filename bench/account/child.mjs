@@ -1,8 +1,8 @@
 /**
- * `endpointd run` as often as its parent wishes, in one process: what the second time saves is what a process pays once.
- * Arguments: the module with `run`, and the flags. Orders of the parent: `run` and `stop`, and `profile` and `profiled` around
- * what a profile is wanted of; each order but `run` is answered. Plain JavaScript that imports nothing of the repository but
- * the program, so that stripping of types is in no figure.
+ * Runs `endpointd run` in one process as often as its parent wishes. The saving of the second run is the cost that a
+ * process pays once. Arguments: the module that exports `run`, and the flags. Orders of the parent: `run` and `stop`, and
+ * `profile` and `profiled` at the begin and the end of a profile. Each order but `run` is answered. This is plain JavaScript
+ * that imports only the program of the repository, so no figure includes the stripping of types.
  */
 import { Session } from 'node:inspector/promises';
 import { PerformanceObserver, constants } from 'node:perf_hooks';

@@ -1,7 +1,7 @@
 /**
- * The account of a flip: what one pod that turns ready or unready costs a controller that runs, at a rate at which each flip
- * wakes it anew. Once soon after the start, and once more when thousands of flips have gone through it, since by then the
- * compilers have done their work. Each flip is one event of a pod, two writes, and the events of what was written.
+ * The account of a flip: the cost of one pod that turns ready or unready to a running controller, at a rate at which
+ * each flip wakes it anew. It is measured soon after the start, and again after thousands of flips, when the compilers
+ * have done their work. Each flip is one event of a pod, two writes, and their events.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readinessConditions } from '../../src/workload/objects.ts';
@@ -15,16 +15,16 @@ import { minus, secondsOf, startProcess, THREADS, type Controller, type Seconds,
 import { sharesOf } from './profile.ts';
 
 const CONVERGE_MS_MAX = 300_000;
-/** Flips and their rate a second. */
+/** How many flips are measured, and how many a second. */
 const MEASURED = { tiny: { count: 6, rate: 50 }, full: { count: 750, rate: 50 } };
 const BETWEEN = { tiny: { count: 6, rate: 400 }, full: { count: 12_000, rate: 400 } };
-/** No write for so long means that all are done. */
+/** If nothing was written for so long, all flips are done. */
 const QUIET_MS = 500;
 
 interface Window {
-  /** CPU milliseconds a flip, by thread. */
+  /** CPU milliseconds of a flip, by thread. */
   readonly flip: Seconds;
-  /** Milliseconds of the main thread a flip, by part; null = no profile was taken. */
+  /** Milliseconds of the main thread for a flip, by part; null = no profile was taken. */
   readonly parts: ReadonlyMap<string, number> | null;
 }
 

@@ -15,26 +15,26 @@ export const THREADS = ['main', 'V8 helpers', 'others'] as const;
 export type Seconds = Readonly<Record<(typeof THREADS)[number], number>>;
 export const NONE: Seconds = { main: 0, 'V8 helpers': 0, others: 0 };
 
-/** On the main thread, by kind. */
+/** Collections of the main thread, by kind. */
 export type Collections = Readonly<Record<string, { readonly count: number; readonly ms: number }>>;
 
 export interface Stage {
   readonly client: ApiClient;
   readonly cluster: Cluster;
   readonly expected: ExpectedOutputs;
-  /** The module with `run`. */
+  /** The module that exports `run`. */
   readonly program: string;
   readonly args: readonly string[];
 }
 
 export interface Controller {
   readonly pid: number;
-  /** Rejected when the process ends before `kill`. */
+  /** Rejected if the process ends before `kill`. */
   readonly ended: Promise<never>;
   run(): void;
   profile(): Promise<void>;
   profiled(): Promise<CpuProfile>;
-  /** Resolves once the controller has ended. The process lives on. */
+  /** Resolves when the controller has ended. The process lives on. */
   stop(): Promise<Collections>;
   kill(): Promise<void>;
 }

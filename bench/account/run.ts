@@ -51,7 +51,7 @@ const PHASES = ['modules', 'lists, until the first write', `${FIRST_SERVICES} se
 interface Round {
   readonly phases: readonly Seconds[];
   readonly collections: Collections;
-  /** Null = none was asked for. */
+  /** null = no profile was asked for. */
   readonly profile: CpuProfile | null;
   readonly peakMB: number;
 }

@@ -1,15 +1,16 @@
-/** How few writes any controller can do with that shows the same changes as soon: the limit of all coalescing. */
+/** The fewest writes with which any controller can show the same changes as soon: the limit of all coalescing. */
 import { percentile } from '../../src/lib/percentile.ts';
 import { SEEN_FIELDS, type StreamKind, type TimedChange } from './stream.ts';
 
 type Change = Pick<TimedChange, 'services' | 'ackedMs' | 'endpointsMs' | 'slicesMs'>;
 
-/** How many changes may be later than a p99 says. */
+/** The share of changes that may be later than a p99. */
 const LATE_SHARE = 0.01;
 
 /**
- * Of both kinds together. No change may be one that a later one takes back, because such a pair needs no write.
- * @param share of the p99 that was measured: 1 = shown as soon as they were, 0.5 = in half that time
+ * The fewest writes of both kinds of objects together. No change may be taken back by a later one, because such a pair
+ * needs no write.
+ * @param share of the measured p99: 1 = shown as soon as they were, 0.5 = in half that time
  */
 export function fewestWrites(changes: readonly Change[], share: number): number {
   return (['endpoints', 'slices'] as const).reduce((sum, kind) => sum + fewestOf(changes, kind, share), 0);
@@ -33,11 +34,11 @@ function fewestOf(changes: readonly Change[], kind: StreamKind, share: number): 
       limitMs,
     );
   }
-  // One more write for each change that is late would make a schedule in which none is.
+  // With one more write for each late change, no change would be late.
   return Math.max(services.size, writes - Math.floor(awaited.length * LATE_SHARE));
 }
 
-/** Each write comes as late as the first change that it shows allows, and shows all that have come by then. */
+/** Each write comes as late as the first change that it shows allows, and shows all changes until then. */
 function windows(ackedMs: readonly number[], limitMs: number): number {
   let [count, untilMs] = [0, -Infinity];
   for (const ms of ackedMs.toSorted((a, b) => a - b)) {

@@ -23,7 +23,7 @@ const ROUNDS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
 const IN_FLIGHT = 64;
 const CORES = [2, 4, 8] as const;
 const HEAP_LIMIT_MB = 512;
-/** The marks are of large services, with snapshots made beforehand. */
+/** The marks are of large services, with snapshots encoded in advance. */
 const MARKED_PODS = 250;
 const FASTER_MIN = 1.6;
 const LIMIT_MIN = 4;
@@ -55,12 +55,12 @@ interface Costs {
   readonly writes: number;
 }
 
-/** How many times as fast as inline, with a planner on each core but one. */
+/** The speed as a multiple of inline, with a planner on each core but one. */
 interface Limit {
   readonly cores: number;
-  /** Where the snapshots are there already. */
+  /** The limit if the snapshots are encoded already. */
   readonly ready: number;
-  /** Where the main thread encodes them. */
+  /** The limit if the main thread encodes them. */
   readonly encoded: number;
 }
 

@@ -16,27 +16,27 @@ function seen(service: string, ackedMs: number, lateMs: number): Seen {
 }
 
 describe('the fewest writes for a p99', () => {
-  it('is one for all changes of a service that come within that time', () => {
+  it('one write is enough for all changes of a service that come within the p99', () => {
     assert.equal(fewestWrites([seen('a/web', 0, 100), seen('a/web', 60, 40), seen('a/web', 100, 20)], 1), 1);
     assert.equal(fewestWrites([seen('a/web', 0, 100), seen('a/web', 101, 20)], 1), 2);
   });
 
-  it('grows where half of that time is asked for', () => {
+  it('half of the time needs more writes', () => {
     const changes = [seen('a/web', 0, 100), seen('a/web', 60, 40), seen('a/web', 100, 20)];
     assert.equal(fewestWrites(changes, 0.5), 2);
   });
 
-  it('is at least one for each service, and counts both kinds of objects', () => {
+  it('each service needs a write at least, and both kinds of objects count', () => {
     assert.equal(fewestWrites([seen('a/web', 0, 100), seen('a/api', 10, 90)], 1), 2);
     assert.equal(fewestWrites([{ services: ['a/web', 'a/api'], ackedMs: 0, endpointsMs: 9, slicesMs: 9 }], 1), 4);
   });
 
-  it('leaves out one change in a hundred, which a p99 says nothing of', () => {
+  it('one change in a hundred is left out, because a p99 allows it', () => {
     const changes = Array.from({ length: 100 }, (_, i) => seen('a/web', i * 1000, 1));
     assert.equal(fewestWrites(changes, 1), 99);
   });
 
-  it('property: no controller does with fewer, whenever it writes', () => {
+  it('property: no controller needs fewer writes, whenever it writes', () => {
     const changesOf = fc.array(fc.record({ service: fc.constantFrom('a/x', 'a/y'), atMs: fc.nat(2000) }), {
       minLength: 1,
       maxLength: 150,

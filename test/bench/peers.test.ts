@@ -69,7 +69,7 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
     assert.deepEqual(watches, [5, 1]);
   });
 
-  it('where pods only become ready, the changes tell how few writes they need', () => {
+  it('if pods only become ready, the changes tell how few writes they need', () => {
     for (const scenario of ['ready', 'burst', 'ramp', 'scale-up']) {
       const { figures } = results.runs.find((run) => run.scenario === scenario)!;
       const { writes, fewestWrites, fewestWritesHalf } = figures;

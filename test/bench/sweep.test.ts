@@ -122,7 +122,7 @@ describe('the report of a sweep', () => {
     assert.match(sweepPage(sweep), /Not run: 50 syncs/);
   });
 
-  it('has a picture of what lateness costs, of the runs that were right', () => {
+  it('the picture shows the cost of lateness in the right runs', () => {
     const { series } = sweepPicture(sweep);
     assert.deepEqual(
       series.map(({ name, points }) => [name, points]),

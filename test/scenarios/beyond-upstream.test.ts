@@ -439,7 +439,7 @@ describe('--adaptive-batch-period-max', () => {
     'is not selected any more': (sim) => edit(sim, `${PODS}/web-2`, { labels: { app: 'other' } }),
   };
   for (const [what, takeAway] of Object.entries(TAKE_AWAY)) {
-    it(`a pod that ${what} is written at once, with those that were collected`, () => {
+    it(`a pod that ${what} is written at once, with the collected ones`, () => {
       const sim = rollOut(1000);
       assert.match(slicesTable(sim).join(), /\| .*10\.0\.0\.40/);
       const from = sim.exchanges.length;

@@ -38,7 +38,7 @@ test('a change that joins a window keeps the burst alive, not the window open', 
   assert.deepEqual([note(true, 0), note(true, 500), note(false, 560), note(true, 1540)], [0, 62.5, 62.5, 125]);
 });
 
-test('what takes an address away never waits, and makes no later pod wait', () => {
+test('a pod that takes an address away never waits, and delays no later pod', () => {
   const pace = createPace();
   const note = (change: PodChange, ms: number): number => noteChange(pace, change, true, ms, 1000);
   assert.deepEqual([note('adds', 0), note('adds', 100), note('removes', 150), note('removes', 900)], [0, 62.5, 0, 0]);
@@ -46,7 +46,7 @@ test('what takes an address away never waits, and makes no later pod wait', () =
   assert.equal(note('adds', 1200), 0);
 });
 
-test('a pod that is not ready yet waits with the others, and alone not at all', () => {
+test('a pod that is not ready yet waits with others, and does not wait alone', () => {
   const pace = createPace();
   const note = (change: PodChange, ms: number): number => noteChange(pace, change, true, ms, 1000);
   assert.deepEqual([note('other', 0), note('other', 50), note('adds', 100)], [0, 0, 0]);
