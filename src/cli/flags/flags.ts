@@ -278,7 +278,7 @@ export const BEYOND_UPSTREAM_FLAGS = {
   'adaptive-batch-period-max': {
     kind: duration(0),
     default: '0s',
-    help: 'collect pods of a service that become ready for longer and longer, up to this time, while they come no further apart than this; the first pod after a pause does not wait, and neither does a pod that goes; works for Endpoints and EndpointSlices whose batch period is shorter',
+    help: 'collect, for longer and longer up to this time, the pods of a service that become ready no further apart than this; the first pod after a pause does not wait, and neither does a pod that goes; works for Endpoints and EndpointSlices whose batch period is shorter',
     costs: 'the last pod of a roll-out shows later, by up to this time',
   },
   'kubelet-shutdown-is-termination': {
