@@ -1,4 +1,4 @@
-/** The runs as data, and what follows from them: plain data in and out. */
+/** The runs as data, and the figures made from them. Plain data in and out. */
 import { percentile } from '../../src/lib/percentile.ts';
 import { isBeyondNoise, median, ratioOfMedians, spread, type Ratio } from '../support/statistics.ts';
 import { ECHO, ENDPOINTD_AGAIN, type FigureOf, type Mark, type PeerName } from './scenario.ts';
@@ -11,11 +11,11 @@ export interface RunRecord extends RunResult {
   /** Runs of one round are a pair. */
   readonly round: number;
   readonly startedAt: string;
-  /** How long all of it took, preparations too. */
+  /** How long the whole run took, with its preparations. */
   readonly tookSeconds: number;
 }
 
-/** To be raised when older data lacks what a report shows. */
+/** To be raised when older data lack something that a report shows. */
 export const RESULTS_FORMAT = 2;
 
 export interface Results {
@@ -41,9 +41,9 @@ export interface Row {
   readonly figure: string;
   /** The median of each peer's runs; NaN = none has it. */
   readonly medians: Readonly<Record<PeerName, number>>;
-  /** Of the last of the two that are compared by the first. */
+  /** The ratio of the last to the first of the two peers that are compared. */
   readonly ratio: Ratio;
-  /** By how much runs of the same peer differ, at least 1; NaN = not known. */
+  /** How much runs of the same peer differ, at least 1; NaN = not known. */
   readonly noise: number;
   readonly counts: boolean;
 }
@@ -51,12 +51,12 @@ export interface Row {
 export interface Comparison {
   readonly scenario: ScenarioText;
   readonly peers: readonly PeerName[];
-  /** The two that the ratio is of. */
+  /** The two peers of the ratio. */
   readonly base: PeerName;
   readonly subject: PeerName;
   readonly runs: Readonly<Record<PeerName, number>>;
   readonly rows: readonly Row[];
-  /** One line each. */
+  /** What was wrong, one line each. */
   readonly wrong: readonly string[];
   readonly marks: readonly MarkResult[];
 }
@@ -68,7 +68,7 @@ export interface MarkResult {
   readonly verdict: 'reached' | 'not reached' | 'not measured';
 }
 
-/** Of all scenarios that were run. `marks` by the name of the scenario; they are of the full size. */
+/** Compares all scenarios that were run. @param marks by the scenario's name; they are of the full size */
 export function compareAll(
   { runs, scenarios, size }: Results,
   marks: Readonly<Record<string, readonly Mark[]>>,
@@ -81,12 +81,12 @@ export function compareAll(
   });
 }
 
-/** What no time was left for. */
+/** The scenarios for which no time was left. */
 export function notRun({ runs, scenarios }: Results): readonly ScenarioText[] {
   return scenarios.filter(({ name }) => !runs.some(({ scenario }) => scenario === name));
 }
 
-/** @param all of every scenario: a mark may look at another one */
+/** @param all the runs of every scenario, because a mark may look at another one */
 function compare(
   scenario: ScenarioText,
   runs: readonly RunRecord[],
@@ -131,7 +131,8 @@ function rowsOf(
     if (Object.values(medians).every(Number.isNaN)) return [];
     const [theirs, ours] = [valuesOf(base, figure), valuesOf(subject, figure)];
     const ratio = ratioOfMedians(ours, theirs);
-    // Two runs of the same thing, where there is such a pair, else all runs of one peer: what differs there is noise.
+    // The noise is the difference of two runs of the same program if there are such pairs, else of all runs of one
+    // peer.
     const again = valuesOf(ENDPOINTD_AGAIN, figure);
     const noise = again.length > 0 ? spread([...ours, ...again]) : worse(spread(theirs), spread(ours));
     const seconds = CPU_SECONDS_OF[figure];
@@ -141,16 +142,16 @@ function rowsOf(
   });
 }
 
-/** The kernel counts CPU in ticks of 10 ms: less than five of them say nothing. */
+/** The kernel counts CPU in ticks of 10 ms. Fewer than five ticks tell nothing. */
 const CPU_SECONDS_MIN = 0.05;
 
-/** NaN only where both are. */
+/** NaN only if both are. */
 function worse(a: number, b: number): number {
   if (Number.isNaN(a)) return b;
   return Number.isNaN(b) ? a : Math.max(a, b);
 }
 
-/** All samples of a peer's runs that were right, one behind the other. */
+/** All samples of a peer's right runs, one behind the other. */
 export function pooled(
   runs: readonly RunRecord[],
   scenario: string,
@@ -162,7 +163,7 @@ export function pooled(
     .flatMap((run) => run.samples[kind]);
 }
 
-/** Of all samples of all runs together. */
+/** The p99 of all samples of all runs together. */
 export function pooledP99(
   runs: readonly RunRecord[],
   scenario: string,

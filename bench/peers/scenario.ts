@@ -1,4 +1,4 @@
-/** What a scenario is: a cluster, what it begins with, and a story that is told to each peer. */
+/** A scenario: a cluster, its first state, and a story that is told to each peer. */
 import type { ApiRequest } from '../../src/node/api-client.ts';
 import type { ClusterObjects } from '../../src/judge/cluster-check.ts';
 import type { App, Cluster, PodModel } from '../../src/workload/cluster.ts';
@@ -13,37 +13,37 @@ export type Size = 'tiny' | 'small' | 'full';
 
 export const SIZES: readonly Size[] = ['tiny', 'small', 'full'];
 
-/** Of the command line; null = as the scenario has it. */
+/** The settings of the command line; null = the scenario decides. */
 export interface Settings {
   readonly size: Size;
   readonly seed: number;
   readonly qps: number | null;
   readonly burst: number | null;
   readonly syncs: number | null;
-  /** As the flags of both peers take it, such as `500ms`. */
+  /** The batch period in the flag's syntax, such as `500ms`. */
   readonly batchPeriod: string | null;
   /** Changes a second. */
   readonly rate: number | null;
-  /** How long changes are made. */
+  /** For how many seconds changes are made. */
   readonly seconds: number | null;
-  /** Requests under way at once, where a story sends as fast as it can. */
+  /** How many requests are under way at once, if a story sends as fast as it can. */
   readonly flight: number | null;
   readonly watchers: number | null;
   readonly fsync: boolean;
   readonly priorityAndFairness: boolean;
-  /** More flags of one peer only. */
+  /** More flags of this peer only. */
   readonly endpointdFlags: readonly string[];
   readonly managerFlags: readonly string[];
 }
 
 export type PeerName = string;
 
-/** What is measured: a controller, or several processes that do the work of one together. */
+/** The measured peer: a controller, or several processes that do its work together. */
 export interface Peer {
   readonly name: PeerName;
   /** `target`: where to ask, as the server is now. */
   readonly start: (on: PeerServer) => Promise<RunningPeer>;
-  /** True for the echo floor, which writes for each pod event and keeps nothing right. */
+  /** Whether it is the echo floor, which writes for each pod event and keeps nothing right. */
   readonly echoes: boolean;
 }
 
@@ -54,16 +54,16 @@ export interface PeerServer {
 }
 
 export interface RunningPeer {
-  /** By what a report calls them. */
+  /** The processes by their names in a report. */
   readonly processes: Readonly<Record<string, number>>;
   readonly stop: () => Promise<void>;
   /** Rejects when a process ends by itself. */
   readonly failed: Promise<never>;
-  /** What it says of where time went; absent where nobody is asked. */
+  /** What it tells of its stages; absent = it is not asked. */
   readonly tell?: () => Promise<Telling>;
 }
 
-/** An address of a service that the watcher is to show as ready, or not. */
+/** Whether the watcher should show an address of a service as ready. */
 export interface Expectation {
   readonly service: string;
   readonly address: string;
@@ -74,45 +74,48 @@ export interface ChangeOrder {
   readonly request: ApiRequest;
   readonly dueMs: number;
   readonly expected: readonly Expectation[];
-  /** It is of the quiet side of the story, and its latency is told apart. */
+  /** Whether it is of the quiet side of the story, whose latency is measured apart. */
   readonly isolated?: boolean;
 }
 
-/** What a story can do. All steps are told to the same clock, and the peaks are found by them. */
+/** The actions of a story. All steps have the same clock, by which peaks are found. */
 export interface Stage {
   readonly cluster: Cluster;
   readonly server: BenchServer;
   readonly settings: Settings;
   readonly echoes: boolean;
-  /** From here on, what happens belongs to this step. */
+  /** From now on events belong to this step. */
   readonly step: (name: string) => void;
   readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
-  /** Until the oracle calls all right that the server held when the stage was set. Of the echo floor nothing is asked. */
+  /** Resolves when the oracle finds everything right for the objects at the begin. The echo floor is not judged. */
   readonly right: () => Promise<void>;
-  /** Until the controller rests. */
+  /** Resolves when the controller rests. */
   readonly rest: () => Promise<void>;
-  /** What is done in it is what is measured; once in a story. */
+  /** Measures the work. A story calls it once. */
   readonly measure: (work: () => Promise<void>) => Promise<void>;
-  /** Sends a change, behind those of the same object. Resolves with the answer. */
+  /** Sends a change after earlier ones of the same object. Resolves with the answer. */
   readonly change: (order: ChangeOrder) => Promise<void>;
-  /** A pod's readiness, and what follows for its services. */
+  /** Changes a pod's readiness, and expects the effects on its services. */
   readonly turn: (pod: PodModel, ready: boolean, dueMs: number, isolated?: boolean) => Promise<void>;
   /** `<namespace>/<name>` of the services that select the app's pods. */
   readonly servicesOf: (app: App) => readonly string[];
-  /** From here on it is right that what the adjusted objects ask for is there. */
+  /** From now on the adjusted objects say what is right. */
   readonly expect: (adjust: (objects: ClusterObjects) => ClusterObjects) => void;
-  /** What happens next may take the address away, once. */
+  /** The next events may remove the address, once. */
   readonly mayVanish: (service: string, address: string) => void;
-  /** What the server sends to the controller waits from here on, until `release`; asks for `gated`. */
+  /** Holds back what the server sends to the controller, until `release`. Needs `gated`. */
   readonly hold: () => void;
-  /** Changes that were held count from here. */
+  /** Releases what is held. The held changes count from here. */
   readonly release: () => void;
-  /** Until each change of the measure is seen. */
+  /** Resolves when each change of the measure was seen. */
   readonly seen: () => Promise<void>;
-  /** Kills the API server and starts it again; asks for `lasting`. The embedded one, which keeps nothing, stands still for a while. */
+  /**
+   * Kills the API server and starts it again. The embedded one, which stores nothing, stands still for a while. Needs
+   * `lasting`.
+   */
   readonly restartServer: () => Promise<void>;
-  /** What was late of the changes that were shown since then. */
+  /** How late the changes since that time were shown. */
   readonly disturbance: (fromMs: number) => Disturbance;
   /** A figure of the scenario's own. */
   readonly note: (figure: string, value: number) => void;
@@ -120,28 +123,28 @@ export interface Stage {
 
 export interface Scenario {
   readonly name: string;
-  /** One line for the list and the report. */
+  /** One line for the list and for the report. */
   readonly what: string;
-  /** About what all peers take together at the full size, on two quiet cores. */
+  /** How long all peers take together at the full size, roughly, on two quiet cores. */
   readonly pairSeconds: number;
   readonly server: ServerKind;
   readonly outset: Outset;
-  /** The story leaves pods, services and nodes as they were, so that a server that costs much to fill can be used again. */
+  /** Whether the story leaves pods, services and nodes as they were, so that the filled server can be used again. */
   readonly leavesInputs?: boolean;
-  /** The controller reaches the server through a gate that the story can close. */
+  /** Whether the controller reaches the server through a gate that the story can close. */
   readonly gated?: boolean;
-  /** The story restarts the API server: watches and changes go on with the next one. */
+  /** Whether the story restarts the API server, so watches and changes have to go on with the next one. */
   readonly lasting?: boolean;
-  /** No change of the story is taken back by a later one, so the changes tell how few writes they need. */
+  /** Whether no later change takes a change back. Then the changes tell how few writes are needed. */
   readonly additionsOnly?: boolean;
   readonly profile: (size: Size) => Profile;
   /** Default: endpoints and endpointslice. */
   readonly controllers?: readonly string[];
   /** Whether the floor of two ready-made writes for each pod event is measured too. */
   readonly echo?: boolean;
-  /** In place of kube-controller-manager and endpointd. */
+  /** Peers in place of kube-controller-manager and endpointd. */
   readonly peers?: (settings: Settings) => readonly Peer[];
-  /** Defaults where the command line says nothing. */
+  /** Defaults where the command line gives nothing. */
   readonly settings?: Partial<Settings>;
   readonly story: (stage: Stage) => Promise<void>;
   readonly marks?: readonly Mark[];
@@ -155,7 +158,7 @@ export type FigureOf = (peer: PeerName, figure: string, scenario?: string) => nu
 
 export interface Mark {
   readonly what: string;
-  /** What came out, as text, and whether it is enough; null = what it needs was not measured. */
+  /** The result as text, and whether it is enough; null = its figures were not measured. */
   readonly look: (of: FigureOf) => { readonly got: string; readonly reached: boolean } | null;
 }
 
@@ -164,10 +167,10 @@ export const ENDPOINTD = 'endpointd';
 export const ECHO = 'echo floor';
 /** The second run of an A/A pair. */
 export const ENDPOINTD_AGAIN = 'endpointd again';
-/** With a flag or a program of the command line. */
+/** The second endpointd, with a flag or a program of the command line. */
 export const ENDPOINTD_OTHERWISE = 'endpointd otherwise';
 
-/** At most that share of kube-controller-manager's figure. */
+/** The figure should be at most this share of kube-controller-manager's. */
 export function shareMark(what: string, figure: string, share: number, shown: string): Mark {
   return {
     what: `${what} <= ${shown} of kube-controller-manager's`,
@@ -178,7 +181,7 @@ export function shareMark(what: string, figure: string, share: number, shown: st
   };
 }
 
-/** What a burst costs others: writes go to every node, so more of them are worth it only where changes show much sooner. */
+/** The cost of a burst to others. Writes go to every node, so more of them only pay if changes show much sooner. */
 export const COALESCING_MARKS: readonly Mark[] = [
   shareMark('CPU of controller, API server and etcd', 'sumCpu', 1, '1.00'),
   {
@@ -193,7 +196,7 @@ export const COALESCING_MARKS: readonly Mark[] = [
   },
 ];
 
-/** At most `times` the floor's figure, and so much more. */
+/** The figure should be at most `times` the floor's, and `more`. */
 export function floorMark(what: string, figure: string, times: number, more: number, unit: string): Mark {
   return {
     what: `${what} <= ${times} x the echo floor's${more === 0 ? '' : ` + ${more} ${unit}`}`,
@@ -206,7 +209,7 @@ export function floorMark(what: string, figure: string, times: number, more: num
   };
 }
 
-/** Such as `0.58` or `1/14.8`. */
+/** A text such as `0.58` or `1/14.8`. */
 export function ratioText(ratio: number): string {
   if (!Number.isFinite(ratio)) return '-';
   return ratio < 0.2 ? `1/${(1 / ratio).toFixed(1)}` : ratio.toFixed(2);

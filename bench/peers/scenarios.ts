@@ -7,7 +7,7 @@ import { ROLLOUT, STORM } from './scenarios/sides.ts';
 import { LARGE_COLD, LARGE_RESTART, MEMORY, ONENS_COLD, RESTART, RESTART_FEW, SPREAD_COLD } from './scenarios/start.ts';
 import type { Mark, Scenario } from './scenario.ts';
 
-/** Those of the table of marks: what is measured where no scenario is named. */
+/** The scenarios of the table of marks. They are run where no scenario is named. */
 const TABLE: readonly Scenario[] = [
   SPREAD_COLD,
   RESTART,
@@ -44,7 +44,7 @@ export const SCENARIOS: readonly Scenario[] = [
   SOAK,
 ];
 
-/** @throws Error that names the scenarios there are */
+/** @throws Error that names all scenarios */
 export function findScenarios(names: readonly string[]): readonly Scenario[] {
   if (names.length === 0) return TABLE;
   if (names.includes('all')) return SCENARIOS;

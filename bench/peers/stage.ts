@@ -1,4 +1,4 @@
-/** Tells the story of a scenario to one peer, on a server of its own, and says what came out. */
+/** Tells the story of a scenario to one peer, on a server of its own, and reports the results. */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -58,20 +58,20 @@ export interface RunResult {
   /** CPU seconds of the measure by thread of the controller. */
   readonly threads: Readonly<Record<string, number>>;
   readonly samples: Samples;
-  /** Of the slices. */
+  /** The latencies of slices over time. */
   readonly course: Course;
   readonly timeline: Timeline;
   readonly peakStep: string;
-  /** What is wrong, one line each; empty = all is right. A run that is wrong has no say in a comparison. */
+  /** What is wrong, one line each; [] = everything is right. A wrong run does not count in a comparison. */
   readonly wrong: readonly string[];
 }
 
 const RIGHT_MS_MAX = 300_000;
 const SEEN_MS_MAX = 120_000;
 const POLL_MS = 20;
-/** Without a write for so long, what was not shown will not be. */
+/** If nothing was written for so long, changes that are not shown yet will not be. */
 const QUIET_MS = 1000;
-/** A controller rests when it used less than that share of a core for so long. */
+/** A controller rests if it used less than this share of a core for so long. */
 const REST_SHARE = 0.05;
 const REST_MS = 1000;
 const REST_MS_MAX = 30_000;
@@ -84,16 +84,16 @@ const OWN_WATCHES = 2;
 interface Run {
   readonly scenario: Scenario;
   readonly server: BenchServer;
-  /** Of the load and the watchers that judge. */
+  /** The client of the load and of the watchers that judge. */
   readonly client: ApiClient;
   readonly cluster: Cluster;
   readonly peer: Peer;
   readonly outputs: Outputs;
   readonly streams: Readonly<Record<'endpoints' | 'slices', Stream>>;
   readonly sampler: Sampler;
-  /** As the server held them when the stage was set. */
+  /** The server's objects when the stage was set. */
   readonly objects: ClusterObjects;
-  /** Null = the controller reaches the server itself. */
+  /** null = the controller reaches the server directly. */
   readonly gate: Gate | null;
   expected: ExpectedOutputs;
   readonly controllers: readonly string[];
@@ -101,15 +101,15 @@ interface Run {
   /** The last change of each object, by its path. */
   readonly underWay: Map<string, Promise<void>>;
   readonly notes: Record<string, number>;
-  /** Watches that were open on the server before the controller came, those of this process too. */
+  /** How many watches were open on the server before the controller came, with those of this process. */
   readonly otherWatches: number;
-  /** CPU seconds of processes that have ended. */
+  /** CPU seconds of ended processes. */
   readonly ended: Map<string, number>;
   endedReadBytes: number;
   running: RunningPeer | null;
   before: Reading | null;
   after: Reading | null;
-  /** What the controller said of itself when the measure began and ended; null = nobody asked it. */
+  /** What the controller told at the begin and the end of the measure; null = it was not asked. */
   told: { readonly before: Telling; readonly after: Telling } | null;
   peakBytes: number;
 }
@@ -175,7 +175,7 @@ export async function play(
   }
 }
 
-/** So many of each kind, beside those that judge. */
+/** Opens so many watchers of each kind, in addition to those that judge. */
 async function openWatchers({ target }: BenchServer, count: number): Promise<LoadWatch[]> {
   const watches: LoadWatch[] = [];
   for (let i = 0; i < count; i++) {
@@ -218,7 +218,7 @@ function stageOf(run: Run, settings: Settings): Stage {
   return stage;
 }
 
-/** Asking the controller is no part of what is measured. */
+/** Questions to the controller are asked outside the measured time. */
 async function measure(run: Run, work: () => Promise<void>): Promise<void> {
   const asked = run.running;
   const before = await asked?.tell?.();
@@ -226,11 +226,11 @@ async function measure(run: Run, work: () => Promise<void>): Promise<void> {
   await work();
   run.after = reading(run);
   run.notes['watchStreams'] = (await openWatches(run.client)) - run.otherWatches;
-  // Another process has counted from nothing.
+  // Another process counts from zero.
   if (before !== undefined && run.running === asked) run.told = { before, after: await asked!.tell!() };
 }
 
-/** As the server counts them. */
+/** How many watches are open, by the server's count. */
 async function openWatches(client: ApiClient): Promise<number> {
   const metrics = parseMetrics(await client.text('/metrics'));
   const open = metrics.get('apiserver_longrunning_requests') ?? [];
@@ -314,7 +314,7 @@ async function rests({ running }: Run): Promise<void> {
   }
 }
 
-/** Changes of one object keep their order, however late the server answers: on two connections they would not. */
+/** Changes of one object keep their order, even if the server answers late. On two connections they would not. */
 async function change(run: Run, order: ChangeOrder): Promise<void> {
   const { path } = order.request;
   const before = run.underWay.get(path);
@@ -339,7 +339,7 @@ async function send(run: Run, { request, dueMs, expected, isolated = false }: Ch
     slicesMs: null,
   };
   const { endpointsController, slicesController, mirroringController } = whichControllers(controllers);
-  // Before the request is sent: what follows may be seen before the answer.
+  // Expectations come before the request, because effects may be seen before the answer.
   for (const { service, address, ready } of expected) {
     if (peer.echoes) [made.endpointsMs, made.slicesMs] = [Number.NaN, Number.NaN];
     else {
@@ -403,7 +403,7 @@ function isUnseen({ endpointsMs, slicesMs }: TimedChange): boolean {
   return Number.isNaN(endpointsMs) || Number.isNaN(slicesMs);
 }
 
-/** Of the echo floor: which objects name the pod's version. */
+/** For the echo floor: which objects have the pod's version. */
 function noteEchoes({ streams }: Run, each: TimedChange): void {
   if (Number.isNaN(each.endpointsMs)) {
     each.endpointsMs = streams.endpoints.echoes.get(each.resourceVersion) ?? Number.NaN;
@@ -411,7 +411,7 @@ function noteEchoes({ streams }: Run, each: TimedChange): void {
   if (Number.isNaN(each.slicesMs)) each.slicesMs = streams.slices.echoes.get(each.resourceVersion) ?? Number.NaN;
 }
 
-/** By the oracle on what the server holds, and by what the stream has shown on the way. */
+/** Judges by the oracle on the server's objects, and by what the stream has shown on the way. */
 async function judge(run: Run): Promise<string[]> {
   const { peer, streams, server, cluster, controllers, changes } = run;
   const wrong: string[] = [];
@@ -422,7 +422,7 @@ async function judge(run: Run): Promise<string[]> {
   }
   const { endpointsController } = whichControllers(controllers);
   for (const { gaps, kind } of Object.values(streams)) {
-    // Endpoints that no controller writes are somebody's input.
+    // Endpoints that no controller writes are inputs.
     if (gaps.length > 0 && (kind === 'slices' || endpointsController)) {
       wrong.push(
         `${gaps.length} times a ready address was missing in ${kind}, such as ${gaps.slice(0, SAID_MAX).join(', ')}`,
@@ -463,7 +463,7 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
   };
 }
 
-/** CPU by what there was of it, where the story says how much. */
+/** CPU per pod and per event, if the story tells their numbers. */
 function sharedOut(cpuSeconds: number, { pods, events }: Readonly<Record<string, number>>): Record<string, number> {
   return {
     ...(pods === undefined ? {} : { cpuAPod: (cpuSeconds / pods) * 1e3 }),
@@ -471,20 +471,20 @@ function sharedOut(cpuSeconds: number, { pods, events }: Readonly<Record<string,
   };
 }
 
-/** Bytes by which the last tenth of the measure is above the first: what is flat has none. */
+/** Bytes by which the last tenth of the measure exceeds the first. A flat course has none. */
 function growthOf({ ms, residentBytes }: Timeline, fromMs: number, untilMs: number): number {
   const within = residentBytes.filter((bytes, i) => bytes > 0 && ms[i]! >= fromMs && ms[i]! <= untilMs);
   const tenth = Math.max(1, Math.floor(within.length / 10));
   return within.length === 0 ? 0 : median(within.slice(-tenth)) - median(within.slice(0, tenth));
 }
 
-/** Of the echo floor nothing follows: it writes for each event. */
+/** Not for the echo floor, which writes for each event. */
 function fewestOf({ scenario, peer, changes }: Run): Record<string, number> {
   if (scenario.additionsOnly !== true || peer.echoes || changes.some(isUnseen)) return {};
   return { fewestWrites: fewestWrites(changes, 1), fewestWritesHalf: fewestWrites(changes, 0.5) };
 }
 
-/** Only where there were any: a change that is taken back at once needs no write. */
+/** Only if there were any: a change that is taken back at once needs no write. */
 function coalescedOf({ streams }: Run): Record<string, number> {
   const { endpoints, slices } = streams;
   const count = Math.max(endpoints.coalesced, slices.coalesced);
@@ -496,7 +496,7 @@ function serviceOfSlice({ metadata }: KubeObject): string | null {
   return service === '' ? null : `${metadata.namespace}/${service}`;
 }
 
-/** Whose pods each service selects, where each selects those of one app. */
+/** The services of each app, where each service selects the pods of one app. */
 function servicesByApp({ services }: Cluster): Map<PodModel['app'], string[]> {
   const byApp = new Map<PodModel['app'], string[]>();
   for (const { app, namespace, name, publishNotReady } of services) {

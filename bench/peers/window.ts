@@ -1,4 +1,4 @@
-/** Figures of what was measured: counters before and after, and the changes in between. */
+/** Figures of a measured window: counters before and after, and the changes in between. */
 import { percentile } from '../../src/lib/percentile.ts';
 import { bytesReadBy, threadSecondsOf, usageOf } from '../support/process-usage.ts';
 import { STAGES } from './stages.ts';
@@ -7,11 +7,11 @@ import { SEEN_FIELDS, type Stream, type StreamKind, type TimedChange } from './s
 /** Counters at one moment. */
 export interface Reading {
   readonly ms: number;
-  /** CPU seconds by process, those that have ended too. */
+  /** CPU seconds by process, with ended processes. */
   readonly cpu: ReadonlyMap<string, number>;
-  /** Which of them are the controller's. */
+  /** The names of the controller's processes. */
   readonly controllers: readonly string[];
-  /** Of the first process of the controller. */
+  /** CPU seconds by thread of the controller's first process. */
   readonly threads: ReadonlyMap<string, number>;
   readonly readBytes: number;
   readonly streams: Readonly<Record<StreamKind, { readonly writes: number; readonly bytes: number }>>;
@@ -29,7 +29,7 @@ export interface Window {
   readonly streams: readonly Stream[];
 }
 
-/** Milliseconds, as they were: nothing is left out but what was never seen, which is told. */
+/** Milliseconds of all changes that were seen. Changes that were never seen are reported apart. */
 export interface Samples {
   readonly endpoints: readonly number[];
   readonly slices: readonly number[];
@@ -38,13 +38,14 @@ export interface Samples {
 export type Figures = Readonly<Record<string, number>>;
 
 export const LOAD_PROCESS = 'load and watchers';
-/** CL2 takes the worst of its windows of so long. */
+/** CL2 takes the worst of its windows of this length. */
 const CL2_WINDOW_MS = 300_000;
 const MEGA = 1e6;
 
 /**
  * @param ended CPU seconds of processes that have ended
- * @param now `loadSeconds`: CPU of the process that loads and watches; `endedReadBytes`: of controllers that have ended
+ * @param now `loadSeconds`: CPU of the process that loads and watches; `endedReadBytes`: bytes read by controllers that
+ * have ended
  */
 export function read(
   { controller, server }: Processes,
@@ -73,21 +74,24 @@ export function samplesOf(changes: readonly TimedChange[]): Samples {
     changes
       .map((change) => (change[SEEN_FIELDS[kind]] ?? Number.NaN) - change.ackedMs)
       .filter((ms) => !Number.isNaN(ms))
-      // A watcher may see what follows before the answer to the change has come.
+      // A watcher may see the effect before the answer to the change has come.
       .map((ms) => rounded(Math.max(0, ms)));
   return { endpoints: of('endpoints'), slices: of('slices') };
 }
 
-/** How late changes were over time: in each second of the measure that had any. */
+/** Latencies over time: in each second of the measure with changes. */
 export interface Course {
-  /** From the begin of the measure. */
+  /** Seconds since the begin of the measure. */
   readonly seconds: readonly number[];
   readonly p50: readonly number[];
   readonly p99: readonly number[];
   readonly max: readonly number[];
 }
 
-/** By the second in which a change was acknowledged; at most `COURSE_MAX` groups, of more seconds where there are more. */
+/**
+ * Groups changes by the second of their acknowledgement. There are at most `COURSE_MAX` groups, of several seconds if
+ * there are more.
+ */
 export function courseOf(changes: readonly TimedChange[], fromMs: number): Course {
   const late = changes.flatMap(({ ackedMs, slicesMs }) =>
     slicesMs === null || Number.isNaN(slicesMs)
@@ -146,7 +150,7 @@ export function figuresOf(window: Window): Record<string, number> {
   return { ...figures, ...latencyFigures(window) };
 }
 
-/** The cores that there are for all. */
+/** The cores that all processes share. */
 const CORES = 2;
 
 function latencyFigures({ changes, streams, before }: Window): Record<string, number> {
@@ -193,7 +197,7 @@ export interface FigureText {
   readonly digits: number;
 }
 
-/** Those that the tables show, in their order; a report leaves out what no peer has. */
+/** The figures that tables show, in their order. A report leaves out figures that no peer has. */
 export const FIGURES: Readonly<Record<string, FigureText>> = {
   controllerCpu: { title: 'CPU of the controller, s', digits: 2 },
   cpuAChange: { title: 'CPU of the controller a change, ms', digits: 2 },
@@ -239,7 +243,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   steadyMB: { title: 'memory at the end, MB', digits: 0 },
 };
 
-/** Figures of CPU: the one that has the seconds that they are made from. */
+/** For each figure of CPU, the figure with the seconds that it is made from. */
 export const CPU_SECONDS_OF: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['controllerCpu', 'apiserverCpu', 'etcdCpu', 'sumCpu', 'loadCpu'].map((figure) => [figure, figure]),

@@ -1,9 +1,9 @@
-/** What a recording holds, counted: objects, changes, and what was not seen. */
+/** The contents of a recording in numbers: objects, changes, and gaps. */
 import { WORDS } from './lines.ts';
 import type { RecordedEvent, RecordedResource } from './recording.ts';
 
 export interface Contents {
-  /** Since the last first list: what rates are taken over. */
+  /** Seconds since the last first list. Rates are taken over this time. */
   seconds: number;
   /** Whether the recorder ended in good order. */
   ended: boolean;
@@ -12,20 +12,20 @@ export interface Contents {
 }
 
 export interface ResourceContents {
-  /** Of the first list. */
+  /** The objects of the first list. */
   objects: number;
   listed: boolean;
   refused: boolean;
   /** Events that changed what these controllers read or write, after the first list. */
   changes: number;
-  /** Of the changes: objects that came, and that went. */
+  /** Objects that came. `deleted`: objects that went. */
   created: number;
   deleted: number;
-  /** Of the changes of outputs: those by others than the recorded controllers. */
+  /** Changes of outputs by others than the recorded controllers. */
   byOthers: number;
-  /** Events that changed nothing of it. */
+  /** Events that changed nothing that these controllers read or write. */
   irrelevant: number;
-  /** How often its watch was opened anew. */
+  /** How often the watch was opened anew. */
   rewatched: number;
 }
 
@@ -37,7 +37,7 @@ export interface Gap {
 
 export interface Counting {
   readonly contents: Contents;
-  /** When all that may be read was listed, ms; it grows with each first list. */
+  /** When everything that may be read was listed, in milliseconds. It grows with each first list. */
   wholeAtMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** Makes events of the lines of a recording. */
+/** Makes events from the lines of a recording. */
 import type { PodRecord } from '../kube/types.ts';
 import { zoneOf } from './encode.ts';
 import { readEndpoints, type Known } from './endpoint-items.ts';
@@ -18,7 +18,7 @@ import type {
 import { NO_SUMS, type OutputSizes, type SizeSums } from './sizes.ts';
 
 export interface Decoder {
-  /** The event that a line tells; null = it is a mark between events. @throws LineError */
+  /** The event of a line; null = the line is a mark between events. @throws LineError */
   readonly next: (line: string) => RecordedEvent | null;
 }
 
@@ -35,9 +35,9 @@ interface State {
   readonly versions: Map<RecordedResource, number>;
   /** Resources whose first list is whole. */
   readonly listed: Set<RecordedResource>;
-  /** The list under way. */
+  /** The list that is being told. */
   listing: { readonly resource: RecordedResource; readonly sinceMs: number } | null;
-  /** Tenths of a millisecond. */
+  /** The time in tenths of a millisecond. */
   at: number;
 }
 
@@ -46,7 +46,7 @@ const RESOURCES = new Map(
 );
 const NO_ENDPOINTS: readonly RecordedEndpoint[] = [];
 
-/** @throws LineError when the line is no header, or one of a newer program */
+/** @throws LineError if the line is no header, or one of a newer program */
 export function readHeader(text: string): RecordingHeader {
   const line = parse(text);
   if (line['recording'] !== 'endpointd') throw new LineError('this is no recording of endpointd');

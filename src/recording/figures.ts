@@ -1,4 +1,4 @@
-/** The figures of a recording: what it holds, how large Services are, roll-outs, and how fast the controller was. */
+/** The figures of a recording: its contents, the sizes of Services, roll-outs, and the controller's latencies. */
 import { percentile } from '../lib/percentile.ts';
 import { countEvent, createCounting, type Contents } from './contents.ts';
 import {
@@ -18,17 +18,17 @@ export interface RecordingFigures {
   readonly contents: Contents;
   readonly services: ServiceSizes;
   readonly rollOuts: readonly RollOut[];
-  /** Null = the server did not let the recorder read them. */
+  /** null = the server did not let the recorder read the output. */
   readonly controller: Readonly<Record<OutputKind, ControllerFigures | null>>;
 }
 
-/** Of Services that select pods, at the end: how many ready addresses they have. */
+/** How many ready addresses Services with selected pods have at the end. */
 export interface ServiceSizes extends Spread {
   readonly moreThan100: number;
   readonly moreThan1000: number;
 }
 
-/** Null = there is nothing to take it of. */
+/** null = there are no values. */
 export interface Spread {
   readonly count: number;
   readonly p50: number | null;
@@ -38,13 +38,13 @@ export interface Spread {
 }
 
 export interface ControllerFigures {
-  /** Milliseconds from the event of a pod's change until the event that showed it. */
+  /** Milliseconds from the event of a pod's change to the event that shows it. */
   readonly addedMs: Spread;
   readonly removedMs: Spread;
   readonly writes: number;
-  /** Null = no time has passed. */
+  /** null = no time has passed. */
   readonly writesPerSecond: number | null;
-  /** Changes that each write showed, of those that showed any. */
+  /** How many changes each write showed, over writes that showed any. */
   readonly changesPerWrite: number | null;
   /** Changes that were undone before they were shown. */
   readonly superseded: number;

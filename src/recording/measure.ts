@@ -1,7 +1,7 @@
 /**
- * What a recording shows of the controller that ran meanwhile: how long from the event of a pod's change until an event of
- * the service's Endpoints, and of its slices, showed it, by the recorder's clock. A change is that the pod begins or ceases
- * to be a ready address of a service.
+ * What a recording shows of the controller: the time from the event of a pod's change to the event of the service's
+ * Endpoints, or of a slice, that shows it, by the recorder's clock. A change is that a pod becomes a ready address of a
+ * service, or is one no longer.
  */
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import type { PodRecord } from '../kube/types.ts';
@@ -11,31 +11,31 @@ import { type RecordedService, type Selection, type Selections, servicesWithPods
 
 export type OutputKind = 'endpoints' | 'endpointslices';
 
-/** What was measured of one kind of outputs. */
+/** The measurements of one kind of outputs. */
 export interface Measured {
-  /** Milliseconds of each change that was shown. */
+  /** Milliseconds of each shown change that added an address. `removedMs`: that removed one. */
   readonly addedMs: number[];
   readonly removedMs: number[];
-  /** Changes that were undone, or the service was, before they were shown. */
+  /** Changes that were undone before they were shown, or whose service was deleted. */
   superseded: number;
   /** Changes that a gap has hidden. */
   hidden: number;
-  /** By the recorded controllers, deletions included. */
+  /** Writes of the recorded controllers, with deletions. */
   writes: number;
-  /** Of the writes: those that showed a change. */
+  /** Writes that showed a change. */
   showing: number;
 }
 
 type OutputsShown = Readonly<Record<OutputKind, Shown>>;
 
-/** What one kind of outputs of a service shows, and changes that it does not show yet. */
+/** The addresses that one kind of outputs of a service shows, and the changes that it does not show yet. */
 interface Shown {
-  /** How many ready endpoints of all objects have the address. */
+  /** How many ready endpoints have the address, over all objects. */
   readonly ready: Map<string, number>;
   readonly awaited: Map<string, { readonly ready: boolean; readonly sinceMs: number }>;
 }
 
-/** Is told of each change that was shown, and of each write by the recorded controllers, as they come. */
+/** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
 export interface MeasureListener {
   readonly shown: (kind: OutputKind, ready: boolean, sinceMs: number, atMs: number) => void;
   readonly written: (kind: OutputKind, atMs: number) => void;
@@ -45,7 +45,7 @@ export interface Measuring {
   readonly listener: MeasureListener;
   readonly services: Map<RecordedService, OutputsShown>;
   readonly measured: Readonly<Record<OutputKind, Measured>>;
-  /** Resources that are not listed yet, nor refused. */
+  /** Resources that are neither listed nor refused yet. */
   readonly missing: Set<RecordedResource>;
   /** Outputs that may not be read. */
   readonly refused: Set<RecordedResource>;
@@ -75,7 +75,7 @@ export function awaitedOf({ services }: Measuring, kind: OutputKind): number {
   return count;
 }
 
-/** @param selection what the event has made of the Services */
+/** @param selection the effect of the event on the Services */
 export function measureEvent(measuring: Measuring, event: RecordedEvent, selection: Selection): void {
   switch (event.type) {
     case 'change':
@@ -100,7 +100,7 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
   }
 }
 
-/** What is awaited may have been shown, or undone, without being seen in time. */
+/** Drops awaited changes: they may have been shown, or undone, unseen. */
 function hide({ services, measured }: Measuring, resource: RecordedResource): void {
   for (const kind of KINDS) {
     if (resource !== 'pods' && resource !== kind) continue;
@@ -111,7 +111,7 @@ function hide({ services, measured }: Measuring, resource: RecordedResource): vo
   }
 }
 
-/** The ready address that a pod is for a service; null = it is none. */
+/** The ready address of a pod for a service; null = it has none. */
 function readyAddress({ record }: RecordedService, pod: PodRecord | null): string | null {
   if (pod === null) return null;
   const { publishNotReadyAddresses: publish } = record;
@@ -193,7 +193,7 @@ function onOutput(
 
 function* readyOf(output: RecordedOutput | null): Generator<string> {
   for (const { addresses, conditions } of output?.endpoints ?? []) {
-    // In a slice `ready` that is not said means yes.
+    // In a slice an absent `ready` means yes.
     if (conditions.ready !== false && addresses[0] !== undefined) yield addresses[0];
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The recorder: lists and watches what the endpoints controllers read and write, by the controllers' own reflectors, and
- * tells it as the lines of a recording. It asks for GET alone. Outputs are listed after inputs, so an endpoint's pod is
- * known before it.
+ * The recorder. It lists and watches with the controllers' own reflectors what the endpoints controllers read and
+ * write, and tells it as the lines of a recording. It only sends GET. Outputs are listed after inputs, so that the pod
+ * of an endpoint is known first.
  */
 import { createInstruments } from '../controller/reports/instruments.ts';
 import { createOutages } from '../controller/reflectors/outages.ts';
@@ -52,17 +52,17 @@ export interface Recorder {
 
 export interface RecorderStatus {
   readonly seconds: number;
-  /** What is being waited for; '' = all that may be read is listed. */
+  /** What the recorder waits for; '' = everything that may be read is listed. */
   readonly waitsFor: string;
-  /** Objects there are, by resource. */
+  /** How many objects exist, by resource. */
   readonly objects: Readonly<Record<RecordedResource, number>>;
-  /** Lines told since all was listed. */
+  /** How many lines were told since everything was listed. */
   readonly changes: number;
   readonly bytes: number;
-  /** Lists after the first ones. */
+  /** How many lists came after the first ones. */
   readonly gaps: number;
   readonly refused: readonly RecordedResource[];
-  /** Texts that pseudonyms are remembered of. */
+  /** How many texts have remembered pseudonyms. */
   readonly texts: number;
 }
 
@@ -71,7 +71,7 @@ interface Watch {
   readonly watched: Watched;
   readonly reflector: Reflector;
   refusalTold: boolean;
-  /** When the watch was lost whose list is under way, monotonic ms; -1 = it was not lost. */
+  /** When the watch was lost whose list is under way, in monotonic ms; -1 = it was not lost. */
   lostAtMs: number;
 }
 
@@ -84,23 +84,23 @@ interface State {
   readonly beganMs: number;
   watches: readonly Watch[];
   lines: number;
-  /** How many lines had been told when all was listed; -1 = it is not. */
+  /** How many lines were told when everything was listed; -1 = it is not listed yet. */
   linesListed: number;
   gaps: number;
   bytes: number;
   flushAtMs: number;
-  /** Texts in use after the last sweep. */
+  /** How many texts were in use after the last sweep. */
   textsKept: number;
-  /** Changes of outputs whose sizes are told. */
+  /** The number of changes of outputs whose sizes are told. */
   sizesTold: number;
   stopped: boolean;
 }
 
 const INPUTS = ['nodes', 'services', 'pods'] as const;
 const OUTPUTS = ['endpoints', 'endpointslices'] as const;
-/** What a crash may cost. */
+/** The longest time that a crash can lose. */
 const FLUSH_EVERY_MS = 2000;
-/** So many new texts are remembered before those that nothing has any more are forgotten, or as many as are in use. */
+/** If so many new texts are remembered, or as many as were in use, texts that nothing has any more are forgotten. */
 const NEW_TEXTS_MAX = 100_000;
 
 export function createRecorder(config: RecorderConfig): Recorder {
@@ -207,7 +207,7 @@ function handsOf(state: State): ReflectorHands {
       ...instruments,
       watchRestarts(resource) {
         const watch = state.watches.find((one) => one.resource === resource);
-        // A list that follows says it better.
+        // If a list follows, the list tells it better.
         if (watch?.reflector.synced === true) encoder.tell(config.clock.nowMs() - beganMs, { rewatched: resource });
         return instruments.watchRestarts(resource);
       },
@@ -260,7 +260,7 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
 
 function takeEvent({ outbox }: State, hands: ReflectorHands, event: TransportEvent, now: Now): void {
   const purpose = outbox.requests.get(event.id);
-  // An answer that crossed its cancel.
+  // The answer has crossed its cancel.
   if (purpose === undefined) return;
   const isOpened = event.type === 'response' && event.status === 200 && purpose.reflector.phase.name === 'opening';
   if (event.type !== 'chunk' && !isOpened) outbox.requests.delete(event.id);
@@ -312,7 +312,7 @@ function tellIrrelevant({ watches, encoder, config, beganMs }: State): void {
   if (counts.length > 0) encoder.tell(config.clock.nowMs() - beganMs, { irrelevant: Object.fromEntries(counts) });
 }
 
-/** They are told again when there are so many times as many, so that a crash leaves most, and at the end. */
+/** Sizes are told again when there are so many times as many, so that a crash leaves most of them, and at the end. */
 const SIZES_GROWTH = 2;
 
 function tellSizes(state: State, growth: number): void {
@@ -328,7 +328,7 @@ function tellSizes(state: State, growth: number): void {
   encoder.tell(config.clock.nowMs() - beganMs, { sizes });
 }
 
-/** Fields of lines that never hold a word of the server or of an object. */
+/** Fields of log lines that never have a text of the server or of an object. */
 const SAFE_FIELDS: ReadonlySet<string> = new Set([
   'resource',
   'objects',
@@ -339,10 +339,10 @@ const SAFE_FIELDS: ReadonlySet<string> = new Set([
   'outage',
   'watches',
 ]);
-/** The status of an answer, or what became of a request. */
+/** The status of an answer, or the outcome of a request. */
 const CODE = /^(?:\d{3}|refused|timeout|reset|too-big|late|other)\b/;
 
-/** Of a line about names that are told as pseudonyms, what the server said is left out but for its status. */
+/** Writes a line of the log. With pseudonyms it leaves out the server's texts, except for the status. */
 function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
   if (pseudonyms === null) {
     config.log(line);

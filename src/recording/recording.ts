@@ -1,6 +1,6 @@
 /**
- * What a recording tells, as plain data: what the endpoints controllers read and write, in the order in which it was seen.
- * Whoever uses a recording starts here; `decode.ts` makes events of a file's lines.
+ * The events of a recording as plain data: what the endpoints controllers read and write, in the order in which it was
+ * seen. Users of recordings start here; `decode.ts` makes events from a file's lines.
  */
 import type { OutputSizes } from './sizes.ts';
 import type { EndpointConditions, Labels, NodeRecord, PodRecord, ServiceRecord, SlicePort } from '../kube/types.ts';
@@ -8,32 +8,32 @@ import type { EndpointConditions, Labels, NodeRecord, PodRecord, ServiceRecord, 
 export type RecordedResource = 'pods' | 'services' | 'nodes' | 'endpoints' | 'endpointslices';
 
 export interface RecordingHeader {
-  /** Of endpointd. */
+  /** The version of endpointd. */
   readonly program: string;
   /** Whether names, addresses and label values are the cluster's own (`plain`). */
   readonly names: 'pseudonyms' | 'plain';
 }
 
 /**
- * Times in records (`readyTime`, `creationTime`, `triggerMs`) are those of a clock that read this when the recording
- * began, in seconds since the epoch: a recording has no wall clock. What is older than an hour is told as an hour old.
+ * Times in records (`readyTime`, `creationTime`, `triggerMs`) are of a clock that read this when the recording began,
+ * in seconds since the epoch: a recording has no wall clock. A time that is older than an hour is told as an hour old.
  */
 export const RECORDING_BEGAN_SECONDS = 1_000_000_000;
 
-/** One address of an Endpoints object, or one endpoint of a slice. Empty text or list = absent. */
+/** One address of an Endpoints object, or one endpoint of a slice. An absent text is '', an absent list []. */
 export interface RecordedEndpoint {
   readonly addresses: readonly string[];
-  /** Of Endpoints: `ready` alone, by the list that the address stands in. Of a slice: as it says. */
+  /** In Endpoints: `ready` alone, by the address's list. In a slice: as the slice has them. */
   readonly conditions: EndpointConditions;
   readonly hostname: string;
   readonly nodeName: string;
   readonly zone: string;
-  /** The pod of the same namespace that its targetRef names. */
+  /** The pod that its targetRef names, in the same namespace. */
   readonly pod: string;
   readonly podUid: string;
   readonly forZones: readonly string[];
   readonly forNodes: readonly string[];
-  /** Whose ports it has, in `RecordedOutput.ports`; 0 in a slice. */
+  /** The index of its ports in `RecordedOutput.ports`; 0 in a slice. */
   readonly subset: number;
 }
 
@@ -42,20 +42,23 @@ export interface RecordedOutput {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** As the server gave it while it is recorded; '' when it was read from a file, where `Change.version` tells the order. */
+  /**
+   * The server's version during the recording; '' = the object is read from a file, where `Change.version` has the
+   * order.
+   */
   readonly resourceVersion: string;
   readonly labels: Labels;
   /** The name of its Service. */
   readonly service: string;
-  /** '' = it is an Endpoints object. */
+  /** '' = the object is an Endpoints object. */
   readonly addressType: string;
-  /** Milliseconds since the epoch of its annotation last-change-trigger-time; 0 = none. */
+  /** Its annotation last-change-trigger-time in milliseconds since the epoch; 0 = there is none. */
   readonly triggerMs: number;
-  /** Of Endpoints: it has the annotation of leader election. */
+  /** Whether Endpoints have the annotation of leader election. */
   readonly leaderElection: boolean;
-  /** Of Endpoints: it has the annotation over-capacity. */
+  /** Whether Endpoints have the annotation over-capacity. */
   readonly overCapacity: boolean;
-  /** One list for each subset; one list of a slice. */
+  /** One list for each subset. A slice has one list. */
   readonly ports: readonly (readonly SlicePort[])[];
   readonly endpoints: readonly RecordedEndpoint[];
 }
@@ -69,31 +72,35 @@ export interface RecordOf {
 }
 
 /**
- * How a change was told. `start`: it is part of the state that the recording begins with. `list`: a list after a gap told
- * it, at the list's time. `watch`: it came by itself, when it happened.
+ * How a change was told. `start`: it is part of the first state of the recording. `list`: a list after a gap has told
+ * it, at the list's time. `watch`: an event has told it when it happened.
  */
 export type Told = 'start' | 'list' | 'watch';
 
 /**
- * Who made it. `controller`: one of the recorded controllers, so it is evidence, to be compared and never to be replayed.
- * `other`: input, as is all that is no output. `unknown`: a deletion of an output, of which the API does not tell.
+ * Who has made the change. `controller`: one of the recorded controllers, so the change is evidence, which is compared
+ * and never replayed. `other`: somebody else, so it is input. Every change of an input is. `unknown`: a deletion of an
+ * output, whose author the API does not tell.
  */
 export type By = 'controller' | 'other' | 'unknown';
 
 export interface ChangeOf<R extends RecordedResource> {
   readonly type: 'change';
   readonly resource: R;
-  /** Milliseconds since the recording began, never falling, to a tenth. */
+  /** Milliseconds since the recording began, to a tenth. They never fall. */
   readonly atMs: number;
   readonly told: Told;
   readonly by: By;
-  /** Unique in the recording to one life of one object. */
+  /** A number that only this life of this object has in the recording. */
   readonly id: number;
-  /** How many versions of the API server after the first list; orders changes of one resource only. NaN = not told. */
+  /**
+   * How many versions of the API server came since the first list. It orders changes of one resource only. NaN = not
+   * known.
+   */
   readonly version: number;
-  /** Null = it is new. */
+  /** null = the object is new. */
   readonly before: RecordOf[R] | null;
-  /** Null = it is gone. */
+  /** null = the object is gone. */
   readonly after: RecordOf[R] | null;
 }
 
@@ -101,26 +108,26 @@ export type Change = { [R in RecordedResource]: ChangeOf<R> }[RecordedResource];
 
 export type RecordedEvent =
   | Change
-  /** A resource is known as a whole: from the first one on, its changes are told when they happen. */
+  /** The whole resource is known. From the first such event on, its changes are told when they happen. */
   | {
       readonly type: 'listed';
       readonly atMs: number;
       readonly resource: RecordedResource;
       readonly told: Told;
-      /** Of a list after a gap: when the last event before it was seen; else `atMs`. */
+      /** After a gap: when the last event before it was seen. Else `atMs`. */
       readonly sinceMs: number;
     }
-  /** The watch of the resource was opened anew from where it was: nothing is missing, but events may be late. */
+  /** The watch of the resource was opened anew at its last version. Nothing is missing, but events may be late. */
   | { readonly type: 'rewatched'; readonly atMs: number; readonly resource: RecordedResource }
   /** The server does not let the recorder read the resource (403, 404). */
   | { readonly type: 'refused'; readonly atMs: number; readonly resource: RecordedResource }
-  /** Events since the one before of this kind that changed nothing which these controllers read. */
+  /** How many events since the last such line changed nothing that these controllers read. */
   | {
       readonly type: 'irrelevant';
       readonly atMs: number;
       readonly counts: Readonly<Partial<Record<RecordedResource, number>>>;
     }
-  /** How many bytes watchers are sent for a change of an output: of all changes so far. */
+  /** How many bytes watchers get for a change of an output, summed over all changes so far. */
   | { readonly type: 'sizes'; readonly atMs: number; readonly sizes: OutputSizes }
-  /** The recorder ended in good order. */
+  /** The recorder has ended in good order. */
   | { readonly type: 'end'; readonly atMs: number };

@@ -1,4 +1,4 @@
-/** Roll-outs that a recording shows: a Service's pods come with another template, and those of the templates before go. */
+/** The roll-outs in a recording: a Service gets pods with another template, and its pods with older templates go. */
 import { labelsGet } from '../kube/labels.ts';
 import type { RecordedEvent } from './recording.ts';
 import type { RecordedService, Selection } from './selections.ts';
@@ -6,12 +6,12 @@ import type { RecordedService, Selection } from './selections.ts';
 export interface RollOut {
   readonly namespace: string;
   readonly service: string;
-  /** Pods when it began. */
+  /** How many pods the Service had when it began. */
   readonly pods: number;
   readonly fromSeconds: number;
-  /** Null = it had not ended when the recording did. */
+  /** null = it had not ended at the end of the recording. */
   toSeconds: number | null;
-  /** Changes of the Service's pods meanwhile. */
+  /** How many changes the Service's pods had meanwhile. */
   podChanges: number;
 }
 
@@ -21,14 +21,14 @@ export interface RollOuts {
 }
 
 interface Templates {
-  /** Pods by template. */
+  /** How many pods have each template. */
   readonly pods: Map<string, number>;
-  /** The templates that are to go; null = no roll-out is under way. */
+  /** The templates whose pods go; null = no roll-out is under way. */
   old: Set<string> | null;
   rollOut: RollOut | null;
 }
 
-/** Labels by which Deployments, StatefulSets and DaemonSets tell the templates of their pods. */
+/** Labels with the template of a pod, by Deployments, StatefulSets and DaemonSets. */
 const TEMPLATE_LABELS = ['pod-template-hash', 'controller-revision-hash'];
 
 export function createRollOuts(): RollOuts {
@@ -42,7 +42,7 @@ export function followRollOuts({ found, byService }: RollOuts, event: RecordedEv
   const template = TEMPLATE_LABELS.map((label) => labelsGet(pod.labels, label)).find((value) => value !== undefined);
   if (template === undefined) return;
   for (const { service, ...of } of selected) {
-    // A pod that has left the Service by its labels counts no more, and one that is gone counts once more.
+    // A pod that has left the Service by its labels does not count. A pod that is gone counts once more.
     if ((after === null ? of.before : of.after) === null) continue;
     let templates = byService.get(service);
     if (templates === undefined) {

@@ -1,4 +1,7 @@
-/** Which pods each Service of a recording selects, as its events come: the one place where a reader of recordings matches selectors. */
+/**
+ * The pods that each Service of a recording selects, as its events come. This is the only place where a reader of
+ * recordings matches selectors.
+ */
 import {
   createSelectorIndex,
   podsOf,
@@ -14,7 +17,7 @@ import type { ChangeOf, RecordedEvent } from './recording.ts';
 
 /** One life of a Service. */
 export interface RecordedService {
-  /** From 0, in the order in which they were seen. */
+  /** The number of the Service, from 0, in the order in which Services were seen. */
   readonly number: number;
   readonly namespace: string;
   readonly name: string;
@@ -23,24 +26,27 @@ export interface RecordedService {
 
 export interface Selections {
   readonly index: SelectorIndex<RecordedService>;
-  /** By namespace and name: those that exist. */
+  /** Existing Services by namespace and name. */
   readonly byKey: Map<string, RecordedService>;
-  /** Of all that were seen. */
+  /** How many Services were seen. */
   count: number;
 }
 
-/** A pod of a Service before and after a change; null = the Service does not select it, or it does not exist. */
+/** A pod of a Service before and after a change; null = it does not exist, or the Service does not select it. */
 export interface Selected {
   readonly service: RecordedService;
   readonly before: PodRecord | null;
   readonly after: PodRecord | null;
 }
 
-/** What one event makes of the Services. */
+/** The effect of one event on the Services. */
 export interface Selection {
-  /** The Service that the event is of, or of its output; null = it is of none, or of one that is not known. */
+  /** The Service of the event, or of the event's output; null = there is none, or it is not known. */
   readonly service: RecordedService | null;
-  /** Of a pod's event: each Service that selects it before or after. Of a Service's: each pod that it selects before or after. */
+  /**
+   * For a pod's event: each Service that selects the pod before or after. For a Service's event: each pod that it
+   * selects before or after.
+   */
   readonly selected: readonly Selected[];
 }
 
@@ -50,7 +56,7 @@ export function createSelections(): Selections {
   return { index: createSelectorIndex(), byKey: new Map(), count: 0 };
 }
 
-/** Takes the events of a recording one after the other. */
+/** Takes one event after the other. */
 export function takeSelection(selections: Selections, event: RecordedEvent): Selection {
   if (event.type !== 'change') return NOTHING;
   switch (event.resource) {
@@ -110,7 +116,7 @@ function takeService(selections: Selections, { before, after }: ChangeOf<'servic
   return { service, selected };
 }
 
-/** Each Service that selects pods, with the pods. */
+/** Each Service that selects pods, with these pods. */
 export function* servicesWithPods({ byKey, index }: Selections): Generator<[RecordedService, Iterable<PodRecord>]> {
   for (const service of byKey.values()) if (selectsPods(service.record)) yield [service, podsOf(index, service)];
 }

@@ -1,6 +1,6 @@
 /**
- * How many bytes the API server sends to a watcher for each change of an output, by encoding. Sums are kept from which a
- * line is fitted: so many bytes for an object, and so many more for each endpoint. Sizes of single objects are not told.
+ * How many bytes the API server sends to a watcher for each change of an output, by encoding. Only sums are kept, to
+ * which a line is fitted: bytes of an object, and bytes of each endpoint. The sizes of single objects are not told.
  */
 import { decodeBare, encodeBare, encodeEnvelope } from '../kube/codec.ts';
 import { fieldManagersOf } from '../kube/managed-fields.ts';
@@ -11,15 +11,15 @@ import { encodeWatchFrame } from '../kube/watch-framing.ts';
 export type Encoding = 'protobuf' | 'json';
 export const ENCODINGS: readonly Encoding[] = ['protobuf', 'json'];
 
-/** Of x endpoints and y bytes of each change: their number, and the sums of x, y, x * x and x * y. */
+/** Sums over changes with x endpoints and y bytes: their number, x, y, x * x and x * y. */
 export type SizeSums = readonly [count: number, x: number, y: number, xx: number, xy: number];
 
 export type OutputSizes = Readonly<Record<'endpoints' | 'endpointslices', Readonly<Record<Encoding, SizeSums>>>>;
 
-/** Bytes of a change of an object. */
+/** The bytes of a change as a function of the number of endpoints. */
 export interface SizeLine {
   readonly base: number;
-  /** More for each endpoint. */
+  /** Additional bytes for each endpoint. */
   readonly each: number;
 }
 
@@ -29,10 +29,12 @@ export function addSize([count, x, y, xx, xy]: SizeSums, endpoints: number, byte
   return [count + 1, x + endpoints, y + bytes, xx + endpoints * endpoints, xy + endpoints * bytes];
 }
 
-/** Fewer say too little. */
+/** The sums of fewer changes tell too little. */
 const COUNT_MIN = 20;
 
-/** The line of least squares, never falling nor below 0. Where sizes hardly differ, `usual.each` holds. */
+/**
+ * The line of least squares. It never falls and is never below 0. If sizes hardly differ, `usual.each` is its slope.
+ */
 export function sizeLine([count, x, y, xx, xy]: SizeSums, usual: SizeLine): SizeLine {
   if (count < COUNT_MIN) return usual;
   const spread = xx - (x * x) / count;
@@ -42,20 +44,23 @@ export function sizeLine([count, x, y, xx, xy]: SizeSums, usual: SizeLine): Size
   return { base: mean - (each * x) / count, each };
 }
 
-/** Variance of the number of endpoints below which a slope is chance. */
+/** If the variance of the number of endpoints is smaller, a slope is chance. */
 const SPREAD_MIN = 0.1;
 
 const OF_FRAME = 1024;
 const WATCH_TYPE = 'MODIFIED';
 
-/** Of a frame of a watch around an object, but for the lengths that it spells. */
+/** The bytes of a watch's frame around an object, without the lengths that it has. */
 function frameBytes(encoding: Encoding, apiVersion: string, kind: string): number {
   if (encoding === 'json') return encodeWatchFrame(JSON_TYPE, WATCH_TYPE, new Uint8Array(0)).length;
   const object = encodeEnvelope(apiVersion, kind, new Uint8Array(OF_FRAME));
   return encodeWatchFrame(PROTOBUF_WATCH, WATCH_TYPE, object).length - OF_FRAME;
 }
 
-/** Bytes of the frames that tell watchers of a change of an object. `json` is null for most objects: it costs to know. */
+/**
+ * The bytes of the frames that tell watchers of a change of an object. `json` is null for most objects, because it is
+ * costly.
+ */
 export interface FrameSizes {
   readonly protobuf: number | null;
   readonly json: number | null;
@@ -65,7 +70,7 @@ export interface FrameSizer {
   readonly sizeOf: (source: ObjectSource) => FrameSizes;
 }
 
-/** Of each kind the first ones are told in the other encoding too, then one of so many. */
+/** The first so many objects of each kind are told in the other encoding too, and after them one of so many. */
 const SAMPLES_FIRST = 32;
 const SAMPLE_EVERY = 16;
 
@@ -91,11 +96,14 @@ export function createFrameSizer(): FrameSizer {
   };
 }
 
-/** What an entry of managedFields takes more as JSON: names of its fields, and its time as text. What it lists is JSON in both. */
+/**
+ * How much longer an entry of managedFields is in JSON: field names, and its time as text. Its contents are JSON in
+ * both encodings.
+ */
 const JSON_MANAGER_BYTES = 73;
 const JSON_MANAGERS_BYTES = '"managedFields":[],'.length;
 
-/** managedFields are no part of what is decoded. */
+/** The decoder drops managedFields, so their bytes are added. */
 function asJsonBytes(source: Extract<ObjectSource, { encoding: 'protobuf' }>): number {
   const { apiVersion, kind, bytes } = source;
   const object = decodeBare(apiVersion, kind, bytes);

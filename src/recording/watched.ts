@@ -1,6 +1,6 @@
 /**
- * What the recorder has been told of one resource: the reflector's cache. A list is told as a whole at its end, in random
- * order, because the server's order is that of the names.
+ * The last told state of one resource: the reflector's cache. A list is told as a whole at its end and in random order,
+ * because the server's order is that of the names.
  */
 import { isMissed } from '../controller/reflectors/brake.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../controller/reflectors/history.ts';
@@ -29,11 +29,11 @@ export interface Watched {
   readonly resource: RecordedResource;
   readonly path: string;
   readonly target: ReflectorTarget<Seen>;
-  /** Tells what a list has brought and what it misses. */
+  /** Tells what a list has brought, and what it lacks. */
   readonly tellList: (removal: Removal | null, list: ToldList) => void;
-  /** Events that changed nothing, since they were last taken. */
+  /** The number of events that changed nothing since the last call. */
   readonly takeIrrelevant: () => number;
-  /** Of all changes of outputs that a watch has told. */
+  /** The sizes of all changes of outputs that watches have told. */
   readonly sizes: () => OutputSizes['endpoints'];
 }
 
@@ -43,10 +43,10 @@ export interface ToldList {
   readonly atMs: number;
 }
 
-/** An object as it was seen last. */
+/** The last seen state of an object. */
 interface Seen {
   readonly record: RecordOf[RecordedResource];
-  /** Of an output. */
+  /** null for an input. */
   readonly writers: Writers | null;
   resourceVersion: string;
   /** Who made the last change. */
@@ -59,9 +59,9 @@ export interface Watching {
   readonly outputs: OutputReader;
   readonly frames: FrameSizer;
   readonly uint32: () => number;
-  /** Milliseconds since the recording began, by the clock's. */
+  /** Milliseconds since the recording began, at this time of the clock. */
   readonly atMs: (nowMs: number) => number;
-  /** A list is asked for. */
+  /** Called when a list is asked for. */
   readonly listing: (resource: RecordedResource) => void;
 }
 
@@ -73,14 +73,14 @@ const PATHS: Readonly<Record<RecordedResource, string>> = {
   endpointslices: '/apis/discovery.k8s.io/v1/endpointslices',
 };
 
-/** Of a Node nothing else is read of its labels. */
+/** The labels of a Node that are read. */
 const NODE_LABELS: ReadonlySet<string> = new Set([ZONE_LABEL, ...CONTROL_PLANE_LABELS]);
 
 interface State {
   readonly resource: RecordedResource;
   readonly watching: Watching;
   readonly seen: Map<string, Seen>;
-  /** What the list under way has brought; null = none is under way. */
+  /** The keys that the list under way has brought; null = no list is under way. */
   listed: Set<string> | null;
   irrelevant: number;
   readonly sizes: Record<Encoding, SizeSums>;
@@ -131,7 +131,7 @@ function targetOf(state: State): ReflectorTarget<Seen> {
       one.resourceVersion = resourceVersion;
       forget(state, one, watching.atMs(nowMs));
     },
-    // Called by who decides of lists; here `tellList` does it.
+    // In the controller, the brake calls this. Here `tellList` does its work.
     removeUnmarked: () => undefined,
     listing() {
       state.listed ??= new Set();

@@ -1,4 +1,4 @@
-/** What `endpointd tune` says, as data: the same question gives the same answer, to the byte, on every machine. */
+/** The answer of `endpointd tune` as data. The same question has the same answer, to the byte, on every machine. */
 import type { Calibration, Controller, Settings } from '../twin/settings.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
@@ -7,7 +7,7 @@ import type { Recommendation } from './recommend.ts';
 
 export interface Answer {
   readonly tuneVersion: 1;
-  /** Of endpointd. */
+  /** The version of endpointd. */
   readonly program: string;
   readonly from: {
     readonly name: string;
@@ -16,7 +16,7 @@ export interface Answer {
     readonly changes: number;
   };
   readonly controller: Controller;
-  /** Of kube-controller-manager. */
+  /** The minor version of kube-controller-manager. */
   readonly kubeMinor: number;
   readonly nodes: number;
   readonly endpointsWatchers: number;
@@ -24,27 +24,27 @@ export interface Answer {
   readonly objective: string;
   readonly today: Settings;
   readonly calibration: Calibration;
-  /** Null = there is nothing to compare with. */
+  /** null = there is nothing to compare with. */
   readonly backTest: { readonly comparisons: readonly Comparison[]; readonly worst: number | null } | null;
-  /** Why nothing is recommended; empty = something is. */
+  /** Why nothing is recommended; [] = something is. */
   readonly refusals: readonly string[];
-  /** Null = nothing was searched for. */
+  /** null = nothing was searched. */
   readonly recommendation: Recommendation | null;
-  /** What was tried for real; null = nothing. */
+  /** The trials for real; null = there were none. */
   readonly confirmation: Confirmation | null;
-  /** Where each number is from. */
+  /** The source of each number. */
   readonly numbers: readonly KnownNumber[];
-  /** What could not be used of what was given, and why. */
+  /** What could not be used, and why. */
   readonly notes: readonly string[];
   readonly assumptions: readonly string[];
 }
 
-/** Above this the model is not believed. */
+/** A model with a larger error is not believed. */
 export const ERROR_MAX = 0.3;
-/** Fewer changes say too little. */
+/** Fewer changes tell too little. */
 export const CHANGES_MIN = 1000;
 
-/** What holds for every answer. */
+/** The assumptions of every answer. */
 export const ASSUMPTIONS: readonly string[] = [
   'Changes come as they came in what was played, whatever the settings do.',
   'The API server takes as long for each write as it takes today; it does not slow down with fewer or more of them.',

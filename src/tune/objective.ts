@@ -1,6 +1,6 @@
 /**
- * What a good setting is: constraints and one goal over the figures of a run, as text:
- * `p99(add)<=1s, later(1s)<=0.1%, min bytes`.
+ * What a good setting is, as text: constraints on figures of a run, and one goal, such as `p99(add)<=1s,
+ * later(1s)<=0.1%, min bytes`.
  */
 import { parseDuration } from '../lib/duration.ts';
 import { nearest } from '../lib/nearest.ts';
@@ -10,7 +10,9 @@ import type { Encoding } from '../recording/sizes.ts';
 import { type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Score } from './search.ts';
 
-/** What is measured of a run. Milliseconds, a share in [0, 1], or writes, bytes to all watchers and CPU milliseconds a second. */
+/**
+ * A figure of a run: milliseconds, a share in [0, 1], or writes, bytes to all watchers and CPU milliseconds a second.
+ */
 export type Expression =
   | {
       readonly of: 'quantile';
@@ -25,7 +27,7 @@ export type Expression =
   | { readonly of: 'cpu' | 'apiserver-cpu' };
 
 export interface Constraint {
-  /** As it was given. */
+  /** The text of the term. */
   readonly text: string;
   readonly expression: Expression;
   readonly most: number;
@@ -37,7 +39,7 @@ export interface Objective {
   readonly goal: { readonly text: string; readonly expression: Expression };
 }
 
-/** What the text says is wrong, and where. */
+/** The text is wrong. `message` names the place. */
 export class ObjectiveError extends Error {}
 
 const QUANTILES: Readonly<Record<string, number>> = { p50: 0.5, p90: 0.9, p99: 0.99, 'p99.9': 0.999 };
@@ -66,7 +68,7 @@ export function parseObjective(text: string): Objective {
   return { text, constraints, goal };
 }
 
-/** Commas within parentheses belong to the term. */
+/** Splits at commas. Commas within parentheses belong to the term. */
 function splitTerms(text: string): string[] {
   return text
     .split(/,(?![^(]*\))/)
@@ -141,16 +143,16 @@ function parseLimit(expression: Expression, text: string, term: string): number 
   return Number(rate[1]) * unit;
 }
 
-/** What a run was of. */
+/** The surroundings of a run. */
 export interface Scope {
   readonly durationMs: number;
-  /** How many watch slices. */
+  /** How many clients watch slices. */
   readonly nodes: number;
-  /** How many watch Endpoints. */
+  /** How many clients watch Endpoints. */
   readonly endpointsWatchers: number;
 }
 
-/** Infinity = changes came and none was ever shown. */
+/** Infinity = there were changes, and none was ever shown. */
 export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ...watchers }: Scope): number {
   const seconds = durationMs / 1000;
   switch (expression.of) {
@@ -173,7 +175,7 @@ export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ..
   }
 }
 
-/** Bytes of what was written, to all who watch it, if they all have that encoding. */
+/** The bytes of all writes to all their watchers, if these all use that encoding. */
 export function sentBytes(
   ledger: Ledger,
   outputs: readonly Output[],
@@ -186,7 +188,7 @@ export function sentBytes(
   );
 }
 
-/** By how much the limits are exceeded, together, and the goal. `margin`: each limit is multiplied by it. */
+/** The sum of the shares by which limits are exceeded, and the goal. @param margin each limit is multiplied by it */
 export function scoreOf(objective: Objective, ledger: Ledger, scope: Scope, margin = 1): Score {
   let excess = 0;
   for (const { expression, most } of objective.constraints) {
@@ -197,5 +199,5 @@ export function scoreOf(objective: Objective, ledger: Ledger, scope: Scope, marg
   return { excess, goal: valueOf(objective.goal.expression, ledger, scope) };
 }
 
-/** Of one constraint; so one that cannot be met at all does not hide the others. */
+/** The most of one constraint. So a constraint that cannot be met does not hide the others. */
 const EXCESS_MAX = 1000;

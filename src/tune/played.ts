@@ -1,4 +1,4 @@
-/** A recording as what `tune` needs: the story, what the controller did meanwhile, and what speaks against believing it. */
+/** A recording in the form that `tune` needs: the story, the controller's work, and reasons not to believe it. */
 import { createMeasuring, measureEvent, type OutputKind } from '../recording/measure.ts';
 import type { RecordedEvent } from '../recording/recording.ts';
 import { createSelections, takeSelection } from '../recording/selections.ts';

@@ -1,6 +1,7 @@
 /**
- * What to set, with what it would bring and how sure that is. A setting is recommended by what it comes to in nine of ten
- * resamples and with each calibrated number higher and lower by as much as it is unsure, by draws that the search has not seen.
+ * The settings to choose, their gain, and how sure it is. Settings are recommended by figures that nine of ten
+ * resamples do not exceed, with each unsure number of the calibration raised and lowered, and by draws that the search
+ * has not seen.
  */
 import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf } from './objective.ts';
 import {
@@ -21,20 +22,20 @@ import { FITTED, type Fitted } from './back-test.ts';
 import { resamples } from './resample.ts';
 import { type Flag, flagsOf, isBetter, type Score, searchSettings, type Step } from './search.ts';
 
-/** What is asked. `run.settings` are today's. */
+/** The question. `run.settings` are today's. */
 export interface Question {
   readonly run: Run;
   readonly objective: Objective;
-  /** How many watch slices. */
+  /** How many clients watch slices. */
   readonly nodes: number;
   readonly endpointsWatchers: number;
   readonly unsure: Unsure;
 }
 
-/** Each number of the calibration may be so many times more or less. */
+/** Each number of the calibration may be larger or smaller by its factor. */
 export type Unsure = Readonly<Record<Fitted['name'], number>>;
 
-/** Milliseconds, and shares and rates a second. */
+/** Milliseconds, shares, and rates per second. */
 export interface LatencyRow {
   readonly output: Output;
   readonly kind: ChangeKind;
@@ -50,20 +51,20 @@ export interface Outcome {
   readonly settings: Settings;
   readonly latencies: readonly LatencyRow[];
   readonly writesPerSecond: Readonly<Record<Output, number>>;
-  /** To all who watch it, if they all have that encoding. */
+  /** Bytes to all watchers, if these all use that encoding. */
   readonly bytesPerSecond: Readonly<Record<Output, Readonly<Record<Encoding, number>>>>;
-  /** Of one core; of the controller alone. */
+  /** The controller's CPU as a share of one core. */
   readonly cpuShare: number;
-  /** Of one core; of all API servers together, for these writes and their watchers. */
+  /** The CPU of all API servers for these writes and their watchers, as a share of one core. */
   readonly apiServerCpuShare: number;
-  /** Of additions to slices, milliseconds: what each hundredth of them does not exceed. */
+  /** The percentiles of additions to slices, in milliseconds. */
   readonly distribution: readonly number[];
-  /** Writes a second, in each ten seconds. */
+  /** Writes per second in each ten seconds. */
   readonly writesByTime: readonly number[];
-  /** Changes that others overtook before they were shown. */
+  /** Changes that later ones overtook before they were shown. */
   readonly overtaken: number;
   readonly open: number;
-  /** Each constraint and the goal: as the run has it, and what nine of ten resamples do not exceed. */
+  /** Each constraint and the goal: the figure of the run, and the bound of nine of ten resamples. */
   readonly checks: readonly Check[];
 }
 
@@ -71,11 +72,11 @@ export interface Check {
   readonly text: string;
   readonly value: number;
   readonly bound: number;
-  /** Infinity = it is the goal. */
+  /** Infinity = the figure is the goal. */
   readonly most: number;
 }
 
-/** What p99 of additions to slices comes to when there is half as much again of one thing. */
+/** The p99 of additions to slices if one resource grows by half. */
 export interface Binding {
   readonly resource: string;
   readonly p99Ms: number;
@@ -83,7 +84,7 @@ export interface Binding {
 
 export interface Recommendation {
   readonly today: Outcome;
-  /** Null = nothing meets the constraints; then `nearest` says what comes closest. */
+  /** null = no setting meets the constraints, and `nearest` is the closest one. */
   readonly best: Outcome | null;
   readonly nearest: Outcome;
   readonly changes: readonly {
@@ -94,15 +95,15 @@ export interface Recommendation {
   }[];
   readonly steps: readonly Step[];
   readonly runs: number;
-  /** The setting above, and the next best that come to something else; none is today's. */
+  /** The recommended settings, and the next best with other figures. None is today's. */
   readonly candidates: readonly Settings[];
-  /** Settings of which none is both later and dearer than another: p99 of additions, and writes a second. */
+  /** Settings that no other one beats in both figures: p99 of additions, and writes per second. */
   readonly frontier: readonly FrontierPoint[];
   readonly grid: Grid;
   readonly bindings: readonly Binding[];
-  /** How many times as many changes a second there may be; 1 = no more than there were. */
+  /** The factor by which changes per second may grow; 1 = not at all. */
   readonly loadFactor: number;
-  /** How many nodes there may be; null = no constraint hangs on them. */
+  /** How many nodes there may be; null = no constraint depends on them. */
   readonly nodesMax: number | null;
 }
 
@@ -112,7 +113,7 @@ export interface FrontierPoint {
   readonly writesPerSecond: number;
 }
 
-/** p99 of additions to slices by batch period and syncs, all else as recommended. */
+/** The p99 of additions to slices by batch period and syncs. All other flags are the recommended ones. */
 export interface Grid {
   readonly batchesMs: readonly number[];
   readonly syncs: readonly number[];
@@ -123,12 +124,12 @@ export interface Grid {
 const MARGINS: readonly number[] = [1, 0.85, 0.7, 0.5];
 const RESAMPLES = 30;
 const BOUND_SHARE = 0.9;
-/** A flag goes back to what it is today if that costs no more of the goal. */
+/** A flag keeps today's value if that costs at most this share of the goal. */
 const TIE = 0.01;
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
 const P99_ADD: Expression = { of: 'quantile', share: 0.99, kinds: 'add', output: 'slices', isWorst: false };
 
-/** `progress`: called with the number of runs so far. */
+/** @param progress called with the number of runs so far */
 export function recommend(question: Question, progress: (runs: number) => void = () => undefined): Recommendation {
   const { run, objective } = question;
   const flags = flagsOf(run.controller);
@@ -180,7 +181,7 @@ function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
   return { durationMs: run.story.durationMs, nodes, endpointsWatchers };
 }
 
-/** Flag by flag back to today's value, where that costs nothing. */
+/** Returns flag by flag to today's value where that costs nothing. */
 function withFewestChanges(
   found: Settings,
   today: Settings,
@@ -202,7 +203,7 @@ function changesOf(today: Settings, settings: Settings, flags: readonly Flag[]):
     .filter(({ from, to }) => from !== to);
 }
 
-/** By other draws than the search has seen. */
+/** The outcome by draws that the search has not seen. */
 function outcomeOf(question: Question, settings: Settings): Outcome {
   const { run, objective } = question;
   const scope = scopeOf(question);
@@ -243,7 +244,7 @@ function distributionOf({ samples }: Ledger): number[] {
   return sorted.length === 0 ? [] : Array.from({ length: 100 }, (_, i) => quantile(sorted, (i + 1) / 100));
 }
 
-/** The calibration, and each of its numbers as much higher and lower as it is unsure. */
+/** The calibration, and calibrations with each unsure number raised and lowered. */
 function uncertain({ run: { calibration }, unsure }: Question): Run['calibration'][] {
   return [
     calibration,
@@ -277,7 +278,7 @@ function perOutput<T>(value: (output: Output) => T): Record<Output, T> {
 
 const CANDIDATES_MAX = 3;
 
-/** Of settings that come to the same, such as different tokens where none is waited for, one is enough. */
+/** Of settings with the same outcome, such as different tokens where none is waited for, one is kept. */
 function candidatesOf(
   best: Settings,
   tried: readonly { readonly settings: Settings; readonly ledger: Ledger }[],
@@ -332,7 +333,7 @@ function gridOf(
   };
 }
 
-/** What would move the p99 of additions: one thing after the other, half as much again. */
+/** The effect on the p99 of additions if one resource after the other grows by half. */
 function bindingsOf(question: Question, settings: Settings): Binding[] {
   const { run } = question;
   const scope = scopeOf(question);
@@ -357,7 +358,7 @@ function bindingsOf(question: Question, settings: Settings): Binding[] {
 
 const MORE = 1.5;
 
-/** The last step of the ladder of nodes at which all constraints hold: what they cost hangs on how many watch. */
+/** The last step of the ladder of nodes at which all constraints hold. Their cost depends on the number of watchers. */
 function nodesMaxOf({ run, objective, nodes, endpointsWatchers }: Question, settings: Settings): number | null {
   if (!objective.constraints.some(({ expression: { of } }) => of === 'bytes' || of === 'apiserver-cpu')) return null;
   const ledger = runModel({ ...run, settings });
@@ -368,7 +369,7 @@ function nodesMaxOf({ run, objective, nodes, endpointsWatchers }: Question, sett
   return nodes * (LOADS.findLast(isMet) ?? 1);
 }
 
-/** The last step of the ladder at which all constraints hold. */
+/** The last step of the ladder of changes at which all constraints hold. */
 function loadFactorOf({ run, objective, ...watchers }: Question, settings: Settings): number {
   let last = 1;
   for (const factor of LOADS) {

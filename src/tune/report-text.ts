@@ -1,4 +1,4 @@
-/** The answer of `endpointd tune` for people at a terminal. */
+/** The answer of `endpointd tune` as text for a terminal. */
 import { formatBytes, formatCount } from '../lib/figures.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
@@ -8,7 +8,7 @@ import type { Comparison } from './evidence.ts';
 import { flagLines } from './flag-lines.ts';
 import type { Check, Outcome, Recommendation } from './recommend.ts';
 
-/** `table`: lines of cells in columns. */
+/** Makes lines of cells in columns. */
 export type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => readonly string[];
 
 export function answerText(answer: Answer, table: Table): string {
@@ -74,7 +74,7 @@ function figureText({ figure }: Comparison, value: number): string {
 export const REMOVAL_LIMIT =
   "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.";
 
-/** How far the constraints hold, by ladders of changes and nodes. */
+/** The load and the number of nodes up to which the constraints hold, by ladders of both. */
 export function validText({ changes, minutes }: Answer['from'], { loadFactor, nodesMax }: Recommendation): string {
   const rate = `${formatCount((loadFactor * changes) / (minutes * 60))} changes a second (${formatCount(loadFactor)} x those of today)`;
   const nodes = nodesMax === null ? 'any number of nodes, with which bytes grow' : `${formatCount(nodesMax)} nodes`;
@@ -117,7 +117,7 @@ function checkText({ text }: Check, value: number): string {
   return figureValue(text, value);
 }
 
-/** In the unit of the figure. */
+/** The value in the figure's unit. */
 function figureValue(text: string, value: number): string {
   if (text.startsWith('p')) return milliseconds(value);
   if (text.startsWith('later')) return percent(value);
@@ -190,7 +190,7 @@ export const CONFIRMATION_COLUMNS: readonly string[] = [
   'the prediction',
 ];
 
-/** Milliseconds and rates are medians of the runs. */
+/** The rows of the trials. Milliseconds and rates are medians of the runs. */
 export function confirmationRows({ today }: Answer, { tried }: Confirmation): string[][] {
   return tried.flatMap(({ settings, figures }) =>
     figures.map((figure) => [

@@ -1,4 +1,4 @@
-/** The whole of `endpointd tune`, but for reading and printing: a question with a story becomes an answer. */
+/** `endpointd tune` without reading and printing: a question with a story becomes an answer. */
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
 import { backTest } from './back-test.ts';
@@ -10,17 +10,17 @@ import { recommend } from './recommend.ts';
 import { checkStory } from '../twin/story.ts';
 
 export interface TuneInput {
-  /** With today's settings; the calibration is where a fit begins. */
+  /** The run of today's settings. A fit begins at its calibration. */
   readonly run: Run;
-  /** Null = the story is no recording. */
+  /** null = the story is no recording. */
   readonly evidence: Evidence | null;
-  /** What in the recording keeps it from being believed: gaps, refused resources. */
+  /** Reasons in the recording not to believe it: gaps, refused resources. */
   readonly doubts: readonly string[];
-  /** By metrics. */
+  /** The numbers that metrics tell. */
   readonly measured: Measured;
-  /** Of today's flags and the watchers: where they are from. */
+  /** Today's flags and the watchers, with their sources. */
   readonly given: readonly KnownNumber[];
-  /** Where the calibration is from, if nothing is fitted. */
+  /** The source of the calibration, if nothing is fitted. */
   readonly calibrationFrom: string;
   readonly nodes: number;
   readonly endpointsWatchers: number;
@@ -28,7 +28,7 @@ export interface TuneInput {
   readonly program: string;
 }
 
-/** `progress`: called with the number of settings that were tried so far. */
+/** @param progress called with the number of settings that were tried so far */
 export function tune(input: TuneInput, progress: (runs: number) => void): Answer {
   const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;

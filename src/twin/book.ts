@@ -1,6 +1,6 @@
 /**
- * What one output of a controller has of the endpoints of a story: as its cache shows them, and as it has published them.
- * A plan takes the difference. It is the same for both programs, as their plans are the same.
+ * The endpoints of a story in one output of a controller: as the controller's cache has them, and as it has published
+ * them. A plan takes the difference. Both programs share this, because their plans are the same.
  */
 import { type ChangeKind, type Ledger, noteWritten, type Output } from './ledger.ts';
 import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
@@ -12,7 +12,7 @@ interface OpenChange {
   readonly kind: ChangeKind;
 }
 
-/** What a write shows of a place. */
+/** What a write shows for a place. */
 interface ShownPlace {
   readonly place: number;
   readonly isReady: boolean;
@@ -23,16 +23,16 @@ export interface Book {
   readonly output: Output;
   readonly ledger: Ledger;
   readonly perSlice: number;
-  /** Of each place, as the cache has it. */
+  /** For each place: its content in the cache. */
   readonly content: Int32Array;
   readonly isReady: Uint8Array;
-  /** Of each place, as the last plan has it whose writes were done, or are under way. */
+  /** For each place: its content in the last plan whose writes are done or under way. */
   readonly planned: Int32Array;
-  /** Of each place, as the object on the server shows it. */
+  /** For each place: whether the object on the server shows it as ready. */
   readonly isShownReady: Uint8Array;
-  /** Of each place: the newest that no object shows. */
+  /** For each place: the newest change that no object shows. */
   readonly open: (OpenChange | undefined)[];
-  /** Of each place: it is not in the object, because the service has too many. */
+  /** For each place: whether it is left out because the service has too many. */
   readonly isBeyond: Uint8Array;
   readonly services: readonly ServiceBook[];
 }
@@ -41,16 +41,16 @@ interface ServiceBook {
   /** Places that have changed since the last plan. */
   readonly dirty: Set<number>;
   readonly packing: Packing;
-  /** Its number of endpoints as published. */
+  /** How many endpoints the service has published. */
   published: number;
-  /** Writes that have failed, and what others have changed: the next plan has them too. */
+  /** Failed writes, and objects that others have changed. The next plan includes them. */
   due: ModelWrite[];
 }
 
 /** One write of a plan. */
 export interface ModelWrite {
   readonly verb: PackedWrite['verb'];
-  /** That the object has afterwards. */
+  /** How many endpoints the object has afterwards. */
   readonly endpoints: number;
   readonly shows: readonly ShownPlace[];
 }
@@ -58,7 +58,10 @@ export interface ModelWrite {
 /** Upstream's limit of an Endpoints object (docs/spec/endpoints.md "Over capacity"). */
 const ENDPOINTS_MAX = 1000;
 
-/** What is published at the start is packed into full slices. Of more than 1,000 places Endpoints have the first. */
+/**
+ * The places that are published at the start are packed into full slices. Endpoints have the first 1,000 places of a
+ * service.
+ */
 export function createBook(story: Story, output: Output, ledger: Ledger, perSlice: number): Book {
   const isBeyond = placesBeyond(story, output);
   const isReady = Uint8Array.from(story.places, ({ start }) => (start.isReady ? 1 : 0));
@@ -91,7 +94,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, perSlic
   };
 }
 
-/** An event has reached the cache. `atMs`: when the API server acknowledged the change. */
+/** Takes an event into the cache. @param atMs when the API server acknowledged the change */
 export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: number): void {
   if (book.isBeyond[place] === 1) return;
   const { isReady } = wanted;
@@ -107,7 +110,7 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
   book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
 }
 
-/** What has to be written so that a service is published as the cache shows it. From then on it counts as planned. */
+/** The writes that publish a service as the cache has it. From then on they count as planned. */
 export function planService(book: Book, service: number): readonly ModelWrite[] {
   const own = book.services[service]!;
   const { due } = own;
@@ -120,12 +123,12 @@ export function planService(book: Book, service: number): readonly ModelWrite[] 
   return [{ ...writes.at(-1)!, shows: writes.flatMap(({ shows }) => shows) }];
 }
 
-/** Writes of a plan that were not done. */
+/** Takes back writes of a plan that were not done. */
 export function giveBack({ services }: Book, service: number, writes: readonly ModelWrite[]): void {
   services[service]!.due.push(...writes);
 }
 
-/** Somebody else has changed one object of the service, which is to be put right. */
+/** Notes that somebody else has changed one object of the service, which has to be put right. */
 export function spoil(book: Book, service: number): void {
   const { due, published } = book.services[service]!;
   const endpoints = book.output === 'slices' ? Math.min(published, book.perSlice) : published;
@@ -149,7 +152,7 @@ function planChanges(book: Book, service: number): readonly ModelWrite[] {
   own.dirty.clear();
   if (added.length + changed.length + removed.length === 0) return [];
   own.published += added.length - removed.length;
-  // As by the names of their pods, which have no other order.
+  // Upstream's order is that of the pods' names, which the story does not have.
   added.sort((a, b) => a - b);
   if (book.output === 'endpoints') {
     const places = [...added, ...changed, ...removed];
@@ -175,18 +178,18 @@ export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
   }
 }
 
-/** Of the object that is written, in protobuf. */
+/** The bytes of the written object, in protobuf. */
 export function bytesOf({ output, story: { objects } }: Book, { endpoints }: ModelWrite): number {
   const { base, each } = objects[output].protobuf;
   return base + each * endpoints;
 }
 
-/** Number of endpoints that a sync of the service has to look at. */
+/** How many endpoints a sync of the service has to go through. */
 export function sizeOf(book: Book, service: number): number {
   return book.services[service]!.published;
 }
 
-/** Counts what was never shown. */
+/** Counts the changes that were never shown. */
 export function closeBook({ ledger, output, open }: Book): void {
   for (const change of open) if (change !== undefined) ledger.open[output]++;
 }

@@ -1,6 +1,6 @@
 /**
- * endpointd's endpoints and endpointslice controllers as queues: its own work queues and bucket of tokens, one main thread,
- * and writes of a sync side by side, those that take nothing away first.
+ * endpointd's endpoints and endpointslice controllers as queues: its own work queues and token bucket, and one main
+ * thread. Writes of a sync go side by side, those that take nothing away first.
  */
 import { createPace, noteChange, type Pace, type PodChange } from '../controller/queues/batch-pace.ts';
 import {
@@ -48,23 +48,23 @@ interface Own {
   readonly controllers: readonly OwnController[];
   readonly writes: LinkedList<QueuedWrite>;
   inFlight: number;
-  /** The main thread is in a turn of its event loop. */
+  /** Whether the main thread is in a turn of its event loop. */
   isBusy: boolean;
-  /** A timer is due. */
+  /** Whether a timer is due. */
   rings: boolean;
-  /** What has come since it last took something in. */
+  /** What has arrived since the main thread last took something in. */
   arrived: Arrival[];
   /** Syncs that no batch has taken yet. */
   unplanned: Sync[];
-  /** Batches that wait to be planned, on the same thread. */
+  /** Batches that wait to be planned on the same thread. */
   readonly batches: PlannedSync[][];
   wakesAtMs: number;
 }
 
-/** Something that comes to the main thread. */
+/** An event or answer that reaches the main thread. */
 interface Arrival {
   readonly costMs: number;
-  /** Pieces of one stream that come one behind the other are one; '' = it is the answer to a request. */
+  /** Adjacent pieces of one stream count as one; '' = the answer to a request. */
   readonly stream: '' | 'inputs' | Output;
   readonly take: () => void;
 }
@@ -74,7 +74,7 @@ interface Sync {
   readonly item: WorkItem<number>;
 }
 
-/** A sync in a batch. It is planned by what was known when the batch was made. */
+/** A sync in a batch. Its plan is of the state at which the batch was made. */
 interface PlannedSync extends Sync {
   readonly writes: readonly ModelWrite[];
   readonly costMs: number;
@@ -131,17 +131,17 @@ function arrive(own: Own, arrival: Arrival): void {
   wake(own);
 }
 
-/** What comes at one moment is taken together. */
+/** Everything that arrives at one moment is taken together. */
 function wake(own: Own): void {
   if (own.isBusy) return;
   own.isBusy = true;
   at(own.world.agenda, own.world.agenda.nowMs, () => turn(own));
 }
 
-/** What the main thread does without a break. Gives what it costs, milliseconds. */
+/** A piece of the main thread's work without a break. Returns its milliseconds. */
 type Piece = () => number;
 
-/** A turn of Node's event loop: a timer that is due, then one batch, then what has come until then. */
+/** A turn of Node's event loop: a due timer, then one batch, then everything that has arrived by then. */
 function turn(own: Own): void {
   const timers: Piece[] = own.rings ? [() => 0] : [];
   own.rings = false;
@@ -176,7 +176,7 @@ function work(own: Own, pieces: readonly Piece[], i: number, done: () => void): 
   else go();
 }
 
-/** As the transport: most events that are taken together. */
+/** The most events that are taken together, as in the transport. */
 const TOGETHER_MAX = 64;
 
 function intakes(arrived: readonly Arrival[]): Piece[] {
@@ -246,7 +246,7 @@ function rankOf({ controller: { book } }: Sync): number {
   return book.output === 'slices' ? 0 : 1;
 }
 
-/** As the controller: most batches of a shard without an answer. */
+/** The most batches of a shard without an answer, as in the controller. */
 const BATCHES_MAX = 2;
 
 function wakeAt(own: Own, dueMs: number): void {
@@ -294,7 +294,7 @@ function podChangeOf({ isReady, content, output }: Book, { place, wanted }: Plac
   return wanted.isReady && !wasReady ? 'adds' : 'other';
 }
 
-/** The writes of a sync that was planned: small ones first, and those that delete wait for the others. */
+/** Queues the writes of a planned sync: small ones first. Deletes wait for the others. */
 function queueWrites(own: Own, controller: OwnController, item: WorkItem<number>, writes: readonly ModelWrite[]): void {
   if (writes.length <= 1 && writes[0]?.verb !== 'delete') {
     queuePhases(own, controller, item, [writes], 0);
@@ -331,7 +331,7 @@ function queuePhases(
   }
 }
 
-/** When the next token is there; Infinity = no write waits for one. */
+/** The time of the next token; Infinity = no write waits for one. */
 function flush(own: Own, sent: QueuedWrite[]): number {
   const { agenda, ledger } = own.world;
   for (;;) {
@@ -361,5 +361,5 @@ function send(own: Own, { controller, service, write, done }: QueuedWrite): void
   });
 }
 
-/** `--max-writes-in-flight`, as it is when nothing is said, of all controllers together. */
+/** The default of `--max-writes-in-flight`, for all controllers together. */
 const IN_FLIGHT_MAX = 64;

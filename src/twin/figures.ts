@@ -1,11 +1,11 @@
-/** What a run comes to in the figures that an operator asks for. */
+/** The figures of a run that an operator asks for. */
 import type { Encoding } from '../recording/sizes.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, type Sample } from './ledger.ts';
 
 /** Latencies in milliseconds, sorted. */
 export type Latencies = Float64Array;
 
-/** Of `add` or `remove` changes, or of both. */
+/** `add` changes, `remove` changes, or both. */
 export type Kinds = ChangeKind | 'any';
 
 const BLOCK_MS = 300_000;
@@ -17,12 +17,15 @@ export function latenciesOf(samples: readonly Sample[], kinds: Kinds): Latencies
   return values.subarray(0, count).sort();
 }
 
-/** The smallest that at least `share` (in [0, 1]) of all do not exceed; NaN of none. */
+/** The smallest value that at least `share` (in [0, 1]) of all do not exceed; NaN = there are none. */
 export function quantile(sorted: Latencies, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
-/** The largest quantile of the five-minute blocks that have at least 100 changes; of all changes if there is none. */
+/**
+ * The largest quantile of the five-minute blocks with at least 100 changes, or of all changes if there is no such
+ * block.
+ */
 export function worstQuantile(samples: readonly Sample[], kinds: Kinds, share: number): number {
   const blocks = Map.groupBy(samples, ({ atMs }) => Math.floor(atMs / BLOCK_MS));
   let worst = Number.NaN;
@@ -52,7 +55,7 @@ export function writesOf({ written }: Ledger, outputs: readonly Output[] = OUTPU
   return outputs.reduce((sum, output) => sum + written[output].writes, 0);
 }
 
-/** Bytes of the objects that were written, as one watcher of these outputs receives them. */
+/** The bytes of the written objects, as one watcher of these outputs gets them. */
 export function bytesOf({ written, sizes }: Ledger, outputs: readonly Output[], encoding: Encoding): number {
   return outputs.reduce((sum, output) => {
     const { base, each } = sizes[output][encoding];

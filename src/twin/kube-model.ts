@@ -1,8 +1,8 @@
 /**
  * kube-controller-manager's endpoints and endpointslice controllers as queues (docs/spec/endpoints.md "The work queue",
- * docs/spec/endpointslice.md "The slice tracker"). Each has its own workers and its own bucket of tokens; one that waits for a
- * token waits with its service. Writes of a sync go one after the other; the first that fails ends the sync, and the Event object
- * that tells of it takes a token too.
+ * docs/spec/endpointslice.md "The slice tracker"). Each has its own workers and its own token bucket. A worker that
+ * waits for a token keeps its service. Writes of a sync go one after the other. The first failure ends the sync, and
+ * the Event object that tells of it takes a token too.
  */
 import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
@@ -44,19 +44,19 @@ interface KubeController {
   busyWorkers: number;
   readonly pods: LinkedList<PodEvent>;
   busyPodWorkers: number;
-  /** What its handlers are called by: events one after the other. */
+  /** The thread that calls its handlers: one event after the other. */
   readonly listener: Thread;
-  /** Of its outputs. */
+  /** The informer of its outputs. */
   readonly informer: Thread;
   readonly tokens: TokenBucket;
-  /** Own writes of each service that its cache does not show yet. */
+  /** For each service: own writes that its cache does not show yet. */
   readonly unseen: Int32Array;
   readonly writesOf: Int32Array;
-  /** Of each service: when others changed its objects. */
+  /** For each service: when others changed its objects. */
   readonly foreignMs: ReadonlyMap<number, readonly number[]>;
-  /** Of each service: how many Event objects may still be sent. */
+  /** For each service: how many Event objects may still be sent. */
   readonly events: Map<number, TokenBucket>;
-  /** Finds the services whose hints a node's change concerns. */
+  /** The thread that finds the services whose hints a node's change concerns. */
   readonly topology: Thread;
 }
 
@@ -64,10 +64,10 @@ interface PodEvent extends LinkedNode<PodEvent> {
   readonly change: StoryChange;
 }
 
-/** Upstream's first wait of a failed sync. */
+/** Upstream's first wait after a failed sync. */
 const FIRST_RETRY_MS: Readonly<Record<Output, number>> = { endpoints: 5, slices: 1000 };
 
-/** From this minor version on, a pod event waits in a queue of its own until its services are looked for. */
+/** From this minor version on, a pod's event waits in a queue of its own until its services are looked for. */
 const POD_QUEUE_SINCE = 35;
 
 export function createKubeModel(world: World): Model {
@@ -135,7 +135,7 @@ function takeEvent(controller: KubeController, change: StoryChange): void {
   startPods(controller);
 }
 
-/** Only slices have a handler: Endpoints that others change stay so until the service is synced for another reason. */
+/** Only slices have a handler. Endpoints that others change stay so until the service is synced for another reason. */
 function takeForeign({ book, queue, batchMs }: KubeController, service: number): void {
   spoil(book, service);
   if (book.output === 'slices') addKeyAfter(queue, service, Math.max(FOREIGN_MS_MIN, batchMs));
@@ -143,7 +143,10 @@ function takeForeign({ book, queue, batchMs }: KubeController, service: number):
 
 const FOREIGN_MS_MIN = 1000;
 
-/** The topology queue has one key and one worker. Which hints fit is not known here: all services with hints are synced. */
+/**
+ * The topology queue has one key and one worker. The model does not know which hints fit, so all services with hints
+ * are synced.
+ */
 function queueHinted({ queue, topology, world: { costs, story } }: KubeController): void {
   const hinted = [...story.services.keys()].filter((service) => story.services[service]!.hasHints === true);
   if (hinted.length === 0) return;
@@ -241,7 +244,7 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
   });
 }
 
-/** Somebody else has written since what the plan has seen. */
+/** Whether somebody else has written since the state of the plan. */
 function wasOvertaken({ foreignMs, world }: KubeController, { service, plannedMs }: WritingSync): boolean {
   const { agenda, watchLagMs } = world;
   return (foreignMs.get(service) ?? []).some((atMs) => atMs > plannedMs - watchLagMs && atMs <= agenda.nowMs);
@@ -260,14 +263,14 @@ function fail(controller: KubeController, { service, writes }: WritingSync, i: n
 const EVENTS_MAX = 25;
 const EVENT_EVERY_SECONDS = 300;
 
-/** Event objects are sent by the controller's own client. Nobody waits for them. */
+/** The controller's own client sends Event objects. Nobody waits for them. */
 function tellEvent({ events, tokens, world: { agenda } }: KubeController, service: number): void {
   let left = events.get(service);
   if (left === undefined) events.set(service, (left = createTokenBucket(1 / EVENT_EVERY_SECONDS, EVENTS_MAX)));
   if (tryTakeToken(left, agenda.nowMs)) tryTakeToken(tokens, Math.max(agenda.nowMs, nextTokenMs(tokens)));
 }
 
-/** Until its cache shows an own write, a service cannot be synced. */
+/** A service cannot be synced until its cache shows its own writes. */
 function expectEcho({ informer, unseen, world }: KubeController, service: number): void {
   unseen[service]!++;
   at(world.agenda, world.agenda.nowMs + world.watchLagMs, () => {

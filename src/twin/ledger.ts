@@ -1,6 +1,6 @@
 /**
- * What came of a run: how long each change took until an object showed it, and what was written. A change that another one
- * of the same place overtook before anything was written has no time of its own; it is counted.
+ * The results of a run: how long each change took until an object showed it, and what was written. A change that
+ * another one of the same place overtook before any write has no time of its own. It is counted.
  */
 
 import type { Encoding, SizeLine } from '../recording/sizes.ts';
@@ -8,7 +8,7 @@ import type { Encoding, SizeLine } from '../recording/sizes.ts';
 export type Output = 'endpoints' | 'slices';
 export const OUTPUTS: readonly Output[] = ['endpoints', 'slices'];
 
-/** `add`: an address becomes ready. `remove`: it is ready no more. */
+/** `add`: an address becomes ready. `remove`: it is no longer ready. */
 export type ChangeKind = 'add' | 'remove';
 
 export interface Sample {
@@ -18,35 +18,35 @@ export interface Sample {
   readonly latencyMs: number;
 }
 
-/** What the API server sends to a watcher for each change of an object. */
+/** The bytes that the API server sends to a watcher for each change of an object. */
 export type ObjectSizes = Readonly<Record<Output, Readonly<Record<Encoding, SizeLine>>>>;
 
 export interface Written {
   writes: number;
-  /** Of all objects that were written. */
+  /** The endpoints of all written objects. */
   endpoints: number;
 }
 
 export interface Ledger {
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly written: Readonly<Record<Output, Written>>;
-  /** Of the story. */
+  /** The sizes of the story. */
   readonly sizes: ObjectSizes;
   /** When each write was acknowledged, milliseconds since the start. */
   readonly writesAtMs: Readonly<Record<Output, number[]>>;
   readonly overtaken: Record<Output, number>;
-  /** Changes that nothing had shown at the end. */
+  /** Changes that no object had shown at the end. */
   readonly open: Record<Output, number>;
   syncs: number;
   /** Syncs that failed because an own write was not seen yet. */
   staleSyncs: number;
-  /** Writes that somebody else's write had overtaken. */
+  /** Writes that failed because somebody else had written since the plan. */
   conflicts: number;
-  /** Services that were given up after too many failures. */
+  /** Services that were dropped after too many failures. */
   dropped: number;
-  /** Sum of what writes waited for tokens. */
+  /** The sum of the waits of writes for tokens. */
   throttledMs: number;
-  /** CPU of the controller. */
+  /** The controller's CPU. */
   cpuMs: number;
 }
 

@@ -1,14 +1,14 @@
 /**
- * Which slices a change touches, by counting (docs/spec/endpointslice.md "One port group", "The placeholder"). The slices
- * are those of one service and address family with one set of ports; all families of a service are packed alike.
+ * The slices that a change touches, by counting (docs/spec/endpointslice.md "One port group", "The placeholder"). The
+ * slices are those of one service and address family with one set of ports. All families of a service are packed alike.
  */
 
 export interface Packing {
   /** Endpoints of each slice. */
   readonly counts: number[];
-  /** Slice of each place that is published. */
+  /** The slice of each published place. */
   readonly sliceOf: Map<number, number>;
-  /** Numbers of `counts` that stand for no slice. */
+  /** Indexes of `counts` that stand for no slice. */
   readonly free: number[];
   /** The slice of a service without endpoints; -1 = there is none. */
   placeholder: number;
@@ -16,16 +16,16 @@ export interface Packing {
 
 export interface PackedWrite {
   readonly verb: 'create' | 'update' | 'delete';
-  /** That the slice has afterwards. */
+  /** How many endpoints the slice has afterwards. */
   readonly endpoints: number;
-  /** Those whose change it shows. */
+  /** The places whose change it shows. */
   readonly places: readonly number[];
 }
 
 export interface PlaceChanges {
-  /** Published from now on. */
+  /** Places that are published from now on. */
   readonly added: readonly number[];
-  /** Published before and after, with other content. */
+  /** Places that stay published, with other content. */
   readonly changed: readonly number[];
   readonly removed: readonly number[];
 }
@@ -35,7 +35,8 @@ export function createPacking(): Packing {
 }
 
 /**
- * The writes that the changes need, in upstream's order: new slices, those that go on, deletes. The slices are as after them from then on.
+ * The writes for the changes, in upstream's order: new slices, updated ones, deletes. Afterwards the slices are as the
+ * writes leave them.
  * @param perSlice `--max-endpoints-per-slice`
  */
 export function repack(packing: Packing, changes: PlaceChanges, perSlice: number): PackedWrite[] {
@@ -62,7 +63,7 @@ function show(shown: Map<number, number[]>, slice: number, place: number): void 
   else places.push(place);
 }
 
-/** What is written anyway takes what fits, the fullest first. Returns how many places are left over. */
+/** Slices that are written anyway take what fits, the fullest first. Returns how many places are left. */
 function fillTouched(
   { counts, sliceOf }: Packing,
   added: readonly number[],
@@ -80,7 +81,7 @@ function fillTouched(
   return added.length - next;
 }
 
-/** Puts the rest where it fits whole, or into new slices. Returns the new ones. */
+/** Puts the rest into a slice where it fits as a whole, or into new slices. Returns the new ones. */
 function placeRest(packing: Packing, rest: readonly number[], touched: Set<number>, perSlice: number): number[] {
   const { counts, sliceOf, free } = packing;
   const made: number[] = [];
@@ -100,7 +101,7 @@ function placeRest(packing: Packing, rest: readonly number[], touched: Set<numbe
   return made;
 }
 
-/** Of the slices that are not written: the one that all that is left fills best; -1 = it fits into none. */
+/** The slice that the rest fills best, of those that are not written; -1 = it fits into none. */
 function fullestWithRoom(
   counts: readonly number[],
   touched: ReadonlySet<number>,
@@ -115,7 +116,7 @@ function fullestWithRoom(
   return fullest;
 }
 
-/** New slices take the names of those that go, so they are updates. Without any endpoint one slice stays. */
+/** New slices take the names of deleted ones, so they become updates. A service without endpoints keeps one slice. */
 function settle(
   packing: Packing,
   made: readonly number[],

@@ -1,4 +1,4 @@
-/** Seeded stories for who has no recording: what large clusters are known to do. */
+/** Seeded stories of what large clusters do, for users without a recording. */
 import type { ObjectSizes } from './ledger.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
 import { NOTHING, type Place, type Published, type Story, type StoryChange, type StoryService } from './story.ts';
@@ -7,16 +7,16 @@ export interface StoryProfile {
   readonly name: string;
   readonly what: string;
   readonly namespaces: number;
-  /** How many services of which size each namespace has. */
+  /** How many services of each size a namespace has. */
   readonly services: readonly { readonly count: number; readonly pods: number }[];
   readonly minutes: number;
-  /** Pods that turn unready for a while, of all services, a second. */
+  /** How many pods turn unready for a while, per second over all services. */
   readonly flipsPerSecond: number;
-  /** Only pods of the first namespace flip, but for one in a hundred. */
+  /** Whether 99 of 100 flips are of pods in the first namespace. */
   readonly isStorm: boolean;
-  /** Roll-outs that begin a minute: all pods of one service are replaced. */
+  /** How many roll-outs begin per minute. A roll-out replaces all pods of one service. */
   readonly rolloutsPerMinute: number;
-  /** How many pods of a roll-out are replaced a second. */
+  /** How many pods of a roll-out are replaced per second. */
   readonly podsPerSecond: number;
 }
 
@@ -75,7 +75,7 @@ export const STORY_PROFILES: readonly StoryProfile[] = [
   },
 ];
 
-/** Of pods with a node, a zone and a name of usual length. */
+/** Sizes for pods with a node, a zone and a name of usual length. */
 export const USUAL_SIZES: ObjectSizes = {
   endpoints: { protobuf: { base: 350, each: 150 }, json: { base: 580, each: 250 } },
   slices: { protobuf: { base: 450, each: 170 }, json: { base: 1000, each: 380 } },
@@ -96,7 +96,7 @@ export function profileStory(profile: StoryProfile, seed: number): Story {
 
 interface Draft {
   readonly changes: StoryChange[];
-  /** Places that a roll-out takes away or has made. */
+  /** Places that a roll-out has removed or made. */
   readonly rolled: Set<number>;
   readonly places: Place[];
   readonly services: readonly StoryService[];
@@ -146,7 +146,10 @@ function flip(draft: Draft, profile: StoryProfile, durationMs: number, prng: Prn
   }
 }
 
-/** One new pod after the other: it gets an address, is ready, and an old one goes. Such pods do not flip. */
+/**
+ * Pods are replaced one after the other: a new one gets an address and becomes ready, and an old one goes. These pods
+ * do not flip.
+ */
 function rollOut(draft: Draft, profile: StoryProfile, byService: number[][], durationMs: number, prng: Prng): void {
   const { rolloutsPerMinute, podsPerSecond } = profile;
   if (rolloutsPerMinute === 0) return;

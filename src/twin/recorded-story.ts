@@ -1,8 +1,8 @@
 /**
- * A recording as a story: its pods and Services by number, and what each change makes of what is to be published, by the
- * rules of the planner itself (docs/spec/endpoints.md "Which pods are included"). Changes of nodes and ports, and deletions
- * of Services, ask for no write here: what they bring about is not a change of an address. What others write into the
- * objects of the controllers is a change of its own.
+ * A recording as a story: its pods and Services by number, and the effect of each change on what is to be published, by
+ * the rules of the planner (docs/spec/endpoints.md "Which pods are included"). Changes of nodes and ports, and
+ * deletions of Services, cause no write here, because they change no address. A write of others into the controllers'
+ * objects is a change of its own.
  */
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import { selectsPods } from '../core/selects-pods.ts';
@@ -18,9 +18,9 @@ import { USUAL_SIZES } from './profiles.ts';
 import { NOTHING, type Place, type PlaceChange, type Published, type Story, type StoryChange } from './story.ts';
 
 export interface RecordedStory {
-  /** `selection`: what the event has made of the Services. */
+  /** @param selection the effect of the event on the Services */
   readonly take: (event: RecordedEvent, selection: Selection) => void;
-  /** When all was listed, by the recording's clock: the story's zero. */
+  /** When everything was listed, by the recording's clock. It is the story's zero. */
   readonly beganMs: () => number;
   readonly finish: () => Story;
 }
@@ -29,20 +29,20 @@ interface Building {
   readonly namespaces: Map<string, number>;
   readonly counts: { services: number; pods: number }[];
   readonly services: Story['services'][number][];
-  /** Of each service: place of each pod, by its name and uid. */
+  /** For each service: the places of its pods, by name and uid. */
   readonly placesOf: Map<string, number>[];
-  /** A place that has come later begins as nothing. */
+  /** A place that comes later begins as nothing. */
   readonly places: { readonly service: number; start: Published }[];
   readonly wanted: Published[];
   readonly contents: Map<string, number>;
   readonly changes: StoryChange[];
   objects: ObjectSizes;
-  /** What has begun: all that the recorder may read is listed. */
+  /** When everything that the recorder may read was listed. */
   beganMs: number;
   lastMs: number;
 }
 
-/** Takes the events of a recording one after the other. @param name of the recording, for people */
+/** Takes the events of a recording one after the other. @param name the recording's name, for people */
 export function createRecordedStory(name: string): RecordedStory {
   const building: Building = {
     namespaces: new Map(),
@@ -85,7 +85,7 @@ function takeEvent(building: Building, event: RecordedEvent, selection: Selectio
   if (event.resource === 'endpointslices') takeForeign(building, 'slices', event, selection);
 }
 
-/** What came before the last first list is the start. */
+/** The state before the end of the last first list is the start. */
 function begin(building: Building, atMs: number): void {
   building.beganMs = atMs;
   building.changes.length = 0;
@@ -100,7 +100,7 @@ function sizesOf({ endpoints, endpointslices }: OutputSizes): ObjectSizes {
   return { endpoints: of(endpoints, USUAL_SIZES.endpoints), slices: of(endpointslices, USUAL_SIZES.slices) };
 }
 
-/** They cost their intake, at the time when they are told of. */
+/** Irrelevant events cost their intake, at the time when they are told. */
 function takeIrrelevant(building: Building, { atMs, counts }: Extract<RecordedEvent, { type: 'irrelevant' }>): void {
   for (let i = 0; i < (counts.pods ?? 0); i++) {
     building.changes.push({ atMs: since(building, atMs), namespace: 0, kind: 'quiet', places: [], service: -1 });
@@ -132,13 +132,13 @@ function takeService(
   building.changes.push({ atMs: since(building, atMs), namespace, kind: 'service', places, service: service.number });
 }
 
-/** What no controller reads of a node is told by no event. */
+/** A change of a node's fields that no controller reads is told by no event. */
 function takeNode(building: Building, { atMs, told }: ChangeOf<'nodes'>): void {
   if (told !== 'watch') return;
   building.changes.push({ atMs: since(building, atMs), namespace: 0, kind: 'node', places: [], service: -1 });
 }
 
-/** Content that somebody else has changed; of deletions nobody tells whose they were. */
+/** A change of content by somebody else. The author of a deletion is not known. */
 function takeForeign(
   building: Building,
   output: Output,
@@ -153,20 +153,20 @@ function takeForeign(
   building.changes.push({ ...change, kind: 'foreign' });
 }
 
-/** What is not changed is the same in both. */
+/** Fields that have not changed are equal in both. */
 const CONTENT = ['endpoints', 'ports', 'labels'] as const;
 
 function placesChanged(building: Building, selected: readonly Selected[]): PlaceChange[] {
   const places: PlaceChange[] = [];
   for (const { service, before, after } of selected) {
-    // Another pod of the same name has another uid, and so another place.
+    // Another pod of the name has another uid, so it has another place.
     if (before !== null && before.uid !== after?.uid) places.push(...placeOf(building, service, before, NOTHING));
     if (after !== null) places.push(...placeOf(building, service, after, publishedOf(building, service.record, after)));
   }
   return places;
 }
 
-/** A pod has a place from the first time on that the service selects it. */
+/** A pod has a place from the time when the service first selects it. */
 function placeOf(building: Building, service: RecordedService, pod: PodRecord, wanted: Published): PlaceChange[] {
   const places = building.placesOf[service.number]!;
   const key = podKey(pod);

@@ -1,4 +1,4 @@
-/** Plays a story in virtual time with certain settings on a certain machine. The same input gives the same ledger. */
+/** Plays a story in virtual time, with given settings on a given machine. The same input gives the same ledger. */
 import { at, createAgenda, play } from './agenda.ts';
 import { createLatency } from './api-latency.ts';
 import { createEndpointdModel } from './endpointd-model.ts';
@@ -15,13 +15,13 @@ export interface Run {
   readonly settings: Settings;
   readonly calibration: Calibration;
   readonly seed: number;
-  /** Minor version of kube-controller-manager. */
+  /** The minor version of kube-controller-manager. */
   readonly kubeMinor?: number;
 }
 
 export const NEWEST_KUBE_MINOR = 36;
 
-/** How long a run goes on after its last change, so that what waits can be written. */
+/** How long a run goes on after its last change, so that waiting changes can be written. */
 const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
@@ -49,7 +49,7 @@ export function runModel(run: Run): Ledger {
   return ledger;
 }
 
-/** One event after the other: the heap holds the next one only. */
+/** Delivers one event after the other. The heap only holds the next one. */
 function deliver(world: World, model: Model, i: number): void {
   const change = world.story.changes[i];
   if (change === undefined) return;
@@ -59,7 +59,7 @@ function deliver(world: World, model: Model, i: number): void {
   });
 }
 
-/** What each thing costs, times `factor`. */
+/** The costs multiplied by `factor`. */
 export function scaled(costs: Costs, factor: number): Costs {
   return Object.fromEntries(Object.entries(costs).map(([name, ms]) => [name, ms * factor])) as unknown as Costs;
 }

@@ -1,15 +1,15 @@
 /**
- * What happens to a cluster, as the queue model is told it: services by number, and changes of their endpoints in the
- * order of time. No objects and no bytes. A story is built once and played with many settings; nobody changes it.
+ * The history of a cluster for the queue model: services by number, and changes of their endpoints in the order of
+ * time, without objects and bytes. A story is built once and played with many settings. It never changes.
  */
 import type { ObjectSizes, Output } from './ledger.ts';
 
 export interface StoryService {
   /** Number of the namespace. */
   readonly namespace: number;
-  /** How many address families it has: one set of slices each. */
+  /** How many address families the service has. Each has a set of slices. */
   readonly families: number;
-  /** It asks for hints by the CPU of zones; absent = no. */
+  /** Whether it asks for hints by the CPU of zones; absent = no. */
   readonly hasHints?: boolean;
 }
 
@@ -21,8 +21,8 @@ export interface Place {
 }
 
 /**
- * What an object shows of a place. Equal numbers of one place and output are equal endpoints; 0 = none. The outputs differ:
- * a pod that terminates is in a slice, and in no Endpoints.
+ * What an object shows for a place. Equal numbers of one place and output are equal endpoints; 0 = none. The outputs
+ * differ: a terminating pod is in a slice, and in no Endpoints.
  */
 export interface Published {
   readonly endpoints: number;
@@ -32,7 +32,7 @@ export interface Published {
 
 export const NOTHING: Published = { endpoints: 0, slices: 0, isReady: false };
 
-/** What a change makes of one place. */
+/** The effect of a change on one place. */
 export interface PlaceChange {
   readonly place: number;
   readonly wanted: Published;
@@ -40,35 +40,35 @@ export interface PlaceChange {
 
 /** One event of a watch of inputs. */
 export interface StoryChange {
-  /** Since the start, milliseconds; the API server has acknowledged it then. */
+  /** When the API server has acknowledged it, in milliseconds since the start. */
   readonly atMs: number;
   readonly namespace: number;
   /**
-   * `quiet`: no controller has to look at a service. `service`: it is looked at without a batch period. `node`: services with
-   * hints are looked at. `foreign`: somebody else has changed an object of the service.
+   * `quiet`: no controller looks at a service. `service`: the service is looked at without a batch period. `node`:
+   * services with hints are looked at. `foreign`: somebody else has changed an object of the service.
    */
   readonly kind: 'pod' | 'service' | 'quiet' | 'node' | 'foreign';
-  /** Of `foreign`: what was changed. */
+  /** The changed output, for `foreign`. */
   readonly output?: Output;
-  /** Of a pod: its places, whether they change what is published or not. Of a Service: those that differ afterwards. */
+  /** For a pod: its places, whether or not they change. For a Service: the places that differ afterwards. */
   readonly places: readonly PlaceChange[];
-  /** Of a Service, and of `foreign`: which one; else -1. */
+  /** The number of the Service, for a Service and for `foreign`; else -1. */
   readonly service: number;
 }
 
 export interface Story {
   readonly name: string;
   readonly durationMs: number;
-  /** Services and pods of each namespace, at the start: what kube-controller-manager looks through for each event. */
+  /** The Services and pods of each namespace at the start. kube-controller-manager goes through them for each event. */
   readonly namespaces: readonly { readonly services: number; readonly pods: number }[];
   readonly services: readonly StoryService[];
   readonly places: readonly Place[];
-  /** By time. */
+  /** In the order of time. */
   readonly changes: readonly StoryChange[];
   readonly objects: ObjectSizes;
 }
 
-/** Names the first thing that is wrong with a story. */
+/** Throws an error that names the first fault of a story. */
 export function checkStory(story: Story): void {
   let lastMs = 0;
   for (const [i, change] of story.changes.entries()) {
@@ -82,7 +82,7 @@ export function checkStory(story: Story): void {
   }
 }
 
-/** The part of a story: it begins with what was true at `fromMs`. */
+/** A part of a story. It begins with the state at `fromMs`. */
 export function storyBetween(story: Story, fromMs: number, toMs: number): Story {
   const places: { service: number; start: Published }[] = story.places.map((place) => ({ ...place }));
   const changes: StoryChange[] = [];

@@ -62,7 +62,7 @@ export const BIG: Scenario = {
   story: big,
 };
 
-/** The controller runs, and all is as its peer would have it. */
+/** Resolves when the controller runs, and everything is right by its peer's rules. */
 export async function running(stage: Stage): Promise<void> {
   stage.step('start');
   await stage.start();
@@ -127,7 +127,7 @@ async function removal(stage: Stage): Promise<void> {
   });
 }
 
-/** The Service selects nothing for a while, so that its pods are there before they are its own. */
+/** The Service selects nothing for a while, so that its pods exist before it selects them. */
 async function big(stage: Stage): Promise<void> {
   const { cluster, server } = stage;
   const [service] = cluster.services;

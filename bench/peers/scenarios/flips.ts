@@ -8,7 +8,7 @@ export const CHURN_SECONDS = { tiny: 0.5, small: 10, full: 20 };
 const HUGE_RATES = { tiny: 20, small: 5, full: 5 };
 const HUGE_SECONDS = { tiny: 0.5, small: 10, full: 20 };
 const WARM_SHARE = 0.25;
-/** Of a service, by an Endpoints object. */
+/** How many addresses of a service an Endpoints object holds. */
 const ADDRESSES_HELD = 1000;
 
 export const CHURN: Scenario = {
@@ -63,12 +63,14 @@ export const READY: Scenario = {
   marks: COALESCING_MARKS,
 };
 
-/** Those that an Endpoints object of a huge service holds: the lowest addresses, in the order of texts. */
+/**
+ * The pods that an Endpoints object of a huge service holds: those with the lowest addresses, in the order of texts.
+ */
 export function heldByEndpoints<T extends { readonly address: string }>(pods: readonly T[]): T[] {
   return pods.toSorted((a, b) => (a.address < b.address ? -1 : 1)).slice(0, ADDRESSES_HELD);
 }
 
-/** What runs for weeks is measured, not its first seconds: the code of one peer is compiled as it is used. */
+/** Measures after a warm-up, as after weeks: the code of one peer is only compiled as it is used. */
 export async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times: typeof CHURN_SECONDS): Promise<void> {
   const { settings, cluster } = stage;
   const pods = shuffled(cluster.services.length === 1 ? heldByEndpoints(cluster.pods) : cluster.pods, settings.seed);

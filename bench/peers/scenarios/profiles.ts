@@ -15,7 +15,7 @@ export const SPREAD = sized('spread', {
   small: { namespaces: 10, servicesPerNamespace: 20, nodes: 30 },
 });
 
-/** A tenth of it. */
+/** A tenth of `SPREAD`. */
 export const FEW = sized(
   'spread',
   { tiny: { namespaces: 1, servicesPerNamespace: 2, nodes: 3 }, small: { namespaces: 1, servicesPerNamespace: 20 } },
@@ -28,7 +28,7 @@ export const ONENS = sized('onens', {
   small: { servicesPerNamespace: 200, nodes: 30 },
 });
 
-/** As `SPREAD`, and no pod is ready yet. */
+/** As `SPREAD`, with no pod ready yet. */
 export function unready(profile: (size: Size) => Profile): (size: Size) => Profile {
   return (size) => ({ ...profile(size), name: `${profile(size).name}-unready`, notReadyShare: 1 });
 }
@@ -39,7 +39,7 @@ export const HUGE = sized('huge', {
   small: { sizes: [{ pods: 500, weight: 1 }], nodes: 20 },
 });
 
-/** One service of 1,000 pods, all that an Endpoints object holds. */
+/** One service of 1,000 pods: as many as an Endpoints object holds. */
 export const ONE_OF_1000 = sized(
   'huge',
   { tiny: { sizes: [{ pods: 25, weight: 1 }], nodes: 3 }, small: { sizes: [{ pods: 250, weight: 1 }], nodes: 20 } },
@@ -78,7 +78,7 @@ export function dense(profile: (size: Size) => Profile): (size: Size) => Profile
 /** 300 nodes of 33 pods become 91 of 110. */
 const DENSE_SHARE = 0.303;
 
-/** Services whose Endpoints are kept by hand, and hardly any pods. */
+/** Services with Endpoints made by hand, and hardly any pods. */
 export const HAND_MADE = sized(
   'spread',
   { tiny: { namespaces: 2, servicesPerNamespace: 4, nodes: 2 }, small: { namespaces: 4, nodes: 10 } },

@@ -1,4 +1,4 @@
-/** From nothing to right, and a start on what is right. */
+/** Starts from nothing, and starts on right objects. */
 import { ratioOf } from '../../support/statistics.ts';
 import {
   ratioText,
@@ -137,13 +137,13 @@ export const MEMORY: Scenario = {
   ],
 };
 
-/** Seconds, from `restart` and `restart-few`. */
+/** Seconds of CPU, from `restart` and `restart-few`. */
 function cpuAFurtherPod(of: FigureOf, peer: PeerName): number {
   const more = (figure: string): number => of(peer, figure, RESTART.name) - of(peer, figure);
   return more('controllerCpu') / more('pods');
 }
 
-/** CPU and wall are those of the whole process, its start included. */
+/** Measures CPU and wall time of the whole process, with its start. */
 async function fromNothing(stage: Stage): Promise<void> {
   stage.step('start');
   await stage.measure(async () => {
@@ -155,7 +155,7 @@ async function fromNothing(stage: Stage): Promise<void> {
   await stage.rest();
 }
 
-/** Until it has nothing to do any more, however long that takes it. */
+/** Waits until the controller has nothing more to do, however long that takes. */
 async function restart(stage: Stage): Promise<void> {
   stage.step('start');
   await stage.measure(async () => {
