@@ -353,9 +353,9 @@ function prependListAgain(
 }
 
 /**
- * A scalar that is no pointer is written even when it is zero, as Go does, so that the server's echo can be compared
- * byte by byte (`sameBeyondMetadata`). Empty messages and times are left out: Go shows them in JSON only if they are
- * set, and to `decodeMessage` a message that is present is set.
+ * A scalar that is no pointer is written even if it is zero, as Go does. So the server's echo can be compared byte by
+ * byte (`sameBeyondMetadata`). Empty messages and times are left out. Go shows them in JSON only if they are set, and
+ * `decodeMessage` takes a message that is present for one that is set.
  */
 function prependField(writer: ProtoWriter, message: Message, field: Field, value: unknown): void {
   if (value === undefined || value === null) {

@@ -40,8 +40,8 @@ export interface WatchReader {
   /** Takes the next bytes of the stream. They must not change until their frames have been used. */
   push(chunk: Uint8Array): void;
   /**
-   * The next whole frame, or null until more is pushed. The bytes of a protobuf object hold only until the next call:
-   * they are a view of the chunk, or of memory that is used again.
+   * The next whole frame, or null until more is pushed. The bytes of a protobuf object are valid only until the next
+   * call. They are a view of the chunk, or of memory that is used again.
    * @throws DecodeError; the stream is of no use afterwards
    */
   next(): WatchFrame | null;

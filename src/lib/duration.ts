@@ -1,6 +1,6 @@
 /**
- * Go's duration text, as the flags of Kubernetes components take it: an optional sign, then decimal numbers each with a
- * unit (`ns us µs ms s m h`), such as `1h15m30.5s`; a bare `0` needs no unit.
+ * Go's text for durations, as the flags of Kubernetes components take it: `1h15m30.5s`. It is an optional sign, then
+ * decimal numbers, each with a unit (`ns us µs ms s m h`). A bare `0` needs no unit.
  */
 
 const UNIT_MS: Readonly<Record<string, number>> = {

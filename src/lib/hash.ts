@@ -24,9 +24,9 @@ const encoder = new TextEncoder();
  * FNV-1a of 128 bits over the UTF-8 bytes of `text`, as 32 lower-case hex digits: comparing two such strings compares
  * the digests byte by byte.
  *
- * The state is eight limbs of 16 bits, the lowest first. The prime is 2^88 + 0x13b: the low part multiplies every limb,
- * the high part adds the lowest three limbs, shifted by a byte, to the highest three. All products fit 32 bits, which
- * makes it ten times as fast as 32-bit limbs in doubles.
+ * The state is eight limbs of 16 bits, the lowest first. The prime is 2^88 + 0x13b. Its low part multiplies every limb.
+ * Its high part adds the lowest three limbs, shifted by a byte, to the highest three. All products fit 32 bits, so this
+ * is ten times as fast as 32-bit limbs in doubles.
  */
 export function fnv1a128(text: string): string {
   const bytes = encoder.encode(text);

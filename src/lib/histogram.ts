@@ -28,8 +28,8 @@ export function observe(histogram: Histogram, value: number): void {
 }
 
 /**
- * `count` bounds, each `factor` times the one before, multiplied step by step: the errors of rounding are part of labels
- * that queries name, such as Prometheus' `le="9.999999999999999e-06"`.
+ * `count` bounds, each `factor` times the one before. They are multiplied step by step, because the errors of rounding
+ * are part of labels that queries name, such as Prometheus' `le="9.999999999999999e-06"`.
  */
 export function exponentialBounds(first: number, factor: number, count: number): number[] {
   const bounds: number[] = [];

@@ -2,9 +2,9 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /**
- * Turns characters that are not shown as themselves into escapes such as `\u001b`: control characters, characters
- * without width or that turn the direction of a text, and half surrogate pairs. So a name that a stranger has chosen
- * neither steers a terminal nor looks like another name.
+ * Turns characters that are not shown as themselves into escapes such as `\u001b`. These are control characters,
+ * characters without width, characters that turn the direction of a text, and half surrogate pairs. So a name that a
+ * stranger has chosen neither steers a terminal nor looks like another name.
  */
 export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, (character) => {

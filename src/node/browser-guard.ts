@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 /**
  * Why a request to a server on loopback without credentials is refused; null if it is not. A page in a browser on this
- * machine reaches such a server as well, and names itself in headers that scripts cannot set:
+ * machine reaches such a server as well. It is known by headers that scripts cannot set:
  *
  * - `Host` is the page's own name if that has been made to resolve to this machine (DNS rebinding). So only names of
  *   this machine are taken, as `kubectl proxy` does. The port does not matter: tunnels change it, rebinding does not.

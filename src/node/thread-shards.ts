@@ -1,8 +1,8 @@
 /**
  * Planners on worker threads. Each shard is one single-thread piscina pool, so that a shard has a queue and a crash
  * domain of its own. A pool serves one *life* of a planner: when its thread dies, the pool goes with it and a new one
- * starts. So nothing of a dead planner reaches its successor. A pool that replaced its thread itself would hand the new
- * thread the tasks that wait, and would give up for good after one failed start.
+ * starts. So nothing of a dead planner reaches its successor. A pool that replaced its thread itself would hand the
+ * waiting tasks to the new thread. After one failed start it would give up for good.
  */
 import { Piscina } from 'piscina';
 import { assert } from '../lib/assert.ts';

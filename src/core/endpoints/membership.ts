@@ -3,12 +3,12 @@
  *
  * Each pod that has an address and a port has a *profile*: the ports that the service has on it. Pods of one profile
  * stand in two sorted lists, ready and not ready. A port belongs to the pods of all profiles that name it, so ports
- * that the same profiles name share a subset. Nearly always there is one profile, and its lists are the subset: a pod
- * that turns ready costs a search and a memmove, whatever the size of the service.
+ * that the same profiles name share a subset. Nearly always there is one profile, and its lists are the subset. Then a
+ * pod that turns ready costs a search and a memmove, whatever the size of the service.
  *
- * All this requires that no two pods have the same address. The pod's uid is part of its address, so only two pods with
- * one uid could have the same, and no API server makes such pods. While there are any, each plan lays out everything
- * from scratch.
+ * All this requires that no two pods have the same address. The pod's uid is part of its address. So only two pods with
+ * one uid could have the same address, and no API server makes such pods. While there are any, each plan lays out
+ * everything from scratch.
  */
 import type {
   EndpointAddress,

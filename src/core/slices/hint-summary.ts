@@ -1,7 +1,9 @@
 import type { Endpoint } from '../../kube/types.ts';
 import type { ZoneCount } from './facts.ts';
 
-/** A summary of the hints of a slice. A slice that stays as it is can be judged by it and need not be read again. */
+/**
+ * A summary of the hints of a slice. By its summary a slice that stays as it is can be judged without being read again.
+ */
 export interface HintSummary {
   /** How many endpoints have the condition ready. All other fields but `anyHints` speak of these alone. */
   readonly ready: number;

@@ -125,9 +125,9 @@ export function allocateZones(ready: number, shares: CpuShares | null): readonly
 
 /**
  * Whether a slice may keep its hints beside those counted so far. A hint for the endpoint's own zone is right even if
- * that zone has no share, because no other hint would be given (D41: upstream writes such a slice with every sync).
- * Hints for nodes are wrong: an earlier setting has left them, and kube-proxy would still follow them (upstream leaves
- * them until the slice changes).
+ * that zone has no share. No other hint would be given. Upstream writes such a slice with every sync (D41). Hints for
+ * nodes are wrong: an earlier setting has left them, and kube-proxy would still follow them. Upstream leaves them until
+ * the slice changes.
  */
 function isAcceptable(
   summary: HintSummary,

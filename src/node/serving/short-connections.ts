@@ -35,8 +35,8 @@ export interface ShortServer {
 
 /**
  * An HTTP server, not listening yet. Each connection makes one request and is closed after the answer, so few are open
- * at any time, and none holds more than one answer. A new connection always gets in. If it is one too many, it replaces
- * one of the client address that has most: the oldest that has not sent its request, else the oldest.
+ * at any time, and none holds more than one answer. A new connection always gets in. If there are too many, a
+ * connection of the client address that has most is closed: the oldest that has not sent its request, else the oldest.
  * @param handshakes null = without TLS
  */
 export function createShortServer(
