@@ -30,6 +30,10 @@ it('the bench runs flips beside kube-controller-manager and the floor, and net',
       assert.ok(figures['controllerCpu']! > 0 && figures['apiserverCpu']! > 0 && figures['etcdCpu']! >= 0);
       assert.ok(figures['slicesP50']! > 0);
     }
+    const watches = runs.map((run) => run.figures['watchStreams']!);
+    // Pods, Services, nodes, Endpoints and slices; metadata of pods; and what the other controllers watch.
+    assert.deepEqual(watches.slice(1, 3), [5, 1]);
+    assert.ok(watches[0]! >= 5 && watches[3]! > 10 && watches[4]! > 10, watches.join());
   } finally {
     rmSync(directory, { recursive: true });
   }
