@@ -23,7 +23,6 @@ const FOCUS: readonly string[] = [
   'Service endpoints latency should not be very high',
   'ServiceCIDR and IPAddress API should support',
   'Services should allow creating a basic SCTP service with pod and endpoints',
-  'Services should be able to update service type to NodePort listening on same port number but different protocols',
   'Services should check NodePort out-of-range',
   'Services should complete a service status lifecycle',
   'Services should delete a collection of services',
