@@ -2,6 +2,7 @@
  * The controller's recorded work, which predictions are compared with and which is never replayed. The ledger of a run
  * has the same fields.
  */
+import { placeAbove } from '../lib/sorted.ts';
 import { latenciesOf, quantile } from '../twin/figures.ts';
 import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 
@@ -36,7 +37,7 @@ export function longestAbsence({ samples, writesAtMs }: Evidence): number {
   const writes = Float64Array.from(OUTPUTS.flatMap((output) => writesAtMs[output])).sort();
   const away = OUTPUTS.flatMap((output) => samples[output]).filter(({ atMs, latencyMs }) => {
     if (latencyMs < AWAY_MS) return false;
-    const next = writes.find((writtenMs) => writtenMs > atMs) ?? Infinity;
+    const next = writes[placeAbove(writes, atMs)] ?? Infinity;
     return next >= atMs + latencyMs - BACK_MS;
   });
   if (away.length < AWAY_CHANGES_MIN) return 0;

@@ -1,4 +1,5 @@
 /** The figures of a run that an operator asks for. */
+import { placeAbove } from '../lib/sorted.ts';
 import type { Encoding } from '../recording/sizes.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, type Sample } from './ledger.ts';
 
@@ -41,14 +42,7 @@ const BLOCK_SAMPLES_MIN = 100;
 
 /** The share of changes that took longer, in [0, 1]. */
 export function shareLater(sorted: Latencies, thanMs: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle]! <= thanMs) low = middle + 1;
-    else high = middle;
-  }
-  return sorted.length === 0 ? 0 : (sorted.length - low) / sorted.length;
+  return sorted.length === 0 ? 0 : (sorted.length - placeAbove(sorted, thanMs)) / sorted.length;
 }
 
 export function writesOf({ written }: Ledger, outputs: readonly Output[] = OUTPUTS): number {

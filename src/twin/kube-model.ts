@@ -6,6 +6,7 @@
  */
 import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
+import { placeAbove } from '../lib/sorted.ts';
 import { at } from './agenda.ts';
 import {
   bytesOf,
@@ -56,6 +57,8 @@ interface KubeController {
   readonly foreignMs: ReadonlyMap<number, readonly number[]>;
   /** For each service: how many Event objects may still be sent. */
   readonly events: Map<number, TokenBucket>;
+  /** Services with hints by CPU. */
+  readonly hinted: readonly number[];
   /** The thread that finds the services whose hints a node's change concerns. */
   readonly topology: Thread;
 }
@@ -106,6 +109,7 @@ function createController(world: World, output: Output, workers: number, batchMs
     writesOf: new Int32Array(story.services.length),
     foreignMs: foreignTimes(story.changes, output),
     events: new Map(),
+    hinted: [...story.services.keys()].filter((service) => story.services[service]!.hasHints === true),
     topology: createThread(cores),
   };
   return controller;
@@ -115,7 +119,9 @@ function foreignTimes(changes: readonly StoryChange[], output: Output): Map<numb
   const times = new Map<number, number[]>();
   for (const { kind, output: of, service, atMs } of changes) {
     if (kind !== 'foreign' || of !== output) continue;
-    times.set(service, [...(times.get(service) ?? []), atMs]);
+    const own = times.get(service);
+    if (own === undefined) times.set(service, [atMs]);
+    else own.push(atMs);
   }
   return times;
 }
@@ -147,8 +153,7 @@ const FOREIGN_MS_MIN = 1000;
  * The topology queue has one key and one worker. The model does not know which hints fit, so all services with hints
  * are synced.
  */
-function queueHinted({ queue, topology, world: { costs, story } }: KubeController): void {
-  const hinted = [...story.services.keys()].filter((service) => story.services[service]!.hasHints === true);
+function queueHinted({ hinted, queue, topology, world: { costs, story } }: KubeController): void {
   if (hinted.length === 0) return;
   runOn(topology, costs.match * story.services.length, () => {
     for (const service of hinted) addKey(queue, service);
@@ -247,8 +252,11 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
 /** Whether somebody else has written since the state of the plan. */
 function wasOvertaken({ foreignMs, world }: KubeController, { service, plannedMs }: WritingSync): boolean {
   const { agenda, watchLagMs } = world;
-  return (foreignMs.get(service) ?? []).some((atMs) => atMs > plannedMs - watchLagMs && atMs <= agenda.nowMs);
+  const times = foreignMs.get(service) ?? NEVER;
+  return (times[placeAbove(times, plannedMs - watchLagMs)] ?? Infinity) <= agenda.nowMs;
 }
+
+const NEVER: readonly number[] = [];
 
 function fail(controller: KubeController, { service, writes }: WritingSync, i: number): void {
   const { book, queue, world } = controller;
