@@ -5,6 +5,7 @@
 import { decodeBare, encodeBare, encodeEnvelope } from '../kube/codec.ts';
 import { fieldManagersOf } from '../kube/managed-fields.ts';
 import { JSON_TYPE, PROTOBUF_WATCH } from '../kube/media-type.ts';
+import { DecodeError } from '../kube/protobuf.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import { encodeWatchFrame } from '../kube/watch-framing.ts';
 
@@ -88,9 +89,10 @@ export function createFrameSizer(): FrameSizer {
       if (source.encoding === 'json') return { protobuf: null, json: json + jsonBytes(source.value) };
       const nth = around.seen++;
       const isSample = nth < SAMPLES_FIRST || nth % SAMPLE_EVERY === 0;
+      const jsonBytesOfObject = isSample ? asJsonBytes(source) : null;
       return {
         protobuf: protobuf + source.bytes.length,
-        json: isSample ? json + asJsonBytes(source) : null,
+        json: jsonBytesOfObject === null ? null : json + jsonBytesOfObject,
       };
     },
   };
@@ -103,8 +105,20 @@ export function createFrameSizer(): FrameSizer {
 const JSON_MANAGER_BYTES = 73;
 const JSON_MANAGERS_BYTES = '"managedFields":[],'.length;
 
-/** The decoder drops managedFields, so their bytes are added. */
-function asJsonBytes(source: Extract<ObjectSource, { encoding: 'protobuf' }>): number {
+/**
+ * The decoder drops managedFields, so their bytes are added. null = a field that the recorder does not read is malformed. A
+ * sample is not worth losing the change.
+ */
+function asJsonBytes(source: Extract<ObjectSource, { encoding: 'protobuf' }>): number | null {
+  try {
+    return decodedJsonBytes(source);
+  } catch (error) {
+    if (error instanceof DecodeError) return null;
+    throw error;
+  }
+}
+
+function decodedJsonBytes(source: Extract<ObjectSource, { encoding: 'protobuf' }>): number {
   const { apiVersion, kind, bytes } = source;
   const object = decodeBare(apiVersion, kind, bytes);
   const skipped = bytes.length - encodeBare(object).length;

@@ -5,6 +5,7 @@
 import { placeAbove } from '../lib/sorted.ts';
 import { latenciesOf, quantile } from '../twin/figures.ts';
 import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
+import type { Settings } from '../twin/settings.ts';
 
 export interface Evidence {
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
@@ -32,16 +33,30 @@ const AWAY_CHANGES_MIN = 3;
 /**
  * How long the controller wrote nothing at all while changes waited that it showed at once when it was back, milliseconds;
  * 0 = it was never away. So a restart shows, and another leader.
+ * @param batchMs how long the controller collects changes by its flags, which is no absence
  */
-export function longestAbsence({ samples, writesAtMs }: Evidence): number {
+export function longestAbsence({ samples, writesAtMs }: Evidence, batchMs: Readonly<Record<Output, number>>): number {
   const writes = Float64Array.from(OUTPUTS.flatMap((output) => writesAtMs[output])).sort();
-  const away = OUTPUTS.flatMap((output) => samples[output]).filter(({ atMs, latencyMs }) => {
-    if (latencyMs < AWAY_MS) return false;
+  const late = OUTPUTS.flatMap((output) =>
+    samples[output].filter(({ latencyMs }) => latencyMs >= AWAY_MS + batchMs[output]),
+  );
+  const away = late.filter(({ atMs, latencyMs }) => {
     const next = writes[placeAbove(writes, atMs)] ?? Infinity;
     return next >= atMs + latencyMs - BACK_MS;
   });
   if (away.length < AWAY_CHANGES_MIN) return 0;
   return away.reduce((longest, { latencyMs }) => Math.max(longest, latencyMs), 0);
+}
+
+/** The reason not to believe a recording in which the controller was away; null = it was not. */
+export function absenceDoubt(evidence: Evidence, settings: Settings): string | null {
+  const { endpointsBatchMs, slicesBatchMs, adaptiveBatchMs } = settings;
+  const awayMs = longestAbsence(evidence, {
+    endpoints: Math.max(endpointsBatchMs, adaptiveBatchMs),
+    slices: Math.max(slicesBatchMs, adaptiveBatchMs),
+  });
+  if (awayMs === 0) return null;
+  return `the controller wrote nothing for ${(awayMs / 1000).toFixed(0)} s while changes waited: it was started anew, or another leader took over`;
 }
 
 /** A predicted figure beside the measured one. */

@@ -2,7 +2,7 @@
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
 import { backTest } from './back-test.ts';
-import type { Evidence } from './evidence.ts';
+import { absenceDoubt, type Evidence } from './evidence.ts';
 import type { Objective } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, startOf } from './numbers.ts';
@@ -38,7 +38,13 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     evidence === null ? null : backTest({ ...input.run, calibration: start.calibration }, evidence, start.held);
   const calibration = tested?.calibration ?? start.calibration;
   const changes = story.changes.filter(({ kind }) => kind === 'pod' || kind === 'service').length;
-  const refusals = [...input.doubts, ...measured.doubts, ...(tested === null ? [] : weaknesses(changes, tested.worst))];
+  const absence = evidence === null ? null : absenceDoubt(evidence, settings);
+  const refusals = [
+    ...input.doubts,
+    ...(absence === null ? [] : [absence]),
+    ...measured.doubts,
+    ...(tested === null ? [] : weaknesses(changes, tested.worst)),
+  ];
   const run = { ...input.run, calibration };
   const question = { run, objective, nodes, endpointsWatchers, unsure: start.unsure };
   const fallback = tested === null ? input.calibrationFrom : 'fitted on the first half of the recording';

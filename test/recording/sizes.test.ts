@@ -52,6 +52,16 @@ describe('the frame that tells a watcher of an object', () => {
     assert.equal(sizes.json, encodeWatchFrame(JSON_TYPE, 'MODIFIED', Buffer.from(json)).length);
   });
 
+  it('is not told in JSON if a field that nobody reads is malformed', () => {
+    // generateName as a number.
+    const metadata = Uint8Array.of(0x0a, 2, 0x10, 1);
+    const source = { encoding: 'protobuf', apiVersion: 'v1', kind: 'Endpoints', bytes: metadata } as const;
+    assert.throws(() => decodeBare('v1', 'Endpoints', metadata), { name: 'DecodeError' });
+    const sizes = createFrameSizer().sizeOf(source);
+    assert.equal(sizes.json, null);
+    assert.ok(sizes.protobuf! > metadata.length);
+  });
+
   it('is told in the other encoding of few objects only', () => {
     const sizer = createFrameSizer();
     const bytes = encodeBare(object);

@@ -126,6 +126,25 @@ describe('a leader that ends', () => {
     assert.equal(holder(leader), 'b-1');
   });
 
+  for (const [status, then] of [
+    [500, 'a-1'],
+    [502, 'a-1'],
+    [503, 'b-1'],
+    [504, 'a-1'],
+  ] as const) {
+    it(`a leader that ends after a write was answered ${status}: ${then} holds the Lease`, () => {
+      const { leader } = replicas();
+      let refused = 0;
+      leader.refuse = ({ lane }) => (lane === 'write' && refused++ < 2 ? status : 0);
+      setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+      leader.run(5000);
+      leader.stop();
+      leader.run(1000);
+      assert.equal(leader.stopped, true);
+      assert.equal(holder(leader), then);
+    });
+  }
+
   it('a write that was given up 30 s ago does not hold up the release of the Lease', () => {
     const { leader } = replicas();
     let lost = 0;

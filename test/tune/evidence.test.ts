@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Evidence, longestAbsence } from '../../src/tune/evidence.ts';
+import { absenceDoubt, type Evidence, longestAbsence } from '../../src/tune/evidence.ts';
+import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 /** Changes of slices at `sinceMs`, each shown by the write at `shownMs`, and further writes. */
 function evidence(
@@ -22,18 +23,32 @@ const AFTER_A_LEADER: readonly (readonly [number, number])[] = [
   [6000, 20_500],
 ];
 
+const NO_BATCH = { endpoints: 0, slices: 0 };
+
 test('changes that wait without any write show that the controller was away', () => {
-  assert.equal(longestAbsence(evidence(AFTER_A_LEADER, [500])), 19_000);
+  assert.equal(longestAbsence(evidence(AFTER_A_LEADER, [500]), NO_BATCH), 19_000);
 });
 
 test('a controller that writes meanwhile is late and not away', () => {
-  assert.equal(longestAbsence(evidence(AFTER_A_LEADER, [7000, 12_000, 15_000])), 0);
+  assert.equal(longestAbsence(evidence(AFTER_A_LEADER, [7000, 12_000, 15_000]), NO_BATCH), 0);
 });
 
 test('one service that failed for long is no absence of the controller', () => {
-  assert.equal(longestAbsence(evidence([[1000, 20_000]])), 0);
+  assert.equal(longestAbsence(evidence([[1000, 20_000]]), NO_BATCH), 0);
 });
 
 test('a batch period of some seconds is no absence of the controller', () => {
-  assert.equal(longestAbsence(evidence(AFTER_A_LEADER.map(([atMs]) => [atMs, atMs + 6000] as const))), 0);
+  assert.equal(longestAbsence(evidence(AFTER_A_LEADER.map(([atMs]) => [atMs, atMs + 6000] as const)), NO_BATCH), 0);
+});
+
+test('a batch period of any length is no absence of the controller', () => {
+  assert.equal(longestAbsence(evidence(AFTER_A_LEADER, [500]), { endpoints: 0, slices: 12_000 }), 0);
+  assert.equal(absenceDoubt(evidence(AFTER_A_LEADER, [500]), { ...DEFAULT_SETTINGS, slicesBatchMs: 12_000 }), null);
+});
+
+test('the doubt says how long the controller was away', () => {
+  assert.equal(
+    absenceDoubt(evidence(AFTER_A_LEADER, [500]), DEFAULT_SETTINGS),
+    'the controller wrote nothing for 19 s while changes waited: it was started anew, or another leader took over',
+  );
 });

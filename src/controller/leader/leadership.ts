@@ -120,7 +120,13 @@ export function fencedBy(leadership: Leadership | null): { notAfter?: Deadline; 
 
 /** Notes what became of a write. */
 export function noteAnswer(leadership: Leadership | null, event: TransportEvent, now: Now): void {
-  if (leadership !== null && event.type === 'failure' && event.mayHaveArrived) leadership.unansweredAtMs = now.nowMs;
+  if (leadership !== null && mayArriveLate(event)) leadership.unansweredAtMs = now.nowMs;
+}
+
+/** A server or a proxy that answers 500, 502 or 504 does not know what became of a write. A 503 comes before it. */
+function mayArriveLate(event: TransportEvent): boolean {
+  if (event.type === 'failure') return event.mayHaveArrived;
+  return event.type === 'response' && event.status >= 500 && event.status !== 503;
 }
 
 /** Whether a write without an answer may still arrive: the next leader is not to begin before it. */

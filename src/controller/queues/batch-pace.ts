@@ -40,8 +40,8 @@ export function noteChange(
   const hasPaused = nowMs - pace.addedAtMs > periodMsMax;
   if (change === 'other') return hasPaused ? 0 : pace.periodMs;
   pace.addedAtMs = nowMs;
+  if (hasPaused) pace.periodMs = 0;
   // The wait that the first collected change was given stays.
-  if (!isFirst) return pace.periodMs;
-  pace.periodMs = hasPaused ? 0 : Math.min(periodMsMax, Math.max(pace.periodMs * 2, periodMsMax * FIRST_STEP));
+  else if (isFirst) pace.periodMs = Math.min(periodMsMax, Math.max(pace.periodMs * 2, periodMsMax * FIRST_STEP));
   return pace.periodMs;
 }

@@ -53,6 +53,20 @@ test('a pod that is not ready yet waits with others, and does not wait alone', (
   assert.deepEqual([note('adds', 200), note('other', 250), note('other', 1201)], [62.5, 62.5, 0]);
 });
 
+test('a pod that becomes ready after a pause does not wait for a change that waits', () => {
+  const pace = createPace();
+  const note = (change: PodChange, isFirst: boolean, ms: number): number => noteChange(pace, change, isFirst, ms, 1000);
+  assert.deepEqual([note('adds', true, 0), note('adds', true, 100), note('other', true, 1050)], [0, 62.5, 62.5]);
+  assert.equal(note('adds', false, 1101), 0);
+});
+
+test('a removal at the end of a pause leaves no period of the burst before', () => {
+  const pace = createPace();
+  const note = (change: PodChange, isFirst: boolean, ms: number): number => noteChange(pace, change, isFirst, ms, 1000);
+  assert.deepEqual([note('adds', true, 0), note('adds', true, 100), note('adds', true, 200)], [0, 62.5, 125]);
+  assert.deepEqual([note('removes', true, 5000), note('adds', false, 5000), note('adds', true, 5020)], [0, 0, 62.5]);
+});
+
 const STEPS = fc.array(
   fc.record({ gapMs: fc.nat(1500), change: fc.constantFrom<PodChange>('adds', 'adds', 'removes', 'other') }),
   { minLength: 1, maxLength: 40 },
@@ -81,6 +95,7 @@ test('property: a pod that becomes ready after a pause of the bound is due at on
         addedMs = notedMs[i]!;
       }
     }),
+    { numRuns: 2000 },
   );
 });
 
