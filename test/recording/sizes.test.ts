@@ -17,20 +17,20 @@ function repeated<T>(count: number, of: (i: number) => T): T[] {
 }
 
 describe('bytes of a change', () => {
-  it('are a line: so many for the object, and more for each endpoint', () => {
+  it('bytes of a change are a line over the number of endpoints', () => {
     const { base, each } = sizeLine(sums(...repeated(40, (i) => [i % 10, 300 + 50 * (i % 10)] as const)), USUAL);
     assert.deepEqual([Math.round(base), Math.round(each)], [300, 50]);
   });
 
-  it('keep the usual slope where all objects are of one size, and their mean', () => {
+  it('the usual slope is kept through the mean if all objects are of one size', () => {
     assert.deepEqual(sizeLine(sums(...repeated(40, () => [5, 800] as const)), USUAL), { base: 300, each: 100 });
   });
 
-  it('are the usual ones where fewer than twenty were seen', () => {
+  it('the usual sizes are taken if fewer than twenty changes were seen', () => {
     assert.equal(sizeLine(sums(...repeated(19, (i) => [i, 10 * i] as const)), USUAL), USUAL);
   });
 
-  it('never fall with more endpoints', () => {
+  it('more endpoints never take fewer bytes', () => {
     const { each } = sizeLine(sums(...repeated(40, (i) => [i % 2, 800 - 100 * (i % 2)] as const)), USUAL);
     assert.equal(each, 0);
   });
@@ -44,7 +44,7 @@ describe('the frame that tells a watcher of an object', () => {
     subsets: [{ addresses: repeated(30, (i) => ({ ip: `192.0.2.${i}`, nodeName: `node-${i}` })) }],
   };
 
-  it('has the bytes that the API server sends, in both encodings', () => {
+  it('a frame has the bytes that the API server sends, in both encodings', () => {
     const bytes = encodeBare(object);
     const sizes = createFrameSizer().sizeOf({ encoding: 'protobuf', apiVersion: 'v1', kind: 'Endpoints', bytes });
     assert.equal(sizes.protobuf, encodeWatchFrame(PROTOBUF_WATCH, 'MODIFIED', encodeObject(object)).length);
@@ -52,7 +52,7 @@ describe('the frame that tells a watcher of an object', () => {
     assert.equal(sizes.json, encodeWatchFrame(JSON_TYPE, 'MODIFIED', Buffer.from(json)).length);
   });
 
-  it('is not told in JSON if a field that nobody reads is malformed', () => {
+  it('a frame is not told in JSON if a field that nobody reads is malformed', () => {
     // generateName as a number.
     const metadata = Uint8Array.of(0x0a, 2, 0x10, 1);
     const source = { encoding: 'protobuf', apiVersion: 'v1', kind: 'Endpoints', bytes: metadata } as const;
@@ -62,7 +62,7 @@ describe('the frame that tells a watcher of an object', () => {
     assert.ok(sizes.protobuf! > metadata.length);
   });
 
-  it('is told in the other encoding of few objects only', () => {
+  it('frames of few objects only are told in the other encoding', () => {
     const sizer = createFrameSizer();
     const bytes = encodeBare(object);
     const told = repeated(128, () =>

@@ -35,7 +35,7 @@ export async function startServingProcess(flags: readonly string[]): Promise<Ser
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   while (!said.includes('"Starting endpointd"')) {
-    assert.equal(child.exitCode, null, said);
+    assert.equal(child.exitCode ?? child.signalCode, null, said);
     await sleep(10);
   }
   return {
@@ -44,7 +44,7 @@ export async function startServingProcess(flags: readonly string[]): Promise<Ser
     plain: /"http":"([^"]+)"/.exec(said)![1]!,
     log: () => said,
     async end() {
-      if (child.exitCode !== null) return;
+      if ((child.exitCode ?? child.signalCode) !== null) return;
       child.kill('SIGKILL');
       await once(child, 'exit');
     },
