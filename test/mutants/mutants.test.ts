@@ -113,7 +113,12 @@ describe('what becomes of them', () => {
     ]);
     assert.deepEqual(
       results.map(({ status, by }) => `${status}: ${by}`),
-      ['killed: test/mutants/toy/toy-tests.ts: the larger of two numbers is returned', 'survived: ', 'not run by any test: ', 'endless: '],
+      [
+        'killed: test/mutants/toy/toy-tests.ts: the larger of two numbers is returned',
+        'survived: ',
+        'not run by any test: ',
+        'endless: ',
+      ],
     );
     assert.equal(percentKilled(results), 50);
     assert.match(
