@@ -132,7 +132,7 @@ describe('a leader that ends', () => {
     [503, 'b-1'],
     [504, 'a-1'],
   ] as const) {
-    it(`a leader that ends after a write was answered ${status}: ${then} holds the Lease`, () => {
+    it(`if a leader ends after an answer ${status}, ${then} holds the Lease`, () => {
       const { leader } = replicas();
       let refused = 0;
       leader.refuse = ({ lane }) => (lane === 'write' && refused++ < 2 ? status : 0);
