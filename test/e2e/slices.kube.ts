@@ -6,6 +6,8 @@
  * While a step happens both are held (SIGSTOP): how many changes are one for a controller must not hang on the machine.
  */
 import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import process from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -351,14 +353,29 @@ function isTheirFragment(text: string): boolean {
 }
 
 /**
- * Services whose mirrored slices kube-controller-manager cannot bring up to date, since it tries to create a slice that is
- * there, again and again (difference mirror-recycle). What endpointd makes of them the oracles have judged.
+ * Services whose slices kube-controller-manager cannot bring up to date. It tries to create a mirrored slice that is there,
+ * again and again (difference mirror-recycle). Or it waits for ever for an own write that its cache has never shown
+ * (difference slices-own-writes). What endpointd makes of these services the oracles have judged.
  */
 async function hinderedOf({ cluster }: Side): Promise<Set<string>> {
   const refused = (await writesOf(cluster, UPSTREAM, 'endpointslices')).filter(
     ({ verb, status }) => verb === 'create' && status === 409,
   );
-  return new Set(refused.map(({ key }) => key.slice(0, key.lastIndexOf('-'))));
+  return new Set([...refused.map(({ key }) => key.slice(0, key.lastIndexOf('-'))), ...(await staleForEver(cluster))]);
+}
+
+/** It tries again after 1, 2, 4, 8 and 16 s: a cache that shows the write is not late by so much. */
+const STALE_TRIES = 6;
+const STALE = /key="([^"]+)" err="EndpointSlice informer cache is out of date"/g;
+
+async function staleForEver({ directory }: Cluster): Promise<string[]> {
+  const tries = new Map<string, number>();
+  for await (const log of glob('kube-controller-manager-*.log', { cwd: directory })) {
+    for (const [, key] of (await readFile(join(directory, log), 'utf8')).matchAll(STALE)) {
+      tries.set(key!, (tries.get(key!) ?? 0) + 1);
+    }
+  }
+  return [...tries].filter(([, count]) => count >= STALE_TRIES).map(([key]) => key);
 }
 
 function versionsOf(a: Written, b: Written): string {
