@@ -1,4 +1,5 @@
 /** How long a cell takes, and which part of it counts. */
+import { parseDuration } from '../../src/lib/duration.ts';
 import { type Evidence, evidenceBetween } from '../../src/tune/evidence.ts';
 import type { Output } from '../../src/twin/ledger.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -25,4 +26,11 @@ export function measuredPart(evidence: Evidence, { warmUpMs, measuredMs }: CellT
   const shown = (output: Output): Evidence['samples'][Output] =>
     samples[output].filter(({ atMs, latencyMs }) => atMs + latencyMs < endMs);
   return { samples: { endpoints: shown('endpoints'), slices: shown('slices') }, writesAtMs };
+}
+
+/** @throws Error if the text is no duration */
+export function millisecondsOf(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null) throw new Error(`a duration such as 20s was expected, not ${JSON.stringify(text)}`);
+  return ms;
 }

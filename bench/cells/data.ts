@@ -79,3 +79,18 @@ export function runsOf({ runs }: CellData, { server, controller }: World, times:
       measuredMs === times.measuredMs,
   );
 }
+
+export const WORLDS: readonly World[] = [
+  { server: 'embedded', controller: 'endpointd' },
+  { server: 'kube', controller: 'endpointd' },
+  { server: 'kube', controller: 'kube-controller-manager' },
+];
+
+/** @throws Error if there is no such world */
+export function worldOf(server: string, controller: string): World {
+  const found = WORLDS.find((world) => world.server === server && world.controller === (controller as Controller));
+  if (found !== undefined) return found;
+  throw new Error(
+    `there is no cell of ${controller} on ${server}: ${WORLDS.map((world) => `${world.controller} on ${world.server}`).join(', ')}`,
+  );
+}

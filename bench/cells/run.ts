@@ -3,15 +3,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { parseDuration } from '../../src/lib/duration.ts';
 import { calibrationText, parseCalibration } from '../../src/tune/calibration.ts';
-import { type Calibration, type Controller, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
+import { type Calibration, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
 import { programOf } from '../peers/peers.ts';
 import { median } from '../support/statistics.ts';
 import { runCell } from './cell.ts';
-import type { CellTimes } from './cell-times.ts';
+import { type CellTimes, millisecondsOf } from './cell-times.ts';
 import { WRITE_DELAY_MS } from './cell-world.ts';
-import { addRun, type CellRun, readData, runsOf, type World } from './data.ts';
+import { addRun, type CellRun, readData, runsOf, type World, worldOf, WORLDS } from './data.ts';
 import { calibrate, calibrationRuns, isDisturbed, resultOf, steadyOf } from './marks.ts';
 import { cellsPage, type WorldResults } from './page.ts';
 import { calibrationCells, type CellPlan, heldOutCells, referenceCell, shuffledCells } from './plan.ts';
@@ -37,12 +36,6 @@ const REFERENCE_EVERY = 8;
 /** How long a run takes beside its story. */
 const AROUND_MS = 15_000;
 const FOLDER = new URL('.', import.meta.url).pathname;
-
-const WORLDS: readonly World[] = [
-  { server: 'embedded', controller: 'endpointd' },
-  { server: 'kube', controller: 'endpointd' },
-  { server: 'kube', controller: 'kube-controller-manager' },
-];
 
 /** The calibration before any measurement. The embedded server waits, and its latency hardly varies. */
 const STARTS: Readonly<Record<World['server'], Calibration>> = {
@@ -182,18 +175,4 @@ function dataPath(folder: string): string {
 
 function calibrationPath(folder: string, { server, controller }: World): string {
   return join(folder, `${server}-${controller}.json`);
-}
-
-function worldOf(server: string, controller: string): World {
-  const found = WORLDS.find((world) => world.server === server && world.controller === (controller as Controller));
-  if (found !== undefined) return found;
-  throw new Error(
-    `there is no cell of ${controller} on ${server}: ${WORLDS.map((world) => `${world.controller} on ${world.server}`).join(', ')}`,
-  );
-}
-
-function millisecondsOf(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === null) throw new Error(`a duration such as 20s was expected, not ${JSON.stringify(text)}`);
-  return ms;
 }

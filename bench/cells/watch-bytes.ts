@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
-import { parseDuration } from '../../src/lib/duration.ts';
 import { ENCODINGS, type Encoding } from '../../src/recording/sizes.ts';
 import { playedOf } from '../../src/tune/played.ts';
 import { bytesOf } from '../../src/twin/figures.ts';
@@ -21,7 +20,8 @@ import { openLoadWatch, type LoadWatch } from '../support/http-load.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { table } from '../support/table.ts';
 import { makeRight, openWorld, type Server, settled, startRecorder } from './cell-world.ts';
-import type { World } from './data.ts';
+import { millisecondsOf } from './cell-times.ts';
+import { type World, worldOf } from './data.ts';
 import { bytesCell } from './plan.ts';
 import { liveStory, loadStory } from './story-life.ts';
 
@@ -60,10 +60,11 @@ export async function runWatchBytesBench(size: Size, args: readonly string[]): P
     console.log(HELP);
     return;
   }
-  const world = { server: values.server, controller: values.controller } as World;
+  const world = worldOf(values.server, values.controller);
+  const measureMs = millisecondsOf(values.measure);
+  const counts = values.watchers.split(',').map(countOf);
   const rows: Row[] = [];
-  for (const count of values.watchers.split(','))
-    rows.push(...(await countBytes(world, Number(count), parseDuration(values.measure)!, programOf(size))));
+  for (const count of counts) rows.push(...(await countBytes(world, count, measureMs, programOf(size))));
   const text = rows.map(({ output, encoding, watchers, writes, counted, predicted }) => [
     output,
     encoding,
@@ -79,6 +80,11 @@ export async function runWatchBytesBench(size: Size, args: readonly string[]): P
   );
   const within = rows.filter(({ counted, predicted }) => Math.abs(predicted / counted - 1) <= MARK);
   console.log(`${within.length} of ${rows.length} are within ${100 * MARK} % (the mark)`);
+}
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`--watchers: numbers such as 1,50 were expected, not ${text}`);
+  return Number(text);
 }
 
 interface Row {

@@ -50,8 +50,8 @@ describe('a running endpointd with flags of its ports', () => {
     ]);
   });
   after(async () => {
-    await running.end();
     for (const server of servers) await server.close();
+    await running.end();
   });
 
   const get = (path: string): Promise<Said> =>
@@ -158,8 +158,8 @@ describe('a running endpointd with flags of certificates', () => {
     ]);
   });
   after(async () => {
-    await running.end();
     await server.close();
+    await running.end();
     rmSync(directory, { recursive: true });
   });
 

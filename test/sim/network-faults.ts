@@ -215,9 +215,9 @@ export const NETWORK = {
     act(run, prng, forMs) {
       const { sim } = run;
       // Restore upon restore within seconds, seen through API servers that lag behind each other, is not promised.
-      const before = run.held.get('restore') ?? 0;
+      const before = run.history.backups;
       if (run.world.lagMs > 0 && before > 0) return 'not again, with API servers that lag';
-      run.held.set('restore', before + 1);
+      run.history.backups++;
       const backup = sim.backup();
       // Other resources are written too. Where they are not, writes after the restore may take the version past what was
       // reached before it, and nothing tells then that history went back. Each time they are fewer, so that a later restore

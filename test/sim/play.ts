@@ -85,6 +85,7 @@ function begin(
     troubles,
     flags: world.options,
     maxEndpointsPerSlice: world.options.maxEndpointsPerSlice ?? 100,
+    history: { backups: 0 },
     held: new Map(),
     ownVersions: new Set(),
     applied: [],

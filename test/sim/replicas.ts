@@ -156,12 +156,14 @@ function begin({ sims, seed, world, acts, prng, told, onLeader }: Play): Stage {
   const first = sims[0]!;
   makeWorld(first, world, createPrng(seed + 2));
   const troubles = new Set<Trouble>(acts.map(({ deed }) => deed.trouble));
+  const history = { backups: 0 };
   const runs = sims.map((sim): Run => ({
     sim,
     world,
     troubles,
     flags: world.options,
     maxEndpointsPerSlice: world.options.maxEndpointsPerSlice ?? 100,
+    history,
     held: new Map(),
     ownVersions: new Set(),
     applied: [],

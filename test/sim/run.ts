@@ -15,6 +15,8 @@ export interface Run {
   flags: Partial<ControllerOptions>;
   /** The largest `--max-endpoints-per-slice` so far: larger slices of an earlier process stay. */
   maxEndpointsPerSlice: number;
+  /** Of the one server: how often a backup was taken that it is put back to. */
+  readonly history: { backups: number };
   /** How many happenings that last hold each effect on. */
   readonly held: Map<string, number>;
   /** Versions of objects that the controller's own writes have made. */

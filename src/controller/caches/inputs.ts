@@ -57,10 +57,7 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
       }
       const changed = previous === undefined || planningDiffers(previous, pod);
       if (before !== after) movedPod(previous, pod, before, after, changed, now);
-      else if (changed) {
-        const change = changeOf(previous, pod);
-        for (const service of after) podChanged(service, pod.name, change, now, watchInSeconds);
-      }
+      else if (changed) for (const service of after) podChanged(service, previous, pod, now, watchInSeconds);
       return pod;
     },
     remove(pod, now) {
@@ -111,25 +108,35 @@ function movedPod(
 ): void {
   const left = new Set(before);
   for (const service of after) {
-    if (!left.delete(service)) podChanged(service, pod.name, changeOf(undefined, pod), now);
-    else if (changed) podChanged(service, pod.name, changeOf(previous, pod), now);
+    if (!left.delete(service)) podChanged(service, undefined, pod, now);
+    else if (changed) podChanged(service, previous, pod, now);
   }
-  for (const service of left) podChanged(service, pod.name, 'removes', now);
+  for (const service of left) podChanged(service, previous, undefined, now);
 }
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
   const { before } = removePod(state.index, pod.namespace, pod.name);
   if (followsNodes(state)) notePod(state.nodes, pod, undefined);
-  for (const service of before) podChanged(service, pod.name, 'removes', now);
+  for (const service of before) podChanged(service, pod, undefined, now);
 }
 
-/** A pod that the service selects, or selected before, has changed in a field that planning reads. */
-function podChanged(service: ServiceState, podName: string, change: PodChange, now: Now, watchInSeconds = -1): void {
-  noteChangedPod(service.view, podName);
+/**
+ * A pod of the service has changed in a field that planning reads.
+ * @param before undefined = the service has not had the pod
+ * @param after undefined = the service has the pod no longer
+ */
+function podChanged(
+  service: ServiceState,
+  before: PodRecord | undefined,
+  after: PodRecord | undefined,
+  now: Now,
+  watchInSeconds = -1,
+): void {
+  noteChangedPod(service.view, (after ?? before)!.name);
   for (const unit of service.units) {
     const { controller } = unit;
     if (!controller.running || !controller.followsPods) continue;
-    const delayMs = Math.max(controller.batchPeriodMs, pacedMs(unit, change, now));
+    const delayMs = Math.max(controller.batchPeriodMs, pacedMs(unit, before, after, now));
     if (unit.changedAtMs < 0) {
       unit.changedAtMs = now.nowMs;
       unit.watchInSeconds = watchInSeconds;
@@ -138,16 +145,15 @@ function podChanged(service: ServiceState, podName: string, change: PodChange, n
   }
 }
 
-function pacedMs(unit: Unit, change: PodChange, now: Now): number {
+function pacedMs(unit: Unit, before: PodRecord | undefined, after: PodRecord | undefined, now: Now): number {
   const { adaptiveBatchPeriodMaxMs } = unit.controller.options;
   if (adaptiveBatchPeriodMaxMs === 0) return 0;
   unit.pace ??= createPace();
-  return noteChange(unit.pace, change, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
+  return noteChange(unit.pace, changeOf(before, after), unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
 }
 
-/** @param before undefined = the service has not had the pod */
-function changeOf(before: PodRecord | undefined, after: PodRecord): PodChange {
-  if (before !== undefined && takesAway(before, after)) return 'removes';
+function changeOf(before: PodRecord | undefined, after: PodRecord | undefined): PodChange {
+  if (after === undefined || (before !== undefined && takesAway(before, after))) return 'removes';
   return isServing(after) && !(before !== undefined && isServing(before)) ? 'adds' : 'other';
 }
 

@@ -4,7 +4,7 @@
  * time instead of one for each pod (D36). What takes an address away is never collected.
  */
 export interface Pace {
-  /** How long changes are collected after the last one came. */
+  /** How long changes are collected after the first one that waits. */
   periodMs: number;
   /** Monotonic ms at which the last pod became ready. */
   addedAtMs: number;

@@ -158,14 +158,7 @@ describe('an elector', () => {
   it('the age of a slow read counts from its answer, not from its request', () => {
     const sent: Omit<HttpRequest, 'id'>[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
-    const hands = {
-      send: (request: Omit<HttpRequest, 'id'>) => sent.push(request),
-      cancel() {},
-      log() {},
-      annotations: () => ({}),
-      begin() {},
-      end() {},
-    };
+    const hands = handsThat((request) => sent.push(request));
     const at = (nowMs: number): Now => ({ nowMs, wallMs: nowMs });
     wakeElector(elector, hands, at(0));
     onElectorEvent(elector, hands, leaseAnswer(1, { holderIdentity: 'b', leaseDurationSeconds: 15 }), at(4000));
@@ -182,14 +175,7 @@ describe('an elector', () => {
   it('requests have a lane of their own, and half of the deadline as their time limit', () => {
     const sent: Omit<HttpRequest, 'id'>[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
-    const hands = {
-      send: (request: Omit<HttpRequest, 'id'>) => sent.push(request),
-      cancel() {},
-      log() {},
-      annotations: () => ({}),
-      begin() {},
-      end() {},
-    };
+    const hands = handsThat((request) => sent.push(request));
     wakeElector(elector, hands, { nowMs: 0, wallMs: 0 });
     onElectorEvent(elector, hands, leaseAnswer(1, { holderIdentity: '' }), { nowMs: 1, wallMs: 1 });
     assert.deepEqual(
@@ -208,7 +194,7 @@ describe('an elector', () => {
     const log = (_level: string, _v: number, message: string, fields: object): void => {
       lines.push([message, ...Object.values(fields)].join(' | '));
     };
-    const hands = { send: () => ++id, cancel() {}, log, annotations: () => ({}), begin() {}, end() {} };
+    const hands = { ...handsThat(() => ++id), log };
     for (const nowMs of [0, 10_000, 20_000]) {
       wakeElector(elector, hands, { nowMs, wallMs: nowMs });
       const page = { ...leaseAnswer(id, {}), contentType: 'text/html', body: Buffer.from('<html>sign in</html>') };
@@ -230,7 +216,7 @@ describe('an elector', () => {
     let id = 0;
     const log = (_level: string, v: number, message: string, { err = '' }: { readonly err?: unknown }): void =>
       void lines.push(`${v} ${message} ${String(err)}`.trim());
-    const hands = { send: () => ++id, cancel() {}, log, annotations: () => ({}), begin() {}, end() {} };
+    const hands = { ...handsThat(() => ++id), log };
     const answer = (nowMs: number, reply: TransportEvent): void =>
       onElectorEvent(elector, hands, reply, { nowMs, wallMs: nowMs });
     wakeElector(elector, hands, { nowMs: 0, wallMs: 0 });
@@ -285,7 +271,7 @@ describe('an elector', () => {
     let id = 0;
     const log = (_level: string, _v: number, message: string, { err = '' }: { readonly err?: unknown }): void =>
       void lines.push(`${message}: ${String(err)}`);
-    const hands = { send: () => ++id, cancel() {}, log, annotations: () => ({}), begin() {}, end() {} };
+    const hands = { ...handsThat(() => ++id), log };
     for (const [nowMs, message] of [
       [0, 'no right to leases'],
       [10_000, 'no right to leases'],
@@ -364,6 +350,11 @@ describe('an elector', () => {
     assert.notEqual(world.leader(), null);
   });
 });
+
+/** Hands that send, and leave all else. */
+function handsThat(send: (request: Omit<HttpRequest, 'id'>) => number): Parameters<typeof wakeElector>[1] {
+  return { send, cancel() {}, log() {}, annotations: () => ({}), begin() {}, end() {} };
+}
 
 function leaseAnswer(id: number, spec: object): TransportEvent & { type: 'response' } {
   const object = {
