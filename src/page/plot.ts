@@ -171,7 +171,10 @@ function lines(plot: LinePlot): string {
     const at = round(x.at(value));
     return `<line class="note" x1="${at}" x2="${at}" y1="${BOX.top}" y2="${BOX.bottom}"/>${text(at + 3, BOX.top + 10 + (i % 3) * 13, name)}`;
   });
-  const along = x.ticks.map((tick) => text(x.at(tick), BOX.bottom + 17, tickText(tick), 'middle'));
+  // Nothing is seen beyond the box.
+  const along = x.ticks.map((tick) =>
+    text(x.at(tick), BOX.bottom + 17, tickText(tick), x.at(tick) < BOX.right ? 'middle' : 'end'),
+  );
   return [
     yAxis(plot.y, y),
     ...along,

@@ -33,7 +33,19 @@ interface Shown {
   /** How many ready endpoints have the address, over all objects. */
   readonly ready: Map<string, number>;
   readonly awaited: Map<string, { readonly ready: boolean; readonly sinceMs: number }>;
+  /** What an output has shown before the event of its pod, oldest first: watches are not in step with each other. */
+  readonly early: Map<string, { readonly ready: boolean; readonly write: ShownWrite }>;
 }
+
+/** A write of the recorded controllers that an output's watch has told. */
+interface ShownWrite {
+  readonly atMs: number;
+  /** A change is known that it shows. */
+  isShowing: boolean;
+}
+
+/** An event of a pod that comes later than this after an output is not what the output shows. */
+const EARLY_MS_MAX = 5000;
 
 /** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
 export interface MeasureListener {
@@ -129,23 +141,45 @@ function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selecte
     const outputs = services.get(service)!;
     for (const kind of KINDS) {
       if (refused.has(kind)) continue;
-      if (was !== null) expect(measuring, outputs, kind, was, false, atMs);
-      if (is !== null) expect(measuring, outputs, kind, is, true, atMs);
+      if (was !== null) onAddress(measuring, outputs, kind, { address: was, ready: false, sinceMs: atMs });
+      if (is !== null) onAddress(measuring, outputs, kind, { address: is, ready: true, sinceMs: atMs });
     }
   }
 }
 
-function expect(
-  { measured }: Measuring,
-  outputs: OutputsShown,
+/** A pod's change: its address has become ready, or is no longer. */
+interface AddressChange {
+  readonly address: string;
+  readonly ready: boolean;
+  /** By the recorder's clock. */
+  readonly sinceMs: number;
+}
+
+function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputKind, change: AddressChange): void {
+  const { address, ready, sinceMs } = change;
+  const { awaited, early, ready: shown } = outputs[kind];
+  if (awaited.delete(address)) measuring.measured[kind].superseded++;
+  if (shown.has(address) !== ready) {
+    awaited.set(address, { ready, sinceMs });
+    return;
+  }
+  const before = early.get(address);
+  if (before?.ready !== ready || sinceMs - before.write.atMs > EARLY_MS_MAX) return;
+  early.delete(address);
+  noteShown(measuring, kind, change, before.write, sinceMs);
+}
+
+function noteShown(
+  { measured, listener }: Measuring,
   kind: OutputKind,
-  address: string,
-  ready: boolean,
+  { ready, sinceMs }: AddressChange,
+  write: ShownWrite,
   atMs: number,
 ): void {
-  const { awaited, ready: shown } = outputs[kind];
-  if (awaited.delete(address)) measured[kind].superseded++;
-  if (shown.has(address) !== ready) awaited.set(address, { ready, sinceMs: atMs });
+  measured[kind][ready ? 'addedMs' : 'removedMs'].push(atMs - sinceMs);
+  listener.shown(kind, ready, sinceMs, atMs);
+  if (!write.isShowing) measured[kind].showing++;
+  write.isShowing = true;
 }
 
 function onService({ services, measured }: Measuring, { after }: ChangeOf<'services'>, { service }: Selection): void {
@@ -160,7 +194,7 @@ function onService({ services, measured }: Measuring, { after }: ChangeOf<'servi
 }
 
 function nothingShown(): Shown {
-  return { ready: new Map(), awaited: new Map() };
+  return { ready: new Map(), awaited: new Map(), early: new Map() };
 }
 
 function onOutput(
@@ -177,18 +211,32 @@ function onOutput(
   }
   if (service === null) return;
   const shown = services.get(service)![kind];
-  for (const address of readyOf(before)) add(shown.ready, address, -1);
-  for (const address of readyOf(after)) add(shown.ready, address, 1);
-  if (!isWatched) return;
-  let met = 0;
-  for (const [address, { ready, sinceMs }] of shown.awaited) {
-    if (shown.ready.has(address) !== ready) continue;
-    shown.awaited.delete(address);
-    measured[kind][ready ? 'addedMs' : 'removedMs'].push(atMs - sinceMs);
-    listener.shown(kind, ready, sinceMs, atMs);
-    met++;
+  const changed = new Map<string, number>();
+  for (const address of readyOf(before)) add(changed, address, -1);
+  for (const address of readyOf(after)) add(changed, address, 1);
+  const write: ShownWrite = { atMs, isShowing: false };
+  for (const [address, by] of changed) {
+    const was = shown.ready.has(address);
+    add(shown.ready, address, by);
+    const ready = shown.ready.has(address);
+    if (ready === was || !isWatched) continue;
+    const awaited = shown.awaited.get(address);
+    if (awaited === undefined) noteEarly(shown, address, ready, write);
+    else {
+      shown.awaited.delete(address);
+      noteShown(measuring, kind, { address, ...awaited }, write, atMs);
+    }
   }
-  if (met > 0) measured[kind].showing++;
+}
+
+/** Keeps what no pod's event has told yet, and forgets what is too old. */
+function noteEarly({ early }: Shown, address: string, ready: boolean, write: ShownWrite): void {
+  early.delete(address);
+  early.set(address, { ready, write });
+  for (const [oldest, { write: written }] of early) {
+    if (write.atMs - written.atMs <= EARLY_MS_MAX) break;
+    early.delete(oldest);
+  }
 }
 
 function* readyOf(output: RecordedOutput | null): Generator<string> {

@@ -1,6 +1,6 @@
 /** An operator's way with a kube-controller-manager: a recording of what it did, its figures, and advice from its metrics. */
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -9,7 +9,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { readFileSync } from 'node:fs';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
-import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
+import { type ControllerFigures, figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { clientOf } from './client.ts';
 import { type Cluster, type ControllerManager, startControllerManager } from '../../src/testbed/kube-cluster.ts';
@@ -32,6 +32,7 @@ describe('a recording beside kube-controller-manager', () => {
   let cluster: Cluster;
   let client: ApiClient;
   let manager: ControllerManager;
+  let recorder: ChildProcess;
   let world: World;
   let path: string;
   let figures: RecordingFigures;
@@ -47,24 +48,25 @@ describe('a recording beside kube-controller-manager', () => {
     manager = await startControllerManager(cluster, ['endpoints-controller', 'endpointslice-controller']);
     await until(() => manager.idle());
     path = join(cluster.directory, 'cluster.rec');
-    const child = spawn(process.execPath, [BIN, 'record', path, `--kubeconfig=${cluster.kubeconfigPath}`], {
+    recorder = spawn(process.execPath, [BIN, 'record', path, `--kubeconfig=${cluster.kubeconfigPath}`], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    recorder.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()));
     await until(() => Promise.resolve(said.includes('recording for')));
     await change();
-    await until(() => Promise.resolve(shownAll(read())));
+    await until(() => Promise.resolve(outputsOf(read()).every(shownAll)));
     // An edit by somebody else, which is no write of the controller.
     await patchService(world, 'canary-web', { metadata: { labels: { canary: 'edited' } } });
-    child.kill('SIGINT');
-    const [status] = (await once(child, 'close')) as [number];
+    recorder.kill('SIGINT');
+    const [status] = (await once(recorder, 'close')) as [number];
     assert.equal(status, 0, said);
     assert.ok(!/canary/i.test(said), said);
     figures = read();
   });
 
   after(async () => {
+    recorder?.kill('SIGKILL');
     await manager?.stop();
     await client?.close();
     await cluster?.stop();
@@ -75,7 +77,8 @@ describe('a recording beside kube-controller-manager', () => {
     for (const [i, name] of names.entries()) {
       await createPod(world, name, { ip: `10.7.0.${i + 1}`, labels: { app: 'canary' } });
     }
-    await until(() => manager.idle());
+    // What is undone before it is shown has no time.
+    await until(() => Promise.resolve(outputsOf(read()).every(({ addedMs }) => addedMs.count >= PODS)));
     for (const name of names.slice(0, 10)) await setReady(world, name, false);
     await removePod(world, names.at(-1)!);
   }
@@ -84,14 +87,16 @@ describe('a recording beside kube-controller-manager', () => {
     return withRecording(path, ({ events }) => figuresOf(events));
   }
 
-  function shownAll({ controller }: RecordingFigures): boolean {
-    return [controller.endpoints, controller.endpointslices].every(
-      (output) => output!.addedMs.count >= PODS && output!.removedMs.count >= 11 && output!.notShown === 0,
-    );
+  function outputsOf({ controller }: RecordingFigures): ControllerFigures[] {
+    return [controller.endpoints!, controller.endpointslices!];
+  }
+
+  function shownAll(output: ControllerFigures): boolean {
+    return output.addedMs.count >= PODS && output.removedMs.count >= 11 && output.notShown === 0;
   }
 
   it('a recording measures how long each addition and removal took to show', () => {
-    for (const output of [figures.controller.endpoints!, figures.controller.endpointslices!]) {
+    for (const output of outputsOf(figures)) {
       assert.ok(output.addedMs.count >= PODS && output.removedMs.count >= 11, JSON.stringify(output));
       assert.ok(output.addedMs.p50! >= 0 && output.addedMs.p99! < 60_000, JSON.stringify(output));
       assert.ok(output.writes > 0 && output.changesPerWrite! >= 1, JSON.stringify(output));

@@ -78,6 +78,38 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([addedMs.count, removedMs.count, superseded, notShown], [0, 0, 1, 0]);
   });
 
+  it("a change that an output shows before its pod's watch took no time", () => {
+    const { controller } = figures(1, (encoder) => {
+      publish(encoder, ['web-0', 'web-1', 'web-2'], 1000);
+      encoder.put('pods', pod('web-1'), 'other', 1002);
+      encoder.put('pods', pod('web-2'), 'other', 1003);
+      publish(encoder, ['web-0', 'web-1'], 1100);
+      encoder.put('pods', pod('web-2', { ready: false }), 'other', 1101);
+    });
+    const { addedMs, removedMs, changesPerWrite, notShown } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, addedMs.max, removedMs.count, removedMs.max], [2, 0, 1, 0]);
+    assert.deepEqual([changesPerWrite, notShown], [1.5, 0]);
+  });
+
+  it('an address that was shown long before its pod became ready tells no time', () => {
+    const { controller } = figures(1, (encoder) => {
+      publish(encoder, ['web-0', 'web-1'], 1000);
+      encoder.put('pods', pod('web-1'), 'other', 7000);
+    });
+    const { addedMs, superseded, notShown } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, superseded, notShown], [0, 0, 0]);
+  });
+
+  it('a removal of what was never shown tells no time', () => {
+    const { controller } = figures(1, (encoder) => {
+      publish(encoder, [], 1000);
+      encoder.put('pods', pod('web-1'), 'other', 7000);
+      encoder.put('pods', pod('web-1', { ready: false }), 'other', 7100);
+    });
+    const { removedMs, superseded } = controller.endpoints!;
+    assert.deepEqual([removedMs.count, superseded], [0, 1]);
+  });
+
   it('a change that is not shown is counted, unless its pod has no address', () => {
     const { controller } = figures(1, (encoder) => {
       encoder.put('pods', pod('web-1'), 'other', 1000);

@@ -10,7 +10,7 @@ import {
   setPodStatus,
   type Sim,
 } from '../support/sim.ts';
-import { settled } from '../support/settled.ts';
+import { podRequests, settled } from '../support/settled.ts';
 
 const SEEDS = 20;
 const RIGHT_MS_MAX = 10_000;
@@ -110,6 +110,17 @@ describe('ten seconds after an outage of ten minutes', () => {
     }
   });
 
+  it('ten seconds after an outage, all is right although no watch can go on (410)', () => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const sim = settled({ seed });
+      sim.down();
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.compact();
+      awayFor(sim, 600_000);
+      assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP'], `seed ${seed}`);
+    }
+  });
+
   it('ten seconds after an outage, changes known before it are written', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const sim = settled({ seed });
@@ -132,5 +143,17 @@ describe('ten seconds after an outage of ten minutes', () => {
       awayFor(sim, 600_000);
       assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP'], `seed ${seed}`);
     }
+  });
+});
+
+describe('a watch that the server refuses after each list', () => {
+  it('410 after each list costs at most 22 lists in ten minutes', () => {
+    const sim = settled({ options: { watchList: false } });
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?watch') ? 410 : 0);
+    sim.cutWatches();
+    const from = sim.exchanges.length;
+    sim.run(600_000);
+    const lists = podRequests(sim, from).filter((request) => request === 'page 200');
+    assert.ok(lists.length >= 10 && lists.length <= 22, `${lists.length} lists`);
   });
 });

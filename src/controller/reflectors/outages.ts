@@ -4,7 +4,6 @@ import type { Log } from '../outbox.ts';
 import { roughDuration } from '../../lib/duration.ts';
 
 /** What is told of a reflector. */
-/** What is told of a reflector. */
 export interface Watch {
   readonly resource: string;
   /** Monotonic ms since when it has been lost; -1 = it runs, 0 = it has never run. */

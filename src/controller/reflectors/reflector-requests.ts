@@ -174,7 +174,9 @@ export function retry(
   retryAfterSeconds = -1,
 ): void {
   leave(hands, reflector);
-  const isCheap = listOf(reflector)?.progress.isAnswered !== true;
+  const underWay = listOf(reflector);
+  // A watch that leads to a list, over and over, would cost one list after the other.
+  const isCheap = underWay === null ? next === 'watch' : !underWay.progress.isAnswered;
   const delayMs = Math.max(
     nextReconnectMs(reflector.reconnect, hands.prng, now.nowMs, isCheap),
     retryAfterMs(retryAfterSeconds),

@@ -1,0 +1,76 @@
+/**
+ * What `endpointd tune --confirm` does on a real kube-apiserver: kube-controller-manager with today's settings and with
+ * others in turns, on the same part of a story.
+ */
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { confirm } from '../../src/cli/tune/confirm.ts';
+import { busiestPart, type Confirmation, isRefuted } from '../../src/tune/confirmation.ts';
+import { parseObjective } from '../../src/tune/objective.ts';
+import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
+import { kubeBinaries } from './binaries.ts';
+
+const SEED = 1;
+/** Pods of one Service, which turn unready and back all the time: what a batch period is for. */
+const FLAPPING = {
+  ...STORY_PROFILES[0]!,
+  namespaces: 1,
+  services: [{ count: 1, pods: 20 }],
+  minutes: 1,
+  flipsPerSecond: 20,
+  rolloutsPerMinute: 0,
+};
+const TODAY: Settings = { ...DEFAULT_SETTINGS, qps: 500, burst: 500 };
+const BATCHED: Settings = { ...TODAY, endpointsBatchMs: 1000, slicesBatchMs: 1000 };
+
+describe('settings of kube-controller-manager that are tried for real', () => {
+  let confirmation: Confirmation;
+  const said: string[] = [];
+
+  before(async () => {
+    const { etcd, kubeApiserver, kubeControllerManager } = await kubeBinaries();
+    const story = busiestPart(profileStory(FLAPPING, SEED), 3000);
+    confirmation = await confirm(
+      {
+        run: {
+          story,
+          controller: 'kube-controller-manager',
+          settings: TODAY,
+          calibration: DEFAULT_CALIBRATION,
+          seed: SEED,
+        },
+        objective: parseObjective('p50(add)<=2s, min writes'),
+        watchers: { nodes: 1, endpointsWatchers: 1 },
+        candidates: [BATCHED],
+        programs: { server: { etcd, kubeApiserver }, kubeControllerManager },
+      },
+      (text) => said.push(text),
+    );
+  });
+
+  it('both settings are tried on a kube-apiserver, in three to ten pairs', () => {
+    const { server, rounds, changes, tried } = confirmation;
+    assert.equal(server, 'kube-apiserver');
+    assert.ok(rounds >= 3 && rounds <= 10, `${rounds} rounds`);
+    assert.ok(changes > 20, `${changes} changes`);
+    assert.deepEqual(tried[0]!.settings, BATCHED);
+    assert.equal(said.filter((line) => line.startsWith('round 1, ')).length, 2);
+  });
+
+  it('a batch period of a second saves writes, as predicted', (test) => {
+    const writes = confirmation.tried[0]!.figures.find(({ text }) => text.includes('writes'))!;
+    test.diagnostic(JSON.stringify({ rounds: confirmation.rounds, ...writes }));
+    assert.equal(writes.verdict, 'holds');
+    assert.ok(writes.predicted < 0.7, `predicted ${writes.predicted}`);
+    for (const [i, today] of writes.today.entries()) assert.ok(writes.tried[i]! < today, JSON.stringify(writes));
+    assert.ok(!isRefuted(confirmation, TODAY));
+  });
+
+  it('a batch period of a second makes additions later, as predicted', (test) => {
+    const added = confirmation.tried[0]!.figures.find(({ text }) => text.startsWith('p50(add)'))!;
+    test.diagnostic(JSON.stringify(added));
+    assert.equal(added.verdict, 'holds');
+    assert.ok(added.predicted > 1, `predicted ${added.predicted}`);
+  });
+});
