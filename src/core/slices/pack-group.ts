@@ -8,6 +8,7 @@ import { endpointContentEqual, sameEndpoint } from './endpoint-identity.ts';
 import { type FamilySlices, slicesListing, type PortGroup, type SliceEntry } from './family-slices.ts';
 import { arrangeLeftovers, compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
 import { changedDraft, type SliceDraft } from './slice-draft.ts';
+import { shareEndpoints } from './slice-state.ts';
 
 export interface GroupPacking {
   readonly group: PortGroup;
@@ -41,8 +42,10 @@ export function refreshGroup(
     if (refreshed.changed) {
       if (refreshed.endpoints.length > 0) updates.push(changedDraft(entry, refreshed.endpoints, 'changed'));
       else emptied.push(entry);
-    } else if (labelsAreRight(entry)) group.dirtyEntries.delete(entry);
-    else updates.push(changedDraft(entry, [...(entry.stored.object.endpoints ?? [])], 'changed'));
+    } else if (labelsAreRight(entry)) {
+      group.dirtyEntries.delete(entry);
+      entry.stored = shareEndpoints(entry.stored, refreshed.endpoints);
+    } else updates.push(changedDraft(entry, [...(entry.stored.object.endpoints ?? [])], 'changed'));
   }
 
   const pods: string[] = [];

@@ -9,6 +9,7 @@ import {
   observeSlice,
   setSlicesSpec,
   slicePodNames,
+  slicePodState,
   storedSlice,
 } from '../../../src/core/slices/service-slices.ts';
 import type { FamilyFacts } from '../../../src/core/slices/facts.ts';
@@ -611,3 +612,21 @@ for (const [name, fields] of [
     assert.equal(verbs(plan(world)), 'none');
   });
 }
+
+test('a slice that is right keeps the endpoints of its pods, and its own hints', () => {
+  const pods = manyPods(2);
+  const hints = { forZones: [{ name: 'a' }] };
+  const stored = [slice('web-x', [endpointOf(pods[0]!), endpointOf(pods[1]!, { hints })])];
+  const world = createSlicesWorld({ pods, stored });
+  const read = storedSlice(world.slices, 'web-x')!.endpoints!;
+  plan(world);
+  const kept = storedSlice(world.slices, 'web-x')!.endpoints!;
+  assert.deepEqual(kept, read);
+  for (const [i, { name }] of pods.entries()) {
+    const { endpoint } = slicePodState(world.slices, name, 'IPv4')!;
+    assert.notEqual(read[i]!.targetRef, endpoint!.targetRef);
+    assert.equal(kept[i]!.targetRef, endpoint!.targetRef);
+  }
+  plan(world);
+  assert.equal(storedSlice(world.slices, 'web-x')!.endpoints, kept);
+});
