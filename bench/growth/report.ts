@@ -49,13 +49,14 @@ export function growthTables({ runs }: Growth): GrowthTable[] {
     const found = flatness.find((each) => each.axis === axis);
     const wrong = of.flatMap((run) => run.wrong.map((what) => `WRONG at ${run.at}: ${what}`));
     const note = [...(found === undefined ? [] : [verdictText(found)]), ...wrong].join('. ');
-    return [{ title: AXIS[axis].title, note, columns: COLUMNS, rows: rowsOf(of, runs) }];
+    const columns = COLUMNS.with(1, axis);
+    return [{ title: AXIS[axis].title, note, columns, rows: rowsOf(of, runs) }];
   });
 }
 
 function verdictText({ flat, worst, grows }: Flatness): string {
   const verdict = flat ? 'flat' : 'NOT flat';
-  return `${verdict} over a factor of ${grows}: at the worst point a flip costs ${percent(worst)} beyond what its bytes explain; the mark is ${FLAT_SHARE * 100} %`;
+  return `${verdict} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}; the mark is ${FLAT_SHARE * 100} % either way`;
 }
 
 function rowsOf(of: readonly GrowthRun[], all: readonly GrowthRun[]): string[][] {

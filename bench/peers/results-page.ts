@@ -95,7 +95,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
   return [
     '# Results',
     '',
-    'The last full run, as `npm run bench -- peers --results` wrote it: nothing here is written by hand. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much runs of the same program differ; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
+    'The last run that was kept, of the scenarios in its command, as `npm run bench -- peers --results` wrote it: nothing here is written by hand. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much runs of the same program differ; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
     '',
     ...tableText(['', ''], facts),
     '',

@@ -214,7 +214,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
 }
 
 function isStreamOpened(purpose: Purpose, event: TransportEvent & { type: 'response' }): boolean {
-  if (event.status !== 200) return false;
+  if (event.status < 200 || event.status >= 300) return false;
   if (purpose.for === 'lease') return purpose.isWatch;
   return purpose.for === 'reflector' && purpose.reflector.phase.name === 'opening';
 }

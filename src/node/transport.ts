@@ -32,13 +32,13 @@ export interface TransportConfig extends LiveAccessConfig {
 }
 
 /**
- * After a page that is too big, a list goes on with smaller pages. Every other answer is a few objects of at most 1.5
- * MiB.
+ * After a page that is too big, a list goes on with smaller pages. A read may be of all slices of one service. Every
+ * other answer is a few objects of at most 1.5 MiB.
  */
 const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
   list: 64 * 2 ** 20,
   watch: 4 * 2 ** 20,
-  read: 16 * 2 ** 20,
+  read: 64 * 2 ** 20,
   write: 16 * 2 ** 20,
   event: 4 * 2 ** 20,
   lease: 4 * 2 ** 20,

@@ -87,7 +87,7 @@ const run = promisify(execFile);
 
 /**
  * Finds the programs in $KUBEBUILDER_ASSETS, else in the user's cache directory, else builds them there from go.mod of
- * this directory (about five minutes from nothing, once).
+ * this directory (about nine minutes from nothing, once).
  * @param older whose kube-apiserver and kube-controller-manager are built from its own go.mod instead, never found in
  *   $KUBEBUILDER_ASSETS; default the newest's
  * @throws Error that says what to install, when there is neither a binary nor Go

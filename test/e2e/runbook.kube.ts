@@ -199,7 +199,9 @@ describe('the runbook', () => {
 
   it("the runbook's steps for failures can be done", async () => {
     const service = { NAMESPACE: 'shop', NAME: 'web' };
-    await follow('A service is stuck', 'kubectl annotate', { NAMESPACE: 'shop', 'service NAME': 'service web' });
+    const web = { NAMESPACE: 'shop', 'service NAME': 'service web' };
+    await follow('A service is stuck', 'kubectl label service NAME -n NAMESPACE endpointd-retry=now', web);
+    await follow('A service is stuck', 'kubectl label service NAME -n NAMESPACE endpointd-retry-', web);
     assert.match(await follow('A service is stuck', 'npx endpointd explain', service), /web-2/);
     await verify('The take-over is stuck');
     await follow('The take-over is stuck', 'kubectl annotate lease');

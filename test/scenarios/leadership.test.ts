@@ -77,6 +77,20 @@ describe('a leader that ends', () => {
     assert.equal(holder(leader), 'b-1');
   });
 
+  it('a leader that ends within a renewal releases the Lease', () => {
+    const { leader } = replicas();
+    const renewals = (): number =>
+      leader.exchanges.filter(({ method, path }) => method === 'PUT' && path.includes('/leases')).length;
+    leader.lag = ({ lane }) => (lane === 'lease' ? { toMs: 0, backMs: 300 } : IN_TIME);
+    const before = renewals();
+    // The server has done it, and its answer is on the way.
+    while (renewals() === before) leader.run(10);
+    leader.stop();
+    leader.run(3000);
+    assert.equal(leader.stopped, true);
+    assert.equal(holder(leader), 'b-1');
+  });
+
   /** `a`, with so few tokens that one write is sent before it ends and others wait; `b` stands by. */
   function outOfTokens(qps: number): Sim {
     const leader = replica('a', { options: { kubeApiQps: qps, kubeApiBurst: 1 } });

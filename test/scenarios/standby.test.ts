@@ -262,6 +262,21 @@ describe('a take-over', () => {
     assert.deepEqual(askedFor('later'), ['POST endpointslices 201']);
   });
 
+  it('a take-over of a Lease that was removed lists the slices before it makes one', () => {
+    const { leader, standby } = replicas();
+    leader.kill();
+    leader.request('DELETE', LEASE_PATH);
+    createService(leader, { name: 'new', spec: { selector: { app: 'new' } } });
+    createPod(leader, { name: 'new-1', labels: { app: 'new' }, ip: '10.0.2.1' });
+    const from = standby.exchanges.length;
+    leader.run(60_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(
+      asked(standby, from).filter((line) => line.includes('endpointslices')),
+      ['GET endpointslices 200', 'POST endpointslices 201'],
+    );
+  });
+
   it('a take-over finds a slice that the last leader made at its end', () => {
     const { leader, standby } = replicas();
     leader.kill();

@@ -206,6 +206,21 @@ describe('a WatchList whose end bookmark does not come', () => {
     assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 500', 'page 500', 'page 200', 'watch 200']);
   });
 
+  it('a WatchList that is cut twice while it tells objects gives way to pages', () => {
+    const sim = endLost(Infinity);
+    // Sooner than the 30 s of silence.
+    const cut = (): void => {
+      for (const open of [...sim.connections]) {
+        if (open.path.startsWith('/api/v1/pods') && open.path.includes('sendInitialEvents')) open.reset();
+      }
+      sim.at(sim.nowMs() + 10_000, cut);
+    };
+    sim.at(10_000, cut);
+    sim.run(60_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'watch-list 200', 'page 200', 'watch 200']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
   it('a WatchList is given up at the first bookmark that is not the end', () => {
     const sim = createSim();
     createService(sim, { name: 'web' });

@@ -47,12 +47,12 @@ export const CONNECTION_FLAGS = {
   'kube-api-qps': {
     kind: rate(number(0.001, 1e6), 5, 'no limit'),
     default: '20',
-    help: 'requests a second to the API server, for each enabled controller, in one bucket for all of them',
+    help: 'writes of Endpoints and slices a second, for each enabled controller, in one bucket for all of them; reads, Event objects and the Lease take no token',
   },
   'kube-api-burst': {
     kind: rate(integer(1, 1e6), 10, null),
     default: '30',
-    help: 'requests that may be sent at once after a quiet time, for each enabled controller',
+    help: 'writes that may be sent at once after a quiet time, for each enabled controller',
   },
   'watch-list': {
     kind: bool,

@@ -168,7 +168,8 @@ export function onElectorEvent(elector: Elector, hands: ElectorHands, event: Tra
   } else if (watch.name !== 'closed' && watch.id === event.id) {
     const taken = takeWatchEvent(watch, elector.options, event);
     elector.watch = taken.watch;
-    if (taken.watch.name === 'closed' && event.type === 'chunk') hands.cancel(event.id);
+    // A stream that is no watch goes on too.
+    if (taken.watch.name === 'closed') hands.cancel(event.id);
     for (const news of taken.news) onNews(elector, hands, news, now);
   }
 }
@@ -186,16 +187,47 @@ export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): v
   }
   elector.phase = { name: 'releasing' };
   hands.end(now);
+  writeRelease(elector, hands, seen, false, now);
+}
+
+function writeRelease(
+  elector: Elector,
+  hands: ElectorHands,
+  { lease }: SeenLease,
+  isAfterConflict: boolean,
+  now: Now,
+): void {
   const time = leaseTime(now.wallMs);
-  const { transitions } = seen.lease.record;
+  const { transitions } = lease.record;
   const durationSeconds = RELEASED_SECONDS;
-  write(
-    elector,
-    hands,
-    'release',
-    { holder: '', durationSeconds, acquireTime: time, renewTime: time, transitions },
-    now,
-  );
+  const record = { holder: '', durationSeconds, acquireTime: time, renewTime: time, transitions };
+  write(elector, hands, 'release', record, now, isAfterConflict);
+}
+
+/**
+ * Takes an answer while the Lease is released. A renewal whose answer was not awaited may have given the Lease another
+ * version: after a conflict it is read and released once more.
+ */
+function onReleaseAnswer(
+  elector: Elector,
+  hands: ElectorHands,
+  attempt: Attempt,
+  event: TransportEvent,
+  now: Now,
+): void {
+  const { verb, isAfterConflict } = attempt;
+  const { options } = elector;
+  const answer = readAnswer(event, verb, options);
+  if (verb === 'release' && answer.type === 'conflict' && !isAfterConflict) {
+    read(elector, hands, true, now);
+    return;
+  }
+  if (verb === 'read' && answer.type === 'lease' && answer.lease.record.holder === options.identity) {
+    elector.seen = { lease: answer.lease, sinceMs: now.nowMs, missedAtMs: -Infinity };
+    writeRelease(elector, hands, elector.seen, true, now);
+    return;
+  }
+  elector.phase = { name: 'released' };
 }
 
 /**
@@ -324,13 +356,14 @@ function request(
     // A request that is lost leaves time for another one before the deadline.
     timeoutMs: elector.options.renewDeadlineMs / 2,
   });
-  const holderBefore = verb === 'create' ? '' : (elector.seen?.lease.record.holder ?? '');
+  // Whoever held a Lease that was removed may still have writes under way.
+  const holderBefore = elector.seen?.lease.record.holder ?? '';
   elector.attempt = { id, verb, sentAt: now, holderBefore, isAfterConflict };
 }
 
 function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event: TransportEvent, now: Now): void {
   if (elector.phase.name === 'releasing') {
-    elector.phase = { name: 'released' };
+    onReleaseAnswer(elector, hands, attempt, event, now);
     return;
   }
   const answer = readAnswer(event, attempt.verb, elector.options);

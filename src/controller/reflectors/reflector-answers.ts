@@ -325,6 +325,7 @@ function onInitialEnd(
 function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListUnderWay, now: Now): boolean {
   const { marks, isIncomplete } = underWay;
   reflector.inPages = false;
+  reflector.cutWatchLists = 0;
   reflector.refused = false;
   reflector.undecodableInARow = 0;
   if (!reflector.synced) {
@@ -507,13 +508,16 @@ function onErrorFrame(hands: ReflectorHands, reflector: Reflector, status: Statu
 function onEnded(
   hands: ReflectorHands,
   reflector: Reflector,
-  { name, life }: PhaseOf<'initial' | 'watching'>,
+  phase: PhaseOf<'initial' | 'watching'>,
   error: string | null,
   now: Now,
 ): void {
-  if (name === 'initial') {
-    // The server's time limit was too short for all objects in one stream, and would be again.
-    if (isPastItsTime(life, now.nowMs)) reflector.inPages = true;
+  const { life } = phase;
+  if (phase.name === 'initial') {
+    const { progress } = phase.list;
+    if (progress.isAnswered) reflector.cutWatchLists++;
+    // A time limit was too short for all objects in one stream, and would be again: the server's, or a proxy's.
+    if (isPastItsTime(life, now.nowMs) || reflector.cutWatchLists > 1) reflector.inPages = true;
     retry(hands, reflector, 'list', error ?? 'the stream ended before its initial events', now);
     return;
   }

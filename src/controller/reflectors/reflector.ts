@@ -162,6 +162,8 @@ export interface Reflector<R extends Versioned = Versioned> {
    * again. That costs one refused request, and notices a server that has learned WatchList.
    */
   inPages: boolean;
+  /** WatchLists in a row that were cut while they told objects. */
+  cutWatchLists: number;
   /** How many items the next page asks for. */
   pageItems: number;
   /** A list has begun at least once. */
@@ -198,6 +200,7 @@ export function createReflector<R extends Versioned>(
     askedAtMs: -Infinity,
     watchList,
     inPages: false,
+    cutWatchLists: 0,
     pageItems: PAGE_ITEMS_MAX,
     hasListed: false,
     undecodableInARow: 0,

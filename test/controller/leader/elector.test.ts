@@ -172,6 +172,20 @@ describe('an elector', () => {
     assert.equal(sent.at(-1)!.method, 'PUT');
   });
 
+  it('a stream that is no watch of the Lease is cancelled', () => {
+    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+    const cancelled: number[] = [];
+    let id = 0;
+    const hands = { ...handsThat(() => ++id), cancel: (gone: number) => void cancelled.push(gone) };
+    const now = { nowMs: 0, wallMs: 0 };
+    wakeElector(elector, hands, now);
+    onElectorEvent(elector, hands, leaseAnswer(id, { holderIdentity: 'b', leaseDurationSeconds: 15 }), now);
+    const watch = id;
+    const page = { ...leaseAnswer(watch, {}), contentType: 'text/plain', body: new Uint8Array(0) };
+    onElectorEvent(elector, hands, page, now);
+    assert.deepEqual(cancelled, [watch]);
+  });
+
   it('requests have a lane of their own, and half of the deadline as their time limit', () => {
     const sent: Omit<HttpRequest, 'id'>[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
