@@ -27,19 +27,44 @@ export interface Server {
   /** Of an administrator. */
   readonly target: LoadTarget;
   readonly startController: (settings: Settings, isAtStart: boolean) => Promise<Running>;
+  /** Resolves when everything is listed. The names are plain unless something else is said. */
+  readonly startRecorder: (path: string, names?: 'plain' | 'pseudonyms') => Promise<Running>;
+  /** Stops what was started here and still runs, then the server. */
   readonly stop: () => Promise<unknown>;
 }
+
+type BareServer = Omit<Server, 'startRecorder'>;
 
 export interface Running {
   readonly pid: number;
   readonly stop: () => Promise<unknown>;
 }
 
-export function openWorld(world: World, program: URL): Promise<Server> {
-  return world.server === 'kube' ? openKube(world, program) : openEmbedded(world, program);
+export async function openWorld(world: World, program: URL): Promise<Server> {
+  const server = await (world.server === 'kube' ? openKube(world, program) : openEmbedded(world, program));
+  const running = new Set<Running>();
+  const noted = async (starting: Promise<Running>): Promise<Running> => {
+    const started = await starting;
+    running.add(started);
+    const stop = async (): Promise<void> => {
+      running.delete(started);
+      await started.stop();
+    };
+    return { pid: started.pid, stop };
+  };
+  return {
+    ...server,
+    startController: (settings, isAtStart) => noted(server.startController(settings, isAtStart)),
+    startRecorder: (path, names = 'plain') => noted(startRecorder(program, path, server.kubeconfigPath, names)),
+    stop: async () => {
+      // Whatever has failed is told by who stops the server.
+      await Promise.allSettled([...running].map((started) => started.stop()));
+      await server.stop();
+    },
+  };
 }
 
-async function openEmbedded(world: World, program: URL): Promise<Server> {
+async function openEmbedded(world: World, program: URL): Promise<BareServer> {
   const rule = `verb=create|update|delete,resource=endpoints|endpointslices,delay=fixed:${WRITE_DELAY_MS}ms`;
   const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0', `--fault=${rule}`]);
   const client = createApiClient({ url: serve.url }, CONNECTIONS);
@@ -59,7 +84,7 @@ async function openEmbedded(world: World, program: URL): Promise<Server> {
   };
 }
 
-async function openKube(world: World, program: URL): Promise<Server> {
+async function openKube(world: World, program: URL): Promise<BareServer> {
   const kube = await startCluster();
   const { url, token, caFile, kubeconfigPath } = kube;
   const client = createApiClient({ url, token, ca: readFileSync(caFile, 'utf8') }, CONNECTIONS);
@@ -122,16 +147,12 @@ export async function settled({ list }: ApiClient): Promise<void> {
   }
 }
 
-/**
- * Resolves when everything is listed.
- * @param names of the recording
- */
-export async function startRecorder(
+async function startRecorder(
   program: URL,
   path: string,
   kubeconfig: string,
-  names: 'plain' | 'pseudonyms' = 'plain',
-): Promise<{ readonly pid: number; readonly stop: () => Promise<void> }> {
+  names: 'plain' | 'pseudonyms',
+): Promise<Running> {
   const args = [...NODE_FLAGS, program.pathname, 'record', path, `--kubeconfig=${kubeconfig}`];
   if (names === 'plain') args.push('--plain');
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -14,7 +14,7 @@ import type { Output } from '../../src/twin/ledger.ts';
 import type { Story } from '../../src/twin/story.ts';
 import { cpuSecondsOf } from '../support/process-usage.ts';
 import { type CellTimes, measuredPart, storyOf } from './cell-times.ts';
-import { makeRight, openWorld, settled, startRecorder } from './cell-world.ts';
+import { makeRight, openWorld, settled } from './cell-world.ts';
 import type { CellRun, MeasuredOutput, World } from './data.ts';
 import type { CellPlan } from './plan.ts';
 import { liveStory, loadStory } from './story-life.ts';
@@ -39,7 +39,7 @@ export async function runCell({ world, plan, repeat, seed, times, program }: Cel
     await loadStory(server.client, story);
     await makeRight(server, plan.settings);
     const controller = await server.startController(plan.settings, false);
-    const recorder = await startRecorder(program, path, server.kubeconfigPath);
+    const recorder = await server.startRecorder(path);
     await settled(server.client);
     const before = usageOf(controller.pid);
     const { latenessMs } = await liveStory(server.client, story, times.warmUpMs + times.measuredMs);

@@ -19,7 +19,7 @@ import { programOf } from '../peers/peers.ts';
 import { openLoadWatch, type LoadWatch } from '../support/http-load.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { table } from '../support/table.ts';
-import { makeRight, openWorld, type Server, settled, startRecorder } from './cell-world.ts';
+import { makeRight, openWorld, type Server, settled } from './cell-world.ts';
 import { millisecondsOf } from './cell-times.ts';
 import { type World, worldOf } from './data.ts';
 import { bytesCell } from './plan.ts';
@@ -115,7 +115,7 @@ async function countBytes(world: World, watchers: number, durationMs: number, pr
     await loadStory(server.client, story);
     await makeRight(server, settings);
     const controller = await server.startController(settings, false);
-    const recorder = await startRecorder(program, path, server.kubeconfigPath);
+    const recorder = await server.startRecorder(path);
     await settled(server.client);
     for (const output of OUTPUTS)
       for (const encoding of ENCODINGS) groups.push(await openGroup(server, output, encoding, watchers));

@@ -31,6 +31,8 @@ export interface Flatness {
   readonly axis: AxisName;
   /** The largest share by which a point is above or below that function. */
   readonly worst: number;
+  /** The share by which the last point is above the first, beyond what the bytes of both explain. */
+  readonly drift: number;
   /** The factor by which the axis's number grows. */
   readonly grows: number;
   readonly flat: boolean;
@@ -72,8 +74,11 @@ export function flatnessOf(runs: readonly GrowthRun[]): readonly Flatness[] {
   const right = runs.filter(({ wrong }) => wrong.length === 0);
   const cost = byteCost(right);
   return [...Map.groupBy(right, ({ axis }) => axis)].map(([axis, points]) => {
-    const worst = points.map((run) => excessOf(run, cost)).reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
-    const steps = points.map(({ at }) => at);
-    return { axis, worst, grows: Math.max(...steps) / Math.min(...steps), flat: Math.abs(worst) <= FLAT_SHARE };
+    const inOrder = points.toSorted((a, b) => a.at - b.at);
+    const excesses = inOrder.map((run) => excessOf(run, cost));
+    const worst = excesses.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
+    const drift = (1 + excesses.at(-1)!) / (1 + excesses[0]!) - 1;
+    const grows = inOrder.at(-1)!.at / inOrder[0]!.at;
+    return { axis, worst, drift, grows, flat: Math.abs(worst) <= FLAT_SHARE };
   });
 }

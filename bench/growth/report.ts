@@ -54,9 +54,9 @@ export function growthTables({ runs }: Growth): GrowthTable[] {
   });
 }
 
-function verdictText({ flat, worst, grows }: Flatness): string {
+function verdictText({ flat, worst, drift, grows }: Flatness): string {
   const verdict = flat ? 'flat' : 'NOT flat';
-  return `${verdict} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}; the mark is ${FLAT_SHARE * 100} % either way`;
+  return `${verdict} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}; the mark is ${FLAT_SHARE * 100} % either way. From first to last: ${percent(drift)}`;
 }
 
 function rowsOf(of: readonly GrowthRun[], all: readonly GrowthRun[]): string[][] {

@@ -8,7 +8,7 @@ import { withRecording } from '../../src/cli/record/recording-file.ts';
 import { figuresOf } from '../../src/recording/figures.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
-import { makeRight, openWorld, settled, startRecorder } from '../cells/cell-world.ts';
+import { makeRight, openWorld, settled } from '../cells/cell-world.ts';
 import { liveStory, loadStory } from '../cells/story-life.ts';
 import { programOf } from '../peers/peers.ts';
 import type { Size } from '../support/micro-bench.ts';
@@ -55,7 +55,7 @@ export async function liveCost(size: Size, eventsPerSecond: number): Promise<Liv
     await makeRight(server, SETTINGS);
     const controller = await server.startController(SETTINGS, false);
     await settled(server.client);
-    const recorder = await startRecorder(program, path, server.kubeconfigPath, 'pseudonyms');
+    const recorder = await server.startRecorder(path, 'pseudonyms');
     await settled(server.client);
     await sleep(FLUSHED_MS);
     const listedBytes = statSync(path).size;

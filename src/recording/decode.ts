@@ -2,7 +2,7 @@
 import type { PodRecord } from '../kube/types.ts';
 import { zoneOf } from './encode.ts';
 import { readEndpoints, type Known } from './endpoint-items.ts';
-import { LineError, NODES, OUTPUTS, PODS, readFields, readNumber, readText, SERVICES } from './fields.ts';
+import { LineError, NODES, OUTPUTS, PODS, readCount, readFields, readNumber, readText, SERVICES } from './fields.ts';
 import { RECORDING_VERSION, WORDS, type Fields } from './lines.ts';
 import type {
   By,
@@ -115,7 +115,7 @@ function take(state: State, line: Fields): RecordedEvent | null {
   if (line['irrelevant'] !== undefined) {
     const counts = Object.entries(readFields(line['irrelevant'])).map(([name, count]) => [
       resourceOf(name),
-      readNumber(count),
+      readCount(count),
     ]);
     return {
       type: 'irrelevant',

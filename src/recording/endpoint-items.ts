@@ -1,7 +1,7 @@
 /** The endpoints of an output in lines: only changes, and numbers of pods where an endpoint stands for one. */
 import { podIPsOf } from '../kube/record.ts';
 import type { EndpointConditions, PodRecord } from '../kube/types.ts';
-import { LineError, readFields, readItems, readNumber, readText, readTexts, same } from './fields.ts';
+import { LineError, readCount, readFields, readItems, readNumber, readText, readTexts, same } from './fields.ts';
 import type { EndpointItem, Fields } from './lines.ts';
 import type { Names } from './names.ts';
 import type { RecordedEndpoint, RecordedOutput } from './recording.ts';
@@ -157,6 +157,9 @@ function wordOf(conditions: EndpointConditions, addressType: string): string | u
   return Object.entries(wordsOf(addressType)).find(([, value]) => same(value, conditions))?.[0];
 }
 
+/** Of one object. The API server takes objects of up to 1.5 MiB, so it has far fewer. */
+const ENDPOINTS_MAX = 100_000;
+
 /** @throws LineError */
 export function readEndpoints(
   before: readonly RecordedEndpoint[],
@@ -167,11 +170,10 @@ export function readEndpoints(
   const endpoints: RecordedEndpoint[] = [];
   for (const item of readItems(json)) {
     if (Array.isArray(item)) {
-      const from = readNumber(item[0]);
-      const count = readNumber(item[1]);
-      if (!(from >= 0 && count >= 0 && from + count <= before.length)) {
-        throw new LineError(`there are no endpoints ${from} to ${from + count}`);
-      }
+      const from = readCount(item[0]);
+      const count = readCount(item[1]);
+      if (from + count > before.length) throw new LineError(`there are no endpoints ${from} to ${from + count}`);
+      if (endpoints.length + count > ENDPOINTS_MAX) throw new LineError(`more than ${ENDPOINTS_MAX} endpoints`);
       for (let i = from; i < from + count; i++) endpoints.push(before[i]!);
     } else endpoints.push(readEndpoint(item, output, known));
   }

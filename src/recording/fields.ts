@@ -56,9 +56,19 @@ export function readTexts(json: unknown): readonly string[] {
   return readItems(json).map(readText);
 }
 
+/** JSON may name a number that is none: 1e999. */
 export function readNumber(json: unknown): number {
-  if (typeof json !== 'number') throw new LineError('expected a number');
+  if (typeof json !== 'number' || !Number.isFinite(json)) throw new LineError('expected a number');
   return json;
+}
+
+/** Of what a line may tell. More is the work of somebody who wants to exhaust the reader's memory. */
+const COUNT_MAX = 10_000_000;
+
+export function readCount(json: unknown): number {
+  const count = readNumber(json);
+  if (!Number.isSafeInteger(count) || count < 0 || count > COUNT_MAX) throw new LineError('expected a count');
+  return count;
 }
 
 export function readItems(json: unknown): readonly unknown[] {

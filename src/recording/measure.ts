@@ -112,13 +112,14 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
   }
 }
 
-/** Drops awaited changes: they may have been shown, or undone, unseen. */
+/** Drops awaited changes, which may have been shown, or undone, unseen, and what was shown meanwhile. */
 function hide({ services, measured }: Measuring, resource: RecordedResource): void {
   for (const kind of KINDS) {
     if (resource !== 'pods' && resource !== kind) continue;
     for (const outputs of services.values()) {
       measured[kind].hidden += outputs[kind].awaited.size;
       outputs[kind].awaited.clear();
+      outputs[kind].early.clear();
     }
   }
 }
@@ -158,14 +159,14 @@ interface AddressChange {
 function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputKind, change: AddressChange): void {
   const { address, ready, sinceMs } = change;
   const { awaited, early, ready: shown } = outputs[kind];
+  const before = early.get(address);
+  early.delete(address);
   if (awaited.delete(address)) measuring.measured[kind].superseded++;
   if (shown.has(address) !== ready) {
     awaited.set(address, { ready, sinceMs });
     return;
   }
-  const before = early.get(address);
   if (before?.ready !== ready || sinceMs - before.write.atMs > EARLY_MS_MAX) return;
-  early.delete(address);
   noteShown(measuring, kind, change, before.write, sinceMs);
 }
 
@@ -224,6 +225,7 @@ function onOutput(
     if (awaited === undefined) noteEarly(shown, address, ready, write);
     else {
       shown.awaited.delete(address);
+      shown.early.delete(address);
       noteShown(measuring, kind, { address, ...awaited }, write, atMs);
     }
   }

@@ -29,7 +29,7 @@ import { PLAIN_NAMES } from './names.ts';
 import { createOutputReader } from './output.ts';
 import { createPseudonyms, type Pseudonyms } from './pseudonyms.ts';
 import type { RecordedResource, RecordingHeader } from './recording.ts';
-import { createFrameSizer, type OutputSizes } from './sizes.ts';
+import { createFrameSizer, grownSizes, NO_SIZES, type OutputSizes } from './sizes.ts';
 import { createWatched, type Watched } from './watched.ts';
 
 export interface RecorderConfig {
@@ -73,6 +73,8 @@ interface Watch {
   refusalTold: boolean;
   /** When the watch was lost whose list is under way, in monotonic ms; -1 = it was not lost. */
   lostAtMs: number;
+  /** ended: the stream has just ended. away: it was not opened again at once, so something may have come late. */
+  stream: 'runs' | 'ended' | 'away';
 }
 
 interface State {
@@ -91,8 +93,7 @@ interface State {
   flushAtMs: number;
   /** How many texts were in use after the last sweep. */
   textsKept: number;
-  /** The number of changes of outputs whose sizes are told. */
-  sizesTold: number;
+  sizesTold: OutputSizes;
   stopped: boolean;
 }
 
@@ -129,7 +130,7 @@ export function createRecorder(config: RecorderConfig): Recorder {
     bytes: 0,
     flushAtMs: Infinity,
     textsKept: 0,
-    sizesTold: 0,
+    sizesTold: { endpoints: NO_SIZES, endpointslices: NO_SIZES },
     stopped: false,
   };
   const hands = handsOf(state);
@@ -187,14 +188,14 @@ function watchesOf(state: State): Watch[] {
     const watched = createWatched(resource, watching);
     const selector = resource === 'endpointslices' ? SLICES_OF_CONTROLLERS : '';
     const reflector = createReflector(resource, watched.path, watched.target, true, selector);
-    return { resource, watched, reflector, refusalTold: false, lostAtMs: -1 };
+    return { resource, watched, reflector, refusalTold: false, lostAtMs: -1, stream: 'runs' };
   });
 }
 
 const SLICES_OF_CONTROLLERS = `${SLICE_MANAGED_BY_LABEL} in (${SLICE_MANAGED_BY_VALUE},${MIRROR_MANAGED_BY_VALUE})`;
 
 function handsOf(state: State): ReflectorHands {
-  const { outbox, config, encoder, beganMs } = state;
+  const { outbox, config, beganMs } = state;
   const instruments = createInstruments(createMetricStore(), '');
   const hands: ReflectorHands = {
     outbox: {
@@ -207,8 +208,7 @@ function handsOf(state: State): ReflectorHands {
       ...instruments,
       watchRestarts(resource) {
         const watch = state.watches.find((one) => one.resource === resource);
-        // If a list follows, the list tells it better.
-        if (watch?.reflector.synced === true) encoder.tell(config.clock.nowMs() - beganMs, { rewatched: resource });
+        if (watch?.reflector.synced === true && watch.stream === 'runs') watch.stream = 'ended';
         return instruments.watchRestarts(resource);
       },
     },
@@ -225,6 +225,8 @@ function handsOf(state: State): ReflectorHands {
       const sinceMs = isGap ? now.nowMs - watch.lostAtMs : 0;
       watch.watched.tellList(removal, { version: reflector.resourceVersion, sinceMs, atMs });
       watch.lostAtMs = -1;
+      // The list has told it.
+      watch.stream = 'runs';
       if (isGap) state.frames.flush();
       return true;
     },
@@ -237,17 +239,33 @@ function handsOf(state: State): ReflectorHands {
   return hands;
 }
 
+/** Tells of watches that go on where they were, but not at once. One that ends at its time limit goes on at once. */
+function tellRestarts({ watches, encoder, beganMs }: State, now: Now): void {
+  for (const watch of watches) {
+    if (watch.stream === 'runs') continue;
+    const { name } = watch.reflector.phase;
+    if (watch.stream === 'ended') watch.stream = name === 'opening' ? 'runs' : 'away';
+    if (watch.stream !== 'away' || name !== 'watching') continue;
+    encoder.tell(now.nowMs - beganMs, { rewatched: watch.resource });
+    watch.stream = 'runs';
+  }
+}
+
 function step(state: State, hands: ReflectorHands, transport: Transport, events: readonly TransportEvent[]): void {
   if (state.stopped) return;
   const { clock } = state.config;
   const now = nowOf(clock);
-  for (const event of events) takeEvent(state, hands, event, now);
+  for (const event of events) {
+    takeEvent(state, hands, event, now);
+    tellRestarts(state, now);
+  }
   let wakeAtMs = state.flushAtMs;
   startOutputs(state, hands, now);
   for (const { reflector } of state.watches) {
     wakeReflector(hands, reflector, now);
     wakeAtMs = Math.min(wakeAtMs, reflector.wakeAtMs);
   }
+  tellRestarts(state, now);
   tellRefusals(state, now);
   if (state.linesListed < 0 && state.watches.every(isSettled)) state.linesListed = state.lines;
   if (now.nowMs >= state.flushAtMs) {
@@ -317,14 +335,13 @@ const SIZES_GROWTH = 2;
 
 function tellSizes(state: State, growth: number): void {
   const { watches, encoder, config, beganMs } = state;
-  const of = (resource: keyof OutputSizes): OutputSizes['endpoints'] =>
-    watches.find((watch) => watch.resource === resource)!.watched.sizes();
+  const of = (resource: keyof OutputSizes): OutputSizes['endpoints'] => {
+    const seen = watches.find((watch) => watch.resource === resource)!.watched.sizes();
+    return grownSizes(state.sizesTold[resource], seen, growth);
+  };
   const sizes: OutputSizes = { endpoints: of('endpoints'), endpointslices: of('endpointslices') };
-  const seen = Object.values(sizes)
-    .flatMap(({ protobuf, json }) => [protobuf, json])
-    .reduce((sum, [count]) => sum + count, 0);
-  if (seen <= state.sizesTold || seen < growth * state.sizesTold) return;
-  state.sizesTold = seen;
+  if (JSON.stringify(sizes) === JSON.stringify(state.sizesTold)) return;
+  state.sizesTold = sizes;
   encoder.tell(config.clock.nowMs() - beganMs, { sizes });
 }
 

@@ -26,6 +26,24 @@ export interface SizeLine {
 
 export const NO_SUMS: SizeSums = [0, 0, 0, 0, 0];
 
+export const NO_SIZES: Readonly<Record<Encoding, SizeSums>> = { protobuf: NO_SUMS, json: NO_SUMS };
+
+/**
+ * The sums that may be told next: those seen, where they have grown by `growth` since those told, and by so many changes
+ * that the difference tells the size of none.
+ */
+export function grownSizes(
+  told: Readonly<Record<Encoding, SizeSums>>,
+  seen: Readonly<Record<Encoding, SizeSums>>,
+  growth: number,
+): Readonly<Record<Encoding, SizeSums>> {
+  const of = (encoding: Encoding): SizeSums => {
+    const [before, now] = [told[encoding][0], seen[encoding][0]];
+    return now >= growth * before && now - before >= COUNT_MIN ? seen[encoding] : told[encoding];
+  };
+  return { protobuf: of('protobuf'), json: of('json') };
+}
+
 export function addSize([count, x, y, xx, xy]: SizeSums, endpoints: number, bytes: number): SizeSums {
   return [count + 1, x + endpoints, y + bytes, xx + endpoints * endpoints, xy + endpoints * bytes];
 }

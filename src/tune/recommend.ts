@@ -190,7 +190,7 @@ function withFewestChanges(
 ): Settings {
   let best = found;
   for (const flag of flags) {
-    const without = flag.write(best, flag.read(today));
+    const without = { ...best, ...valuesOf(today, flag) };
     const [a, b] = [score(without), score(best)];
     if (a.excess <= b.excess && a.goal <= b.goal * (1 + TIE)) best = without;
   }
@@ -198,9 +198,14 @@ function withFewestChanges(
 }
 
 function changesOf(today: Settings, settings: Settings, flags: readonly Flag[]): Recommendation['changes'] {
-  return flags
-    .map((flag) => ({ flag: flag.name, from: flag.read(today), to: flag.read(settings), unit: flag.unit }))
-    .filter(({ from, to }) => from !== to);
+  return flags.flatMap(({ name, fields, unit }) => {
+    const changed = fields.find((field) => today[field] !== settings[field]);
+    return changed === undefined ? [] : [{ flag: name, from: today[changed], to: settings[changed], unit }];
+  });
+}
+
+function valuesOf(settings: Settings, { fields }: Flag): Partial<Settings> {
+  return Object.fromEntries(fields.map((field) => [field, settings[field]]));
 }
 
 /** The outcome by draws that the search has not seen. */

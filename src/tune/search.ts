@@ -5,12 +5,15 @@
  */
 import { createPrng, nextInt } from '../lib/prng.ts';
 import type { Controller, Settings } from '../twin/settings.ts';
+import type { SettingName } from './flag-lines.ts';
 
 export interface Flag {
   /** The name of the flag. One row may stand for two flags that are set alike. */
   readonly name: string;
   /** In ascending order. */
   readonly values: readonly number[];
+  /** What it sets. Today's values of two may differ. */
+  readonly fields: readonly SettingName[];
   readonly read: (settings: Settings) => number;
   readonly write: (settings: Settings, value: number) => Settings;
   readonly unit: 'ms' | 'count';
@@ -22,6 +25,7 @@ export const FLAGS: readonly Flag[] = [
   {
     name: 'concurrent-endpoint-syncs and concurrent-service-endpoint-syncs',
     values: [1, 2, 5, 10, 15, 20, 30, 50],
+    fields: ['endpointSyncs', 'serviceEndpointSyncs'],
     read: ({ serviceEndpointSyncs }) => serviceEndpointSyncs,
     write: (settings, value) => ({ ...settings, endpointSyncs: value, serviceEndpointSyncs: value }),
     unit: 'count',
@@ -29,6 +33,7 @@ export const FLAGS: readonly Flag[] = [
   {
     name: 'endpoint-updates-batch-period and endpointslice-updates-batch-period',
     values: [0, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 5000],
+    fields: ['endpointsBatchMs', 'slicesBatchMs'],
     read: ({ slicesBatchMs }) => slicesBatchMs,
     write: (settings, value) => ({ ...settings, endpointsBatchMs: value, slicesBatchMs: value }),
     unit: 'ms',
@@ -36,6 +41,7 @@ export const FLAGS: readonly Flag[] = [
   {
     name: 'kube-api-qps',
     values: [10, 20, 50, 100, 200, 500, 1000],
+    fields: ['qps'],
     read: ({ qps }) => qps,
     write: (settings, value) => ({ ...settings, qps: value }),
     unit: 'count',
@@ -43,6 +49,7 @@ export const FLAGS: readonly Flag[] = [
   {
     name: 'max-endpoints-per-slice',
     values: [50, 100, 200, 500, 1000],
+    fields: ['endpointsPerSlice'],
     read: ({ endpointsPerSlice }) => endpointsPerSlice,
     write: (settings, value) => ({ ...settings, endpointsPerSlice: value }),
     unit: 'count',
@@ -50,6 +57,7 @@ export const FLAGS: readonly Flag[] = [
   {
     name: 'adaptive-batch-period-max',
     values: [0, 500, 1000, 2000, 5000],
+    fields: ['adaptiveBatchMs'],
     read: ({ adaptiveBatchMs }) => adaptiveBatchMs,
     write: (settings, value) => ({ ...settings, adaptiveBatchMs: value }),
     unit: 'ms',
@@ -58,6 +66,7 @@ export const FLAGS: readonly Flag[] = [
   {
     name: 'kube-api-burst',
     values: [10, 30, 100, 300, 1000],
+    fields: ['burst'],
     read: ({ burst }) => burst,
     write: (settings, value) => ({ ...settings, burst: value }),
     unit: 'count',
@@ -107,7 +116,7 @@ export function searchSettings(
 ): Search {
   const known = new Map<string, Score>();
   const scoreOf = (settings: Settings): Score => {
-    const key = JSON.stringify(flags.map((flag) => flag.read(settings)));
+    const key = JSON.stringify(settings);
     let found = known.get(key);
     if (found === undefined) known.set(key, (found = score(settings)));
     return found;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pointsOf } from '../../bench/growth/axes.ts';
-import { flatnessOf, type GrowthRun } from '../../bench/growth/flatness.ts';
+import { type Flatness, flatnessOf, type GrowthRun } from '../../bench/growth/flatness.ts';
 import type { Growth } from '../../bench/growth/report.ts';
 import { parseGrowthFlags } from '../../bench/growth/run.ts';
 import { podFrame, podFrames } from '../../bench/growth/frames.ts';
@@ -103,6 +103,11 @@ describe('flatness', () => {
   it('a flip that costs the same at each size is flat, one that costs more is not', () => {
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1.1), run(100_000, 0.95)), [true]);
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 1.6)), [false]);
+  });
+
+  it('the drift is how much more the last point costs than the first', () => {
+    const [{ drift }] = flatnessOf([run(1000, 1), run(10_000, 0.9), run(100_000, 1.3)]) as [Flatness];
+    assert.equal(drift.toFixed(2), '0.30');
   });
 
   it('bytes of objects do not count against flatness, other costs do', () => {

@@ -91,6 +91,29 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([changesPerWrite, notShown], [1.5, 0]);
   });
 
+  it('what an output shows while the watch of pods is lost tells no time', () => {
+    const { controller } = figures(1, (encoder) => {
+      publish(encoder, ['web-0', 'web-1'], 2000);
+      encoder.tell(4000, { rewatched: 'pods' });
+      encoder.put('pods', pod('web-1'), 'other', 4000);
+    });
+    const { addedMs, notShown } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, notShown], [0, 0]);
+  });
+
+  it('a change that is undone is not shown by a write from before it', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.listing('pods', 500, 900);
+      encoder.put('pods', pod('web-1'), 'other', 900);
+      encoder.listed('pods', '5', 900);
+      publish(encoder, ['web-0', 'web-1'], 1000);
+      encoder.put('pods', pod('web-1', { ready: false }), 'other', 1100);
+      encoder.put('pods', pod('web-1'), 'other', 1200);
+    });
+    const { addedMs, superseded } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, superseded], [0, 1]);
+  });
+
   it('an address that was shown long before its pod became ready tells no time', () => {
     const { controller } = figures(1, (encoder) => {
       publish(encoder, ['web-0', 'web-1'], 1000);

@@ -71,6 +71,10 @@ describe('a recording that is not whole', () => {
       'null',
       '{"t":-1,"end":true}',
       '{"pod":1,"t":0,"set":{"ready":3}}',
+      '{"t":1e999,"end":true}',
+      '{"t":0,"irrelevant":{"pods":1e12}}',
+      '{"t":0,"irrelevant":{"pods":-1}}',
+      '{"slice":9,"t":0,"new":{"addressType":"IPv4","endpoints":[[0.5,0]]}}',
       '{"t":0}',
     ]) {
       const at = Buffer.concat(parts).length;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
+import { playedOf } from '../../src/tune/played.ts';
 import { apiEndpoints, apiPod, scriptedCluster } from './scripted-cluster.ts';
 
 describe('the recorder', () => {
@@ -20,6 +21,24 @@ describe('the recorder', () => {
     ]);
     for (const { path } of cluster.requests.filter(({ path }) => path.includes('endpointslices'))) {
       assert.match(decodeURIComponent(path), /labelSelector=endpointslice\.kubernetes\.io\/managed-by in \(/);
+    }
+  });
+
+  it('a watch that ends at its time limit leaves no doubt, one that breaks off does', () => {
+    for (const [error, doubts] of [
+      [null, []],
+      ['the connection was closed', ['the watch of pods was lost for a while']],
+    ] as const) {
+      const cluster = scriptedCluster('plain');
+      cluster.objects.pods.push(apiPod('web-1'));
+      cluster.recorder.start();
+      cluster.pass(10_000);
+      cluster.event('pods', 'MODIFIED', apiPod('web-1', { ready: false }));
+      cluster.end('pods', error);
+      cluster.pass(5000);
+      cluster.event('pods', 'MODIFIED', apiPod('web-1'));
+      cluster.recorder.stop();
+      assert.deepEqual(playedOf('made', cluster.events()).doubts, doubts);
     }
   });
 

@@ -27,6 +27,8 @@ export interface ScriptedCluster {
   readonly bytes: (resource: RecordedResource, text: string) => void;
   /** The watch ends, as with an error of 410: the next is a list. */
   readonly expire: (resource: RecordedResource) => void;
+  /** The watch ends in order, as at its time limit, or else breaks off. */
+  readonly end: (resource: RecordedResource, error: string | null) => void;
   readonly pass: (ms: number) => void;
   readonly file: () => Buffer;
   readonly events: () => RecordedEvent[];
@@ -117,6 +119,10 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
     event,
     bytes,
     expire: (resource) => event(resource, 'ERROR', { kind: 'Status', metadata: {}, code: 410, reason: 'Expired' }),
+    end(resource, error) {
+      deliver([{ type: 'ended', id: streams.get(resource)!, error }]);
+      settle();
+    },
     pass(ms) {
       const until = nowMs + ms;
       while (wake !== null && wake.atMs <= until) {

@@ -210,7 +210,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     const sim = endLost(Infinity);
     // Sooner than the 30 s of silence.
     const cut = (): void => {
-      for (const open of [...sim.connections]) {
+      for (const open of sim.connections) {
         if (open.path.startsWith('/api/v1/pods') && open.path.includes('sendInitialEvents')) open.reset();
       }
       sim.at(sim.nowMs() + 10_000, cut);

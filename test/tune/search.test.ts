@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gridOf, judgeSearch, landscapeOf, narrowObjective, QUALIFYING_MAX } from '../../bench/search/run.ts';
 import { parseObjective, scoreOf } from '../../src/tune/objective.ts';
+import { recommend } from '../../src/tune/recommend.ts';
 import { type Flag, FLAGS, isBetter, type Score, searchSettings } from '../../src/tune/search.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
@@ -95,4 +96,20 @@ test('burst alone is recommended where changes come in groups', () => {
   const score = ({ qps, burst }: Settings): Score => ({ excess: qps === 20 && burst >= 100 ? 0 : 1, goal: burst });
   const { best } = searchSettings(DEFAULT_SETTINGS, FLAGS, score, 1, 1);
   assert.deepEqual([best.qps, best.burst], [20, 100]);
+});
+
+test('flags of today that differ between the outputs stay where nothing is gained', () => {
+  const today = { ...DEFAULT_SETTINGS, endpointsBatchMs: 100, qps: 500, burst: 500 };
+  const story = profileStory(PROFILE, 1);
+  const { best, nearest, changes } = recommend({
+    run: { story, controller: 'endpointd', settings: today, calibration: DEFAULT_CALIBRATION, seed: 1 },
+    // Slices may not be batched, and Endpoints have one watcher: what their batch period saves is next to nothing.
+    objective: parseObjective('p99(add)<=60ms, min bytes'),
+    nodes: 5000,
+    endpointsWatchers: 1,
+    unsure: { 'API latency': 1.25, CPU: 1.25, 'watch lag': 1.25 },
+  });
+  const { settings } = best ?? nearest;
+  assert.deepEqual([settings.endpointsBatchMs, settings.slicesBatchMs], [100, 0]);
+  assert.ok(!changes.some(({ flag }) => flag.includes('batch-period ')), JSON.stringify(changes));
 });
