@@ -114,11 +114,20 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
 });
 
 it('a huge service flips the pods of its Endpoints, which sort addresses as texts', () => {
-  const pods = Array.from({ length: 1100 }, (_, i) => ({ address: `10.0.${Math.floor(i / 256)}.${i % 256}` }));
+  const pods = Array.from({ length: 1100 }, (_, i) => ({
+    address: `10.0.${Math.floor(i / 256)}.${i % 256}`,
+    revision: 0,
+  }));
   const held = new Set(heldByEndpoints(pods).map(({ address }) => address));
   assert.equal(held.size, 1000);
   assert.ok(held.has('10.0.3.255') && held.has('10.0.3.77'));
   assert.ok(!held.has('10.0.3.78') && !held.has('10.0.3.9') && !held.has('10.0.4.0'));
+});
+
+it('half-way through a roll-out a huge service flips pods of both subsets', () => {
+  const pods = Array.from({ length: 1200 }, (_, i) => ({ address: String(i).padStart(4, '0'), revision: i % 2 }));
+  const held = heldByEndpoints(pods).map(({ address }) => Number(address));
+  assert.deepEqual([held.length, held[449], held[899]], [900, 898, 899]);
 });
 
 describe('the flags of the bench of the peers', () => {

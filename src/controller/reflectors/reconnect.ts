@@ -1,18 +1,25 @@
 /**
  * The pause before a list or watch is tried again. The constants are client-go's (docs/spec/wire.md "Errors of lists
  * and watches"), with two changes. A watch that ran well ends the pauses of an outage (`GOOD_WATCH_MS`). A cheap try
- * has short pauses of its own (`CHEAP_CAP_MS`), which lengthen no others: a watch that is too old after a long outage
+ * has short pauses of its own (`CAPS_MS`), which lengthen no others: a watch that is too old after a long outage
  * leads to a list within two seconds.
  */
 import { nextFloat, type Prng } from '../../lib/prng.ts';
 
 const FIRST_MS = 800;
-const CAP_MS = 30_000;
+/** What a failed try, and the next one until it is answered, cost the server. */
+export type TryCost =
+  /** No server was reached. */
+  | 'nothing'
+  /** A watch that was refused, or a list of which nothing has come. */
+  | 'little'
+  | 'list';
+
 /**
- * The longest pause after a try that costs the server next to nothing: a watch, or a list of which nothing has come.
- * With it all is right within ten seconds of the end of a long outage. By client-go's rule that would take up to sixty.
+ * The longest base of a pause. With the first two all is right within ten seconds of the end of a long outage. By
+ * client-go's rule that would take up to sixty.
  */
-const CHEAP_CAP_MS = 3000;
+const CAPS_MS: Readonly<Record<TryCost, number>> = { nothing: 1000, little: 3000, list: 30_000 };
 /** After so long without a failure the next failure counts as the first. */
 const RESET_MS = 120_000;
 /**
@@ -23,12 +30,15 @@ const GOOD_WATCH_MS = 10_000;
 
 export interface Reconnect {
   baseMs: number;
+  /** Of tries that cost nothing or little. */
   cheapBaseMs: number;
   lastMs: number;
+  /** The last try reached no server. */
+  unreached: boolean;
 }
 
 export function createReconnect(): Reconnect {
-  return { baseMs: FIRST_MS, cheapBaseMs: FIRST_MS, lastMs: -Infinity };
+  return { baseMs: FIRST_MS, cheapBaseMs: FIRST_MS, lastMs: -Infinity, unreached: false };
 }
 
 /**
@@ -40,17 +50,19 @@ export function noteWatch(reconnect: Reconnect, ranMs: number): void {
 }
 
 /**
- * Draws a pause from [base, 2 base) milliseconds. The base doubles with each failure, up to 30 s.
- * @param isCheap the failed try, and the next one until it is answered, cost the server next to nothing: the pause is at
- *   most [3, 6) s
+ * Draws a pause from [base, 2 base) milliseconds. The base doubles with each failure, up to 1, 3 or 30 s by the cost. A
+ * server that answers at last is asked again soon.
  */
-export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number, isCheap: boolean): number {
+export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number, cost: TryCost): number {
   if (nowMs - reconnect.lastMs > RESET_MS) beginAnew(reconnect);
+  if (reconnect.unreached && cost !== 'nothing') reconnect.cheapBaseMs = FIRST_MS;
+  reconnect.unreached = cost === 'nothing';
   const { baseMs, cheapBaseMs } = reconnect;
-  const pauseMs = (isCheap ? cheapBaseMs : baseMs) * (1 + nextFloat(prng));
+  const capMs = CAPS_MS[cost];
+  const pauseMs = Math.min(cost === 'list' ? baseMs : cheapBaseMs, capMs) * (1 + nextFloat(prng));
   reconnect.lastMs = nowMs + pauseMs;
-  if (isCheap) reconnect.cheapBaseMs = Math.min(cheapBaseMs * 2, CHEAP_CAP_MS);
-  else reconnect.baseMs = Math.min(baseMs * 2, CAP_MS);
+  if (cost === 'list') reconnect.baseMs = Math.min(baseMs * 2, capMs);
+  else reconnect.cheapBaseMs = Math.min(cheapBaseMs * 2, capMs);
   return pauseMs;
 }
 

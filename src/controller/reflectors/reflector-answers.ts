@@ -127,7 +127,7 @@ function onFailure(
   const { phase } = reflector;
   if (event.kind === 'too-big' && phase.name === 'paging' && onPageTooBig(hands, reflector, phase)) return;
   const next = listOf(reflector) === null ? 'watch' : 'list';
-  retry(hands, reflector, next, `${event.kind}: ${event.message}`, now);
+  retry(hands, reflector, next, `${event.kind}: ${event.message}`, now, -1, event.kind !== 'too-big');
 }
 
 /** Asks for the same page with fewer items. Returns false if that cannot help. */

@@ -2,7 +2,7 @@
 import { retryAfterMs } from '../queues/backoff.ts';
 import { createListProgress } from './list-progress.ts';
 import { tellRetry } from './outages.ts';
-import { nextReconnectMs } from './reconnect.ts';
+import { nextReconnectMs, type TryCost } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import { reachedVersion } from './history.ts';
 import { createStreamLife, lifeEndsAtMs } from './stream-life.ts';
@@ -164,6 +164,7 @@ export function giveUpWatchList(
 /**
  * Tries again after a pause.
  * @param retryAfterSeconds the server's Retry-After; -1 = it gave none
+ * @param isUnreached the request had no answer at all
  */
 export function retry(
   hands: ReflectorHands,
@@ -172,13 +173,11 @@ export function retry(
   reason: string,
   now: Now,
   retryAfterSeconds = -1,
+  isUnreached = false,
 ): void {
   leave(hands, reflector);
-  const underWay = listOf(reflector);
-  // A watch that leads to a list, over and over, would cost one list after the other.
-  const isCheap = underWay === null ? next === 'watch' : !underWay.progress.isAnswered;
   const delayMs = Math.max(
-    nextReconnectMs(reflector.reconnect, hands.prng, now.nowMs, isCheap),
+    nextReconnectMs(reflector.reconnect, hands.prng, now.nowMs, costOf(reflector, next, isUnreached)),
     retryAfterMs(retryAfterSeconds),
   );
   reflector.phase = { name: 'waiting', next };
@@ -187,6 +186,13 @@ export function retry(
   if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
   hands.metrics.watchRestarts(reflector.resource).inc();
   tellRetry(hands.outbox.log, hands.outages, reflector, next, delayMs, reason, now);
+}
+
+function costOf(reflector: Reflector, next: 'list' | 'watch', isUnreached: boolean): TryCost {
+  const underWay = listOf(reflector);
+  // A watch that leads to a list, over and over, would cost one list after the other.
+  if (underWay === null ? next === 'list' : underWay.progress.isAnswered) return 'list';
+  return isUnreached ? 'nothing' : 'little';
 }
 
 /** Cancels the request of the phase, if it is unanswered. */

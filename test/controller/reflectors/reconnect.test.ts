@@ -9,7 +9,7 @@ describe('the pause before a watch is tried again', () => {
     const prng = createPrng(1);
     let nowMs = 0;
     for (const baseMs of [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]) {
-      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, false);
+      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'list');
       assert.ok(pauseMs >= baseMs && pauseMs < 2 * baseMs, `${pauseMs} ms with a base of ${baseMs} ms`);
       nowMs += pauseMs;
     }
@@ -20,45 +20,58 @@ describe('the pause before a watch is tried again', () => {
     const prng = createPrng(1);
     let nowMs = 0;
     for (let tries = 0; tries < 100; tries++) {
-      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, true);
+      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'little');
       assert.ok(pauseMs < 6000, `${pauseMs} ms`);
       nowMs += pauseMs;
     }
+  });
+
+  it('a pause is below 2 s while no server is reached, and short once one answers', () => {
+    const reconnect = createReconnect();
+    const prng = createPrng(1);
+    let nowMs = 0;
+    for (let tries = 0; tries < 100; tries++) {
+      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'nothing');
+      assert.ok(pauseMs < 2000, `${pauseMs} ms`);
+      nowMs += pauseMs;
+    }
+    const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'little');
+    assert.ok(pauseMs < 1600, `${pauseMs} ms`);
   });
 
   it('a pause before a list is short after however many tries that cost nothing', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
     let nowMs = 0;
-    for (let tries = 0; tries < 100; tries++) nowMs += nextReconnectMs(reconnect, prng, nowMs, true);
-    const pauseMs = nextReconnectMs(reconnect, prng, nowMs, false);
+    for (let tries = 0; tries < 100; tries++) nowMs += nextReconnectMs(reconnect, prng, nowMs, 'little');
+    const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'list');
     assert.ok(pauseMs < 1600, `${pauseMs} ms`);
   });
 
   it('pauses begin anew after two minutes without a failure, and not before', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
-    const first = nextReconnectMs(reconnect, prng, 0, false);
-    const second = nextReconnectMs(reconnect, prng, first + 119_000, false);
+    const first = nextReconnectMs(reconnect, prng, 0, 'list');
+    const second = nextReconnectMs(reconnect, prng, first + 119_000, 'list');
     assert.ok(second >= 1600, `${second} ms`);
-    const third = nextReconnectMs(reconnect, prng, first + 119_000 + second + 121_000, false);
+    const third = nextReconnectMs(reconnect, prng, first + 119_000 + second + 121_000, 'list');
     assert.ok(third < 1600, `${third} ms`);
   });
 
   it('pauses begin anew after a watch that ran for ten seconds', () => {
     const reconnect = createReconnect();
     const prng = createPrng(1);
-    const first = nextReconnectMs(reconnect, prng, 0, false);
+    const first = nextReconnectMs(reconnect, prng, 0, 'list');
     noteWatch(reconnect, 9999);
-    const second = nextReconnectMs(reconnect, prng, first + 9999, false);
+    const second = nextReconnectMs(reconnect, prng, first + 9999, 'list');
     assert.ok(second >= 1600, `${second} ms`);
     noteWatch(reconnect, 10_000);
-    const third = nextReconnectMs(reconnect, prng, first + second + 20_000, false);
+    const third = nextReconnectMs(reconnect, prng, first + second + 20_000, 'list');
     assert.ok(third < 1600, `${third} ms`);
   });
 
   it('pauses differ from one controller to the next', () => {
-    const pauses = [1, 2, 3, 4].map((seed) => nextReconnectMs(createReconnect(), createPrng(seed), 0, false));
+    const pauses = [1, 2, 3, 4].map((seed) => nextReconnectMs(createReconnect(), createPrng(seed), 0, 'list'));
     assert.equal(new Set(pauses).size, 4);
   });
 });
