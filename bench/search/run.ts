@@ -4,7 +4,7 @@
  */
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { type Objective, parseObjective, type Scope, scoreOf, valueOf } from '../../src/tune/objective.ts';
-import { type Flag, FLAGS, isBetter, type Score, searchSettings } from '../../src/tune/search.ts';
+import { type Flag, FLAGS, isBetter, type Score, searchSettings, writeFlag } from '../../src/tune/search.ts';
 import type { Ledger } from '../../src/twin/ledger.ts';
 import { profileStory, type StoryProfile } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
@@ -55,7 +55,7 @@ const GOALS: readonly string[] = ['min p50(add)', 'min writes', 'min cpu'];
 export function gridOf(flags: readonly Flag[], settings: Settings): Settings[] {
   const [flag, ...others] = flags;
   if (flag === undefined) return [settings];
-  return flag.values.flatMap((value) => gridOf(others, flag.write(settings, value)));
+  return flag.values.flatMap((value) => gridOf(others, writeFlag(flag, settings, value)));
 }
 
 /** All settings of a story, each played once. */

@@ -73,8 +73,10 @@ interface Watch {
   refusalTold: boolean;
   /** When the watch was lost whose list is under way, in monotonic ms; -1 = it was not lost. */
   lostAtMs: number;
-  /** ended: the stream has just ended. away: it was not opened again at once, so something may have come late. */
-  stream: 'runs' | 'ended' | 'away';
+  /** When the stream ended that does not go on yet, in monotonic ms; -1 = it runs. */
+  endedAtMs: number;
+  /** It was not opened again at once. */
+  isAway: boolean;
 }
 
 interface State {
@@ -153,6 +155,7 @@ export function createRecorder(config: RecorderConfig): Recorder {
       for (const { reflector } of state.watches) stopReflector(hands, reflector);
       perform(state, transport);
       tellIrrelevant(state);
+      tellLost(state);
       tellSizes(state, 1);
       encoder.tell(clock.nowMs() - state.beganMs, { end: true });
       frames.flush();
@@ -188,7 +191,7 @@ function watchesOf(state: State): Watch[] {
     const watched = createWatched(resource, watching);
     const selector = resource === 'endpointslices' ? SLICES_OF_CONTROLLERS : '';
     const reflector = createReflector(resource, watched.path, watched.target, true, selector);
-    return { resource, watched, reflector, refusalTold: false, lostAtMs: -1, stream: 'runs' };
+    return { resource, watched, reflector, refusalTold: false, lostAtMs: -1, endedAtMs: -1, isAway: false };
   });
 }
 
@@ -208,7 +211,7 @@ function handsOf(state: State): ReflectorHands {
       ...instruments,
       watchRestarts(resource) {
         const watch = state.watches.find((one) => one.resource === resource);
-        if (watch?.reflector.synced === true && watch.stream === 'runs') watch.stream = 'ended';
+        if (watch?.reflector.synced === true && watch.endedAtMs < 0) watch.endedAtMs = config.clock.nowMs();
         return instruments.watchRestarts(resource);
       },
     },
@@ -226,7 +229,8 @@ function handsOf(state: State): ReflectorHands {
       watch.watched.tellList(removal, { version: reflector.resourceVersion, sinceMs, atMs });
       watch.lostAtMs = -1;
       // The list has told it.
-      watch.stream = 'runs';
+      watch.endedAtMs = -1;
+      watch.isAway = false;
       if (isGap) state.frames.flush();
       return true;
     },
@@ -239,15 +243,28 @@ function handsOf(state: State): ReflectorHands {
   return hands;
 }
 
-/** Tells of watches that go on where they were, but not at once. One that ends at its time limit goes on at once. */
+/** A watch that ended at its time limit goes on sooner than this. */
+const GOES_ON_MS_MAX = 1000;
+
+/** Tells of watches that go on where they were, but late: what they bring first is late too. */
 function tellRestarts({ watches, encoder, beganMs }: State, now: Now): void {
   for (const watch of watches) {
-    if (watch.stream === 'runs') continue;
+    if (watch.endedAtMs < 0) continue;
     const { name } = watch.reflector.phase;
-    if (watch.stream === 'ended') watch.stream = name === 'opening' ? 'runs' : 'away';
-    if (watch.stream !== 'away' || name !== 'watching') continue;
-    encoder.tell(now.nowMs - beganMs, { rewatched: watch.resource });
-    watch.stream = 'runs';
+    watch.isAway ||= name !== 'opening' && name !== 'watching';
+    if (name !== 'watching') continue;
+    if (watch.isAway || now.nowMs - watch.endedAtMs > GOES_ON_MS_MAX) {
+      encoder.tell(now.nowMs - beganMs, { rewatched: watch.resource });
+    }
+    watch.endedAtMs = -1;
+    watch.isAway = false;
+  }
+}
+
+/** Tells, at the end, of watches that have not gone on. */
+function tellLost({ watches, encoder, config, beganMs }: State): void {
+  for (const { resource, endedAtMs } of watches) {
+    if (endedAtMs >= 0) encoder.tell(config.clock.nowMs() - beganMs, { rewatched: resource });
   }
 }
 

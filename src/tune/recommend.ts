@@ -20,7 +20,7 @@ import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import { FITTED, type Fitted } from './back-test.ts';
 import { resamples } from './resample.ts';
-import { type Flag, flagsOf, isBetter, type Score, searchSettings, type Step } from './search.ts';
+import { type Flag, flagsOf, isBetter, type Score, searchSettings, type Step, writeFlag } from './search.ts';
 
 /** The question. `run.settings` are today's. */
 export interface Question {
@@ -332,7 +332,7 @@ function gridOf(
     batchesMs: batchValues,
     p99Ms: syncValues.map((sync) =>
       batchValues.map((batch) =>
-        valueOf(P99_ADD, ledgerOf(batches!.write(syncs!.write(settings, sync), batch)), scope),
+        valueOf(P99_ADD, ledgerOf(writeFlag(batches!, writeFlag(syncs!, settings, sync), batch)), scope),
       ),
     ),
   };

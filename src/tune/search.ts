@@ -12,10 +12,8 @@ export interface Flag {
   readonly name: string;
   /** In ascending order. */
   readonly values: readonly number[];
-  /** What it sets. Today's values of two may differ. */
+  /** What it sets, all to one value. Today's values may differ: the last one counts. */
   readonly fields: readonly SettingName[];
-  readonly read: (settings: Settings) => number;
-  readonly write: (settings: Settings, value: number) => Settings;
   readonly unit: 'ms' | 'count';
   readonly only?: Controller;
 }
@@ -26,40 +24,30 @@ export const FLAGS: readonly Flag[] = [
     name: 'concurrent-endpoint-syncs and concurrent-service-endpoint-syncs',
     values: [1, 2, 5, 10, 15, 20, 30, 50],
     fields: ['endpointSyncs', 'serviceEndpointSyncs'],
-    read: ({ serviceEndpointSyncs }) => serviceEndpointSyncs,
-    write: (settings, value) => ({ ...settings, endpointSyncs: value, serviceEndpointSyncs: value }),
     unit: 'count',
   },
   {
     name: 'endpoint-updates-batch-period and endpointslice-updates-batch-period',
     values: [0, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 5000],
     fields: ['endpointsBatchMs', 'slicesBatchMs'],
-    read: ({ slicesBatchMs }) => slicesBatchMs,
-    write: (settings, value) => ({ ...settings, endpointsBatchMs: value, slicesBatchMs: value }),
     unit: 'ms',
   },
   {
     name: 'kube-api-qps',
     values: [10, 20, 50, 100, 200, 500, 1000],
     fields: ['qps'],
-    read: ({ qps }) => qps,
-    write: (settings, value) => ({ ...settings, qps: value }),
     unit: 'count',
   },
   {
     name: 'max-endpoints-per-slice',
     values: [50, 100, 200, 500, 1000],
     fields: ['endpointsPerSlice'],
-    read: ({ endpointsPerSlice }) => endpointsPerSlice,
-    write: (settings, value) => ({ ...settings, endpointsPerSlice: value }),
     unit: 'count',
   },
   {
     name: 'adaptive-batch-period-max',
     values: [0, 500, 1000, 2000, 5000],
     fields: ['adaptiveBatchMs'],
-    read: ({ adaptiveBatchMs }) => adaptiveBatchMs,
-    write: (settings, value) => ({ ...settings, adaptiveBatchMs: value }),
     unit: 'ms',
     only: 'endpointd',
   },
@@ -67,11 +55,17 @@ export const FLAGS: readonly Flag[] = [
     name: 'kube-api-burst',
     values: [10, 30, 100, 300, 1000],
     fields: ['burst'],
-    read: ({ burst }) => burst,
-    write: (settings, value) => ({ ...settings, burst: value }),
     unit: 'count',
   },
 ];
+
+function readFlag({ fields }: Flag, settings: Settings): number {
+  return settings[fields.at(-1)!];
+}
+
+export function writeFlag({ fields }: Flag, settings: Settings, value: number): Settings {
+  return { ...settings, ...Object.fromEntries(fields.map((field) => [field, value])) };
+}
 
 export function flagsOf(controller: Controller): readonly Flag[] {
   return FLAGS.filter(({ only }) => only === undefined || only === controller);
@@ -125,7 +119,7 @@ export function searchSettings(
   let best = climb(today, flags, scoreOf);
   for (let i = 1; i < starts; i++) {
     const drawn = flags.reduce(
-      (settings, flag) => flag.write(settings, flag.values[nextInt(prng, flag.values.length)]!),
+      (settings, flag) => writeFlag(flag, settings, flag.values[nextInt(prng, flag.values.length)]!),
       today,
     );
     const other = climb(drawn, flags, scoreOf);
@@ -150,7 +144,7 @@ function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Sett
       continue;
     }
     unchanged = 0;
-    steps.push({ flag: flag.name, from: flag.read(best), to: flag.read(step.settings), ...step });
+    steps.push({ flag: flag.name, from: readFlag(flag, best), to: readFlag(flag, step.settings), ...step });
     best = step.settings;
     score = step.score;
   }
@@ -202,15 +196,15 @@ function pairsOf(flags: readonly Flag[]): (readonly [Flag, Flag])[] {
 }
 
 function stepOf(flag: Flag, from: Settings, settings: Settings, score: Score): Step {
-  return { flag: flag.name, from: flag.read(from), to: flag.read(settings), settings, score };
+  return { flag: flag.name, from: readFlag(flag, from), to: readFlag(flag, settings), settings, score };
 }
 
 /** The settings with the value that is so many values above, and below. */
 function neighbours(flag: Flag, settings: Settings, steps: number): Settings[] {
-  const now = flag.read(settings);
+  const now = readFlag(flag, settings);
   const above = flag.values.filter((value) => value > now)[steps - 1];
   const below = flag.values.filter((value) => value < now).at(-steps);
-  return [above, below].filter((value) => value !== undefined).map((value) => flag.write(settings, value));
+  return [above, below].filter((value) => value !== undefined).map((value) => writeFlag(flag, settings, value));
 }
 
 /** The best value of one flag that is reached without passing two worse ones in a row. */
@@ -220,13 +214,13 @@ function bestOf(
   scoreOf: (settings: Settings) => Score,
 ): { readonly settings: Settings; readonly score: Score } {
   let best = { settings, score: scoreOf(settings) };
-  const now = flag.read(settings);
+  const now = readFlag(flag, settings);
   const above = flag.values.filter((value) => value > now);
   const below = flag.values.filter((value) => value < now).toReversed();
   for (const values of [above, below]) {
     let worse = 0;
     for (const value of values) {
-      const next = flag.write(settings, value);
+      const next = writeFlag(flag, settings, value);
       const score = scoreOf(next);
       worse = isBetter(score, best.score) ? 0 : worse + 1;
       if (worse === 0) best = { settings: next, score };

@@ -42,6 +42,15 @@ describe('the recorder', () => {
     }
   });
 
+  it('a watch that is lost when the recording ends leaves a doubt', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    cluster.pass(10_000);
+    cluster.end('pods', 'the connection was closed');
+    cluster.recorder.stop();
+    assert.deepEqual(playedOf('made', cluster.events()).doubts, ['the watch of pods was lost for a while']);
+  });
+
   it('the recorder tells the first state, then changes as they come, then its end', () => {
     const cluster = scriptedCluster('plain');
     cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));

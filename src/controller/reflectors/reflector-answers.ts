@@ -127,7 +127,9 @@ function onFailure(
   const { phase } = reflector;
   if (event.kind === 'too-big' && phase.name === 'paging' && onPageTooBig(hands, reflector, phase)) return;
   const next = listOf(reflector) === null ? 'watch' : 'list';
-  retry(hands, reflector, next, `${event.kind}: ${event.message}`, now, -1, event.kind !== 'too-big');
+  retry(hands, reflector, next, `${event.kind}: ${event.message}`, now, {
+    isUnreached: event.kind !== 'too-big',
+  });
 }
 
 /** Asks for the same page with fewer items. Returns false if that cannot help. */
@@ -168,14 +170,7 @@ function onChecked(
 ): void {
   if (event.status !== 200) {
     const status = readStatus(event.contentType, event.status, event.body);
-    retry(
-      hands,
-      reflector,
-      isTransient(event.status) ? 'watch' : 'list',
-      describe(status),
-      now,
-      event.retryAfterSeconds,
-    );
+    retry(hands, reflector, isTransient(event.status) ? 'watch' : 'list', describe(status), now, event);
     return;
   }
   try {
@@ -339,7 +334,7 @@ function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListU
 function onListRefused(hands: ReflectorHands, reflector: Reflector, event: Response, now: Now): void {
   const status = readStatus(event.contentType, event.status, event.body);
   reflector.refused = isRefusal(event.status);
-  retry(hands, reflector, 'list', describe(status), now, event.retryAfterSeconds);
+  retry(hands, reflector, 'list', describe(status), now, event);
 }
 
 function isRefusal(status: number): boolean {
@@ -380,7 +375,7 @@ function onRefused(
   const status = readStatus(event.contentType, event.status, event.body);
   const later = isTransient(event.status);
   if (underWay === null) {
-    retry(hands, reflector, later ? 'watch' : 'list', describe(status), now, event.retryAfterSeconds);
+    retry(hands, reflector, later ? 'watch' : 'list', describe(status), now, event);
     return;
   }
   if (!later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
@@ -502,7 +497,8 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
  */
 function onErrorFrame(hands: ReflectorHands, reflector: Reflector, status: Status, now: Now): void {
   const next = status.code === 429 && listOf(reflector) === null ? 'watch' : 'list';
-  retry(hands, reflector, next, describe(status), now, status.details?.retryAfterSeconds ?? -1);
+  const retryAfterSeconds = status.details?.retryAfterSeconds ?? -1;
+  retry(hands, reflector, next, describe(status), now, { retryAfterSeconds });
 }
 
 function onEnded(

@@ -163,8 +163,8 @@ export function giveUpWatchList(
 
 /**
  * Tries again after a pause.
- * @param retryAfterSeconds the server's Retry-After; -1 = it gave none
- * @param isUnreached the request had no answer at all
+ * @param retryAfterSeconds the server's Retry-After; -1, the default: it gave none
+ * @param isUnreached the request had no answer at all; default false
  */
 export function retry(
   hands: ReflectorHands,
@@ -172,8 +172,7 @@ export function retry(
   next: 'list' | 'watch',
   reason: string,
   now: Now,
-  retryAfterSeconds = -1,
-  isUnreached = false,
+  { retryAfterSeconds = -1, isUnreached = false }: { retryAfterSeconds?: number; isUnreached?: boolean } = {},
 ): void {
   leave(hands, reflector);
   const delayMs = Math.max(

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createReconnect, nextReconnectMs, noteWatch } from '../../../src/controller/reflectors/reconnect.ts';
+import {
+  createReconnect,
+  nextReconnectMs,
+  noteWatch,
+  type TryCost,
+} from '../../../src/controller/reflectors/reconnect.ts';
 import { createPrng } from '../../../src/lib/prng.ts';
 
 describe('the pause before a watch is tried again', () => {
@@ -15,36 +20,19 @@ describe('the pause before a watch is tried again', () => {
     }
   });
 
-  it('a pause stays below 6 s after a try that cost the server nothing', () => {
-    const reconnect = createReconnect();
-    const prng = createPrng(1);
-    let nowMs = 0;
-    for (let tries = 0; tries < 100; tries++) {
-      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'little');
-      assert.ok(pauseMs < 6000, `${pauseMs} ms`);
-      nowMs += pauseMs;
-    }
+  it('a pause stays below 6 s after a try that cost the server little', () => {
+    assert.ok(Math.max(...pauses('little').ms) < 6000);
   });
 
   it('a pause is below 2 s while no server is reached, and short once one answers', () => {
-    const reconnect = createReconnect();
-    const prng = createPrng(1);
-    let nowMs = 0;
-    for (let tries = 0; tries < 100; tries++) {
-      const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'nothing');
-      assert.ok(pauseMs < 2000, `${pauseMs} ms`);
-      nowMs += pauseMs;
-    }
-    const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'little');
+    const { ms, next } = pauses('nothing');
+    assert.ok(Math.max(...ms) < 2000);
+    const pauseMs = next('little');
     assert.ok(pauseMs < 1600, `${pauseMs} ms`);
   });
 
-  it('a pause before a list is short after however many tries that cost nothing', () => {
-    const reconnect = createReconnect();
-    const prng = createPrng(1);
-    let nowMs = 0;
-    for (let tries = 0; tries < 100; tries++) nowMs += nextReconnectMs(reconnect, prng, nowMs, 'little');
-    const pauseMs = nextReconnectMs(reconnect, prng, nowMs, 'list');
+  it('a pause before a list is short after however many tries that cost little', () => {
+    const pauseMs = pauses('little').next('list');
     assert.ok(pauseMs < 1600, `${pauseMs} ms`);
   });
 
@@ -75,3 +63,16 @@ describe('the pause before a watch is tried again', () => {
     assert.equal(new Set(pauses).size, 4);
   });
 });
+
+/** The pauses of a hundred tries in a row, and the next one. */
+function pauses(cost: TryCost): { readonly ms: readonly number[]; readonly next: (cost: TryCost) => number } {
+  const reconnect = createReconnect();
+  const prng = createPrng(1);
+  let nowMs = 0;
+  const next = (each: TryCost): number => {
+    const pauseMs = nextReconnectMs(reconnect, prng, nowMs, each);
+    nowMs += pauseMs;
+    return pauseMs;
+  };
+  return { ms: Array.from({ length: 100 }, () => next(cost)), next };
+}
