@@ -510,11 +510,16 @@ function onEnded(
 ): void {
   const { life } = phase;
   if (phase.name === 'initial') {
-    const { progress } = phase.list;
-    if (progress.isAnswered) reflector.cutWatchLists++;
-    // A time limit was too short for all objects in one stream, and would be again: the server's, or a proxy's.
+    if (error === null) {
+      // The server has ended it by choice, and would again: its time limit was too short for all objects, or so much
+      // changed meanwhile that the changes no longer fitted the server's buffer for this stream.
+      giveUpWatchList(hands, reflector, phase.list, 'the stream ended before its initial events', now);
+      return;
+    }
+    if (phase.list.progress.isAnswered) reflector.cutWatchLists++;
+    // A time limit was too short for all objects in one stream, and would be again: a proxy's.
     if (isPastItsTime(life, now.nowMs) || reflector.cutWatchLists > 1) reflector.inPages = true;
-    retry(hands, reflector, 'list', error ?? 'the stream ended before its initial events', now);
+    retry(hands, reflector, 'list', error, now);
     return;
   }
   noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);

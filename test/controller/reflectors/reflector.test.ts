@@ -259,13 +259,24 @@ describe('a list', () => {
 });
 
 describe('a WatchList', () => {
-  it('a WatchList that ends before its initial events begins anew after a pause', () => {
+  it('a WatchList that the server ends before its end gives way to pages at once', () => {
     const pods = world();
     pods.start();
     pods.open();
     pods.frames(added('a@1'));
     pods.nowMs = 5000;
     pods.end();
+    assert.equal(pods.reflector.synced, false);
+    assert.deepEqual(pods.done(), [WATCH_LIST, 'WatchList is given up, listing in pages', 'limit=500']);
+  });
+
+  it('a WatchList that breaks before its end begins anew after a pause', () => {
+    const pods = world();
+    pods.start();
+    pods.open();
+    pods.frames(added('a@1'));
+    pods.nowMs = 5000;
+    pods.end('reset');
     assert.deepEqual([pods.reflector.phase.name, pods.reflector.synced], ['waiting', false]);
     pods.wake();
     assert.deepEqual(pods.done(), [WATCH_LIST, 'List is tried again', WATCH_LIST]);
