@@ -26,11 +26,16 @@ export function parseIp(text: string): Ip | null {
     const char = text.charCodeAt(i);
     if (char === DOT) {
       const bits = parseIpv4(text, 0);
-      return bits < 0 ? null : { family: 'IPv4', canonical: formatIpv4(bits) };
+      return bits < 0 ? null : { family: 'IPv4', canonical: shared(formatIpv4(bits), text) };
     }
     if (char === COLON) return parseIpv6(text);
   }
   return null;
+}
+
+/** Of two equal texts the one that is kept anyway: the addresses of 100,000 pods take 6 MB. */
+function shared(made: string, given: string): string {
+  return made === given ? given : made;
 }
 
 /** null = the API server accepts the address. */

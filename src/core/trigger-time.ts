@@ -9,10 +9,10 @@
 export interface TriggerTimes {
   /** Creation time of the service as last told; -1 = nothing has been told yet. */
   toldService: number;
-  /** Times that have not been told yet. */
-  untold: Map<string, PodTime>;
+  /** Times that have not been told yet, by pod name; null = none. */
+  untold: Map<string, PodTime> | null;
   /** Times that the plan in flight tells. */
-  telling: { readonly service: number; readonly pods: Map<string, PodTime> } | null;
+  telling: { readonly service: number; readonly pods: Map<string, PodTime> | null } | null;
 }
 
 /** Seconds since the epoch; 0 = no such time, or no such pod among those selected. */
@@ -22,14 +22,13 @@ interface PodTime {
 }
 
 export function createTriggerTimes(): TriggerTimes {
-  return { toldService: -1, untold: new Map(), telling: null };
+  return { toldService: -1, untold: null, telling: null };
 }
 
 /** Notes that a pod's Ready transition moved; `before` and `after` in seconds, 0 = none, or not selected. */
 export function notePodTime(times: TriggerTimes, podName: string, before: number, after: number): void {
-  const told = times.untold.get(podName)?.told ?? before;
-  if (told === after) times.untold.delete(podName);
-  else times.untold.set(podName, { told, now: after });
+  const told = times.untold?.get(podName)?.told ?? before;
+  times.untold = withTime(times.untold, podName, told, after);
 }
 
 /**
@@ -39,11 +38,11 @@ export function notePodTime(times: TriggerTimes, podName: string, before: number
 export function takeTriggerTime(times: TriggerTimes, serviceCreationTime: number): number {
   revertTriggerTime(times);
   const pods = times.untold;
-  times.untold = new Map();
+  times.untold = null;
   times.telling = { service: serviceCreationTime, pods };
   if (times.toldService < 0) return serviceCreationTime;
   let earliest = serviceCreationTime > times.toldService ? serviceCreationTime : Infinity;
-  for (const { told, now } of pods.values()) if (now > told && now < earliest) earliest = now;
+  for (const { told, now } of pods?.values() ?? []) if (now > told && now < earliest) earliest = now;
   return earliest === Infinity ? 0 : earliest;
 }
 
@@ -57,12 +56,18 @@ export function commitTriggerTime(times: TriggerTimes): void {
 /** The plan did not take effect: the next one tells its times. */
 export function revertTriggerTime(times: TriggerTimes): void {
   if (times.telling === null) return;
-  const { pods } = times.telling;
+  let { pods } = times.telling;
   times.telling = null;
-  for (const [podName, since] of times.untold) {
-    const told = pods.get(podName)?.told ?? since.told;
-    if (told === since.now) pods.delete(podName);
-    else pods.set(podName, { told, now: since.now });
+  for (const [podName, since] of times.untold ?? []) {
+    const told = pods?.get(podName)?.told ?? since.told;
+    pods = withTime(pods, podName, told, since.now);
   }
   times.untold = pods;
+}
+
+/** The map given must not be used any more. A time that was told is none. */
+function withTime(pods: TriggerTimes['untold'], podName: string, told: number, now: number): TriggerTimes['untold'] {
+  if (told !== now) return (pods ?? new Map<string, PodTime>()).set(podName, { told, now });
+  pods?.delete(podName);
+  return pods === null || pods.size === 0 ? null : pods;
 }

@@ -1,18 +1,23 @@
 /**
  * A set that is usually empty or a single item: null, the item itself, or a real `Set`. It saves 150 bytes and more for
- * each object that has such a set. Items are objects other than sets, compared by identity.
+ * each object that has such a set. Items are strings, or objects other than sets; objects are compared by identity.
  */
-export type Few<T extends object> = null | T | Set<T>;
+export type Few<T extends object | string> = null | T | Set<T>;
+
+/** @param items all different */
+export function fewOf<T extends object | string>(items: readonly T[]): Few<T> {
+  return items.length > 1 ? new Set(items) : (items[0] ?? null);
+}
 
 /** Returns the set with `item`. The set given must not be used any more. */
-export function fewWith<T extends object>(few: Few<T>, item: T): Few<T> {
+export function fewWith<T extends object | string>(few: Few<T>, item: T): Few<T> {
   if (few === null || few === item) return item;
   if (few instanceof Set) return few.add(item);
   return new Set([few, item]);
 }
 
 /** Returns the set without `item`. The set given must not be used any more. */
-export function fewWithout<T extends object>(few: Few<T>, item: T): Few<T> {
+export function fewWithout<T extends object | string>(few: Few<T>, item: T): Few<T> {
   if (few instanceof Set) {
     few.delete(item);
     return few.size > 0 ? few : null;
@@ -20,15 +25,15 @@ export function fewWithout<T extends object>(few: Few<T>, item: T): Few<T> {
   return few === item ? null : few;
 }
 
-export function fewSize<T extends object>(few: Few<T>): number {
+export function fewSize<T extends object | string>(few: Few<T>): number {
   return few === null ? 0 : few instanceof Set ? few.size : 1;
 }
 
-export function fewHas<T extends object>(few: Few<T>, item: T): boolean {
+export function fewHas<T extends object | string>(few: Few<T>, item: T): boolean {
   return few instanceof Set ? few.has(item) : few === item;
 }
 
 /** The set must not change while the caller iterates. */
-export function fewItems<T extends object>(few: Few<T>): Iterable<T> {
+export function fewItems<T extends object | string>(few: Few<T>): Iterable<T> {
   return few === null ? [] : few instanceof Set ? few : [few];
 }

@@ -39,8 +39,8 @@ export interface SlicesState {
   readonly slices: ServiceSlices;
   readonly times: TriggerTimes;
   readonly marks: SliceMarks;
-  /** Writes that were planned and have no ack. */
-  readonly pending: Map<number, SliceWrite>;
+  /** Writes that were planned and have no ack; null = none, which saves the memory of a map for each service. */
+  pending: Map<number, SliceWrite> | null;
 }
 
 export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
@@ -48,7 +48,7 @@ export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
     slices: createServiceSlices(config),
     times: createTriggerTimes(),
     marks: createSliceMarks(),
-    pending: new Map(),
+    pending: null,
   }),
   pods: {
     setSpec: ({ slices }, spec) => setSlicesSpec(slices, spec),
@@ -70,26 +70,29 @@ export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
     },
   },
   needsEndpoints: false,
-  pendingWrites: ({ pending }) => pending.keys(),
-  isPending: ({ pending }, write) => pending.has(write),
+  pendingWrites: ({ pending }) => pending?.keys() ?? [],
+  isPending: ({ pending }, write) => pending?.has(write) === true,
   acknowledge,
   plan,
 };
 
 /** Takes the ack of a write. The trigger time counts as told when all writes of its plan were applied. */
-function acknowledge({ slices, times, marks, pending }: SlicesState, ack: Ack): void {
-  const write = pending.get(ack.write);
-  assert(write !== undefined, 'an ack belongs to a write');
+function acknowledge(state: SlicesState, ack: Ack): void {
+  const { slices, times, marks, pending } = state;
+  const write = pending?.get(ack.write);
+  assert(pending !== null && write !== undefined, 'an ack belongs to a write');
   pending.delete(ack.write);
+  if (pending.size === 0) state.pending = null;
   markAck(marks, write, storedSlice(slices, write.name) ?? null, ack);
   ackSlice(slices, write, { result: ack.result, uid: ack.uid, resourceVersion: ack.resourceVersion });
   if (ack.result !== 'applied') revertTriggerTime(times);
-  else if (pending.size === 0) commitTriggerTime(times);
+  else if (state.pending === null) commitTriggerTime(times);
 }
 
-function plan({ slices, times, marks, pending }: SlicesState, input: PlanInput): OutputPlan<SlicesFacts> {
+function plan(state: SlicesState, input: PlanInput): OutputPlan<SlicesFacts> {
+  const { slices, times, marks } = state;
   const { spec, shares, suffix, nextId } = input;
-  assert(pending.size === 0, `slice write ${[...pending.keys()].join()} is not acked`);
+  assert(state.pending === null, `slice write ${[...(state.pending?.keys() ?? [])].join()} is not acked`);
   assert(!areUncertain(marks), 'asked to plan before the outcome of the last slice writes was observed');
   const triggerTime = takeTriggerTime(times, spec.creationTime);
   const { writes, facts, problems } = planSlices(slices, {
@@ -99,5 +102,8 @@ function plan({ slices, times, marks, pending }: SlicesState, input: PlanInput):
   });
   if (writes.length === 0) commitTriggerTime(times);
   const before = (name: string): EndpointSlice | undefined => storedSlice(slices, name);
-  return { writes: encodeSliceWrites(writes, before, pending, nextId), facts, problems };
+  const pending = new Map<number, SliceWrite>();
+  const encoded = encodeSliceWrites(writes, before, pending, nextId);
+  if (pending.size > 0) state.pending = pending;
+  return { writes: encoded, facts, problems };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Few, fewHas, fewItems, fewSize, fewWith, fewWithout } from '../../src/lib/few.ts';
+import { type Few, fewHas, fewItems, fewOf, fewSize, fewWith, fewWithout } from '../../src/lib/few.ts';
 
 const items = [{ n: 0 }, { n: 1 }, { n: 2 }];
 
@@ -9,6 +9,10 @@ test('a few may be none, one and many', () => {
   assert.deepEqual([...fewItems(null)], []);
   assert.deepEqual([...fewItems(fewWith(null, items[0]!))], [items[0]]);
   assert.deepEqual([...fewItems(fewWith(fewWith(null, items[0]!), items[1]!))], [items[0], items[1]]);
+});
+
+test('a few of strings is none, one and many', () => {
+  for (const names of [[], ['a'], ['a', 'b']]) assert.deepEqual([...fewItems(fewOf(names))], names);
 });
 
 test('a few is a set, whatever is added and removed', () => {

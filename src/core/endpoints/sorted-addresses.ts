@@ -1,5 +1,6 @@
 import type { EndpointAddress } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
+import { type Few, fewHas, fewItems, fewSize, fewWith, fewWithout } from '../../lib/few.ts';
 import { compareAddresses } from './identity.ts';
 
 /**
@@ -10,8 +11,8 @@ import { compareAddresses } from './identity.ts';
  */
 export interface SortedAddresses {
   sorted: readonly EndpointAddress[];
-  readonly added: Set<EndpointAddress>;
-  readonly removed: Set<EndpointAddress>;
+  added: Few<EndpointAddress>;
+  removed: Few<EndpointAddress>;
 }
 
 /**
@@ -20,27 +21,29 @@ export interface SortedAddresses {
 const MERGE_CHANGES_MIN = 16;
 
 export function createSortedAddresses(): SortedAddresses {
-  return { sorted: [], added: new Set(), removed: new Set() };
+  return { sorted: [], added: null, removed: null };
 }
 
 /** The address must not be in the list. */
 export function addAddress(list: SortedAddresses, address: EndpointAddress): void {
-  if (!list.removed.delete(address)) list.added.add(address);
+  if (fewHas(list.removed, address)) list.removed = fewWithout(list.removed, address);
+  else list.added = fewWith(list.added, address);
 }
 
 /** The address must be in the list, as the same object. */
 export function removeAddress(list: SortedAddresses, address: EndpointAddress): void {
-  if (!list.added.delete(address)) list.removed.add(address);
+  if (fewHas(list.added, address)) list.added = fewWithout(list.added, address);
+  else list.removed = fewWith(list.removed, address);
 }
 
 /** The list as it is now. It costs a copy if anything has changed since the last call. */
 export function sortedAddresses(list: SortedAddresses): readonly EndpointAddress[] {
   const { added, removed } = list;
-  const changes = added.size + removed.size;
+  const changes = fewSize(added) + fewSize(removed);
   if (changes === 0) return list.sorted;
   list.sorted = changes < MERGE_CHANGES_MIN ? splice(list.sorted, added, removed) : merge(list.sorted, added, removed);
-  added.clear();
-  removed.clear();
+  list.added = null;
+  list.removed = null;
   return list.sorted;
 }
 
@@ -62,28 +65,28 @@ export function mergeAddresses(
 
 function splice(
   sorted: readonly EndpointAddress[],
-  added: ReadonlySet<EndpointAddress>,
-  removed: ReadonlySet<EndpointAddress>,
+  added: Few<EndpointAddress>,
+  removed: Few<EndpointAddress>,
 ): EndpointAddress[] {
   const copy = sorted.slice();
-  for (const address of removed) {
+  for (const address of fewItems(removed)) {
     let at = lowerBound(copy, address);
     while (at < copy.length && copy[at] !== address) at++;
     assert(at < copy.length, 'a removed address is in the list');
     copy.splice(at, 1);
   }
-  for (const address of added) copy.splice(lowerBound(copy, address), 0, address);
+  for (const address of fewItems(added)) copy.splice(lowerBound(copy, address), 0, address);
   return copy;
 }
 
 function merge(
   sorted: readonly EndpointAddress[],
-  added: ReadonlySet<EndpointAddress>,
-  removed: ReadonlySet<EndpointAddress>,
+  added: Few<EndpointAddress>,
+  removed: Few<EndpointAddress>,
 ): readonly EndpointAddress[] {
-  const kept = removed.size === 0 ? sorted : sorted.filter((address) => !removed.has(address));
-  assert(kept.length === sorted.length - removed.size, 'removed addresses are in the list');
-  return mergeAddresses(kept, [...added].sort(compareAddresses));
+  const kept = removed === null ? sorted : sorted.filter((address) => !fewHas(removed, address));
+  assert(kept.length === sorted.length - fewSize(removed), 'removed addresses are in the list');
+  return mergeAddresses(kept, [...fewItems(added)].sort(compareAddresses));
 }
 
 /** The first index at which `address` may stand. */

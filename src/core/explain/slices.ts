@@ -9,6 +9,7 @@ import { type ServiceSlices, slicePodNames, slicePodState } from '../slices/serv
 import type { SliceWrite } from '../slices/slice-write.ts';
 import { hintsMode } from '../slices/traffic-distribution.ts';
 import type { Reason } from './reasons.ts';
+import { fewItems } from '../../lib/few.ts';
 
 export interface SliceVerdict {
   readonly family: IpFamily;
@@ -71,7 +72,7 @@ function hintedEndpoints(s: ServiceSlices, writes: readonly SliceWrite[]): Map<s
   const after = new Map<string, EndpointSlice | null>();
   for (const family of s.families) {
     for (const group of family.groups.values()) {
-      for (const { name, stored } of group.entries) after.set(name, stored.object);
+      for (const { name, stored } of fewItems(group.entries)) after.set(name, stored.object);
     }
   }
   for (const { name, object } of writes) after.set(name, object);

@@ -9,6 +9,7 @@ import { compareEntries } from './leftovers.ts';
 import { endpointsOf } from './pack-group.ts';
 import { changedDraft, type SliceDraft } from './slice-draft.ts';
 import { assert } from '../../lib/assert.ts';
+import { fewItems } from '../../lib/few.ts';
 
 /** Writes of one family in one plan: one slice takes all endpoints of the others, which are deleted. */
 const WRITES_MAX = 4;
@@ -26,7 +27,7 @@ export function compactFamily(family: FamilySlices): Compaction | null {
 }
 
 function compactGroup(family: FamilySlices, group: PortGroup): Compaction {
-  const entries = [...group.entries].sort((a, b) => sizeOf(a) - sizeOf(b) || compareEntries(a, b));
+  const entries = [...fewItems(group.entries)].sort((a, b) => sizeOf(a) - sizeOf(b) || compareEntries(a, b));
   // The endpoints of the two emptiest slices fit in one, because those of all slices fit in half of the slices.
   const host = entries.findLast(
     (entry, i) => i > 0 && sizeOf(entry) + sizeOf(entries[0]!) <= family.maxEndpointsPerSlice,

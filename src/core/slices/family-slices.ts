@@ -8,6 +8,7 @@
  */
 import type { Endpoint, IpFamily } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
+import { type Few, fewHas, fewItems, fewSize, fewWith, fewWithout } from '../../lib/few.ts';
 import type { SlicePorts } from './slice-ports.ts';
 import type { StoredSlice } from './slice-state.ts';
 
@@ -16,13 +17,13 @@ export interface FamilySlices {
   readonly maxEndpointsPerSlice: number;
   readonly groups: Map<string, PortGroup>;
   /** Groups with dirty slices or dirty pods, and groups that have slices but no pods. */
-  readonly dirtyGroups: Set<PortGroup>;
+  dirtyGroups: Few<PortGroup>;
   /** Groups of several slices whose endpoints fit in half of these slices; null = `--compact-slices` is not given. */
   readonly fragmented: Set<PortGroup> | null;
   /** By pod name: the slices that list the pod. A slice that lists the pod twice comes twice. */
   readonly slicesByPod: Map<string, SliceEntry | SliceEntry[]>;
   /** Slices of this family that belong to an earlier Service of the same name, which is gone. */
-  readonly foreign: Set<SliceEntry>;
+  foreign: Few<SliceEntry>;
   /** How many slices are in groups, and how many of them have hints. */
   owned: number;
   hinted: number;
@@ -42,10 +43,10 @@ export interface PortGroup {
   pods: number;
   /** By pod name. */
   readonly desired: Map<string, Endpoint>;
-  readonly entries: Set<SliceEntry>;
-  readonly dirtyEntries: Set<SliceEntry>;
+  entries: Few<SliceEntry>;
+  dirtyEntries: Few<SliceEntry>;
   /** Pods of `desired`. */
-  readonly dirtyPods: Set<string>;
+  dirtyPods: Few<string>;
 }
 
 /** A slice that the server holds. */
@@ -64,10 +65,10 @@ export function createFamilySlices(family: IpFamily, maxEndpointsPerSlice: numbe
     family,
     maxEndpointsPerSlice,
     groups: new Map(),
-    dirtyGroups: new Set(),
+    dirtyGroups: null,
     fragmented: compacts ? new Set() : null,
     slicesByPod: new Map(),
-    foreign: new Set(),
+    foreign: null,
     owned: 0,
     hinted: 0,
     endpoints: 0,
@@ -96,7 +97,7 @@ export function leaveGroup(family: FamilySlices, key: string, pod: string): void
   setDesired(family, group, pod, null);
   group.pods--;
   if (group.pods > 0) return;
-  if (group.entries.size > 0) family.dirtyGroups.add(group);
+  if (group.entries !== null) markGroup(family, group);
   else dropGroup(family, group);
 }
 
@@ -114,7 +115,7 @@ export function changeInGroup(family: FamilySlices, key: string, pod: string, en
 export function addEntry(family: FamilySlices, ports: SlicePorts, entry: SliceEntry): void {
   const group = getGroup(family, ports);
   entry.group = group;
-  group.entries.add(entry);
+  group.entries = fewWith(group.entries, entry);
   family.owned++;
   if (entry.stored.summary.anyHints) family.hinted++;
   markEntry(family, group, entry);
@@ -128,9 +129,10 @@ export function addEntry(family: FamilySlices, ports: SlicePorts, entry: SliceEn
 /** Takes a slice out of its group. Pods that it lists and the group wants become dirty. */
 export function removeEntry(family: FamilySlices, entry: SliceEntry): void {
   const { group } = entry;
-  assert(group !== null && group.entries.delete(entry), 'a slice is in its group');
+  assert(group !== null && fewHas(group.entries, entry), 'a slice is in its group');
+  group.entries = fewWithout(group.entries, entry);
   entry.group = null;
-  group.dirtyEntries.delete(entry);
+  group.dirtyEntries = fewWithout(group.dirtyEntries, entry);
   family.owned--;
   if (entry.stored.summary.anyHints) family.hinted--;
   noteFragmented(family, group);
@@ -140,7 +142,7 @@ export function removeEntry(family: FamilySlices, entry: SliceEntry): void {
     removeListing(family, pod, entry);
     if (group.desired.has(pod)) markPod(family, group, pod);
   }
-  if (group.pods === 0 && group.entries.size === 0) dropGroup(family, group);
+  if (group.pods === 0 && group.entries === null) dropGroup(family, group);
 }
 
 /** Takes another version of a slice, with the same ports. */
@@ -161,12 +163,13 @@ export function replaceStored(family: FamilySlices, entry: SliceEntry, stored: S
 
 /** Marks all slices in the family's groups as dirty. */
 export function markAllEntries(family: FamilySlices): void {
-  for (const group of family.groups.values()) for (const entry of group.entries) markEntry(family, group, entry);
+  for (const group of family.groups.values())
+    for (const entry of fewItems(group.entries)) markEntry(family, group, entry);
 }
 
 /** Takes the mark off a group in which nothing is dirty any more. */
 export function settleGroup(family: FamilySlices, group: PortGroup): void {
-  if (group.pods > 0 && group.dirtyEntries.size === 0 && group.dirtyPods.size === 0) family.dirtyGroups.delete(group);
+  if (group.pods > 0 && group.dirtyEntries === null && group.dirtyPods === null) unmarkGroup(family, group);
 }
 
 /** The slices that list the pod, in no order. A slice that lists it twice comes twice. */
@@ -183,9 +186,9 @@ function getGroup(family: FamilySlices, ports: SlicePorts): PortGroup {
       ports,
       pods: 0,
       desired: new Map(),
-      entries: new Set(),
-      dirtyEntries: new Set(),
-      dirtyPods: new Set(),
+      entries: null,
+      dirtyEntries: null,
+      dirtyPods: null,
     };
     family.groups.set(ports.key, group);
   }
@@ -194,14 +197,15 @@ function getGroup(family: FamilySlices, ports: SlicePorts): PortGroup {
 
 function dropGroup(family: FamilySlices, group: PortGroup): void {
   family.groups.delete(group.key);
-  family.dirtyGroups.delete(group);
+  unmarkGroup(family, group);
   family.fragmented?.delete(group);
 }
 
 function noteFragmented({ fragmented, maxEndpointsPerSlice }: FamilySlices, group: PortGroup): void {
   if (fragmented === null) return;
-  const { desired, entries } = group;
-  if (entries.size > 1 && desired.size > 0 && desired.size * 2 <= entries.size * maxEndpointsPerSlice) {
+  const { desired } = group;
+  const slices = fewSize(group.entries);
+  if (slices > 1 && desired.size > 0 && desired.size * 2 <= slices * maxEndpointsPerSlice) {
     fragmented.add(group);
   } else fragmented.delete(group);
 }
@@ -211,8 +215,8 @@ function setDesired(family: FamilySlices, group: PortGroup, pod: string, endpoin
   const before = desired.size;
   if (endpoint === null) {
     if (!desired.delete(pod)) return;
-    group.dirtyPods.delete(pod);
-    family.dirtyGroups.add(group);
+    group.dirtyPods = fewWithout(group.dirtyPods, pod);
+    markGroup(family, group);
   } else {
     desired.set(pod, endpoint);
     markPod(family, group, pod);
@@ -228,13 +232,21 @@ function slicesFor(family: FamilySlices, endpoints: number): number {
 }
 
 function markPod(family: FamilySlices, group: PortGroup, pod: string): void {
-  group.dirtyPods.add(pod);
-  family.dirtyGroups.add(group);
+  group.dirtyPods = fewWith(group.dirtyPods, pod);
+  markGroup(family, group);
 }
 
 function markEntry(family: FamilySlices, group: PortGroup, entry: SliceEntry): void {
-  group.dirtyEntries.add(entry);
-  family.dirtyGroups.add(group);
+  group.dirtyEntries = fewWith(group.dirtyEntries, entry);
+  markGroup(family, group);
+}
+
+function markGroup(family: FamilySlices, group: PortGroup): void {
+  family.dirtyGroups = fewWith(family.dirtyGroups, group);
+}
+
+function unmarkGroup(family: FamilySlices, group: PortGroup): void {
+  family.dirtyGroups = fewWithout(family.dirtyGroups, group);
 }
 
 function addListing(family: FamilySlices, pod: string, entry: SliceEntry): void {

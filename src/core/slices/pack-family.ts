@@ -8,6 +8,7 @@ import { newDraft, type SliceDraft } from './slice-draft.ts';
 import { sliceLabelsAreRight } from './slice-labels.ts';
 import { isPlaceholder } from './slice-object.ts';
 import { NO_SLICE_PORTS } from './slice-ports.ts';
+import { fewItems } from '../../lib/few.ts';
 
 /** The plan for the slices of one family, without hints. */
 export interface PackedFamily {
@@ -26,14 +27,14 @@ export interface PackedFamily {
 export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
   const labelsAreRight = ({ stored }: SliceEntry): boolean =>
     sliceLabelsAreRight(stored.object.metadata.labels, service.spec.labels);
-  const groups = [...family.dirtyGroups].sort((a, b) => (a.key < b.key ? -1 : 1));
+  const groups = [...fewItems(family.dirtyGroups)].sort((a, b) => (a.key < b.key ? -1 : 1));
   const packings = groups.filter(({ pods }) => pods > 0).map((group) => refreshGroup(family, group, labelsAreRight));
   const recyclable = new Set(
     [...packings.flatMap(({ emptied }) => emptied), ...groups.filter(({ pods }) => pods === 0).flatMap(entriesOf)].sort(
       compareEntries,
     ),
   );
-  const foreign = [...family.foreign].sort(compareEntries);
+  const foreign = [...fewItems(family.foreign)].sort(compareEntries);
   const keepsNone = recyclable.size === family.owned;
   const leftovers = packings.map((packing) => ({
     group: packing.group,
@@ -48,7 +49,7 @@ export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFam
     if (placeholder === undefined) created = [newDraft(NO_SLICE_PORTS, [], kept)];
   }
   for (const group of groups) settleGroup(family, group);
-  if (created.length + foreign.length + recyclable.size === 0 && family.dirtyGroups.size === 0) {
+  if (created.length + foreign.length + recyclable.size === 0 && family.dirtyGroups === null) {
     const compaction = compactFamily(family);
     if (compaction !== null) return { created, ...compaction, added: 0, removed: 0 };
   }
@@ -62,5 +63,5 @@ export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFam
 }
 
 function entriesOf({ entries }: PortGroup): SliceEntry[] {
-  return [...entries];
+  return [...fewItems(entries)];
 }

@@ -9,6 +9,7 @@ import { type FamilySlices, slicesListing, type PortGroup, type SliceEntry } fro
 import { arrangeLeftovers, compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
 import { changedDraft, type SliceDraft } from './slice-draft.ts';
 import { shareEndpoints } from './slice-state.ts';
+import { fewHas, fewItems, fewOf, fewWith, fewWithout } from '../../lib/few.ts';
 
 export interface GroupPacking {
   readonly group: PortGroup;
@@ -36,23 +37,23 @@ export function refreshGroup(
   let removed = 0;
   /** Dirty pods, and pods in several slices, whose slice has been found. */
   const kept = new Set<string>();
-  for (const entry of [...group.dirtyEntries].sort(compareEntries)) {
+  for (const entry of [...fewItems(group.dirtyEntries)].sort(compareEntries)) {
     const refreshed = refresh(family, group, entry, kept);
     removed += refreshed.removed;
     if (refreshed.changed) {
       if (refreshed.endpoints.length > 0) updates.push(changedDraft(entry, refreshed.endpoints, 'changed'));
       else emptied.push(entry);
     } else if (labelsAreRight(entry)) {
-      group.dirtyEntries.delete(entry);
+      group.dirtyEntries = fewWithout(group.dirtyEntries, entry);
       entry.stored = shareEndpoints(entry.stored, refreshed.endpoints);
     } else updates.push(changedDraft(entry, [...(entry.stored.object.endpoints ?? [])], 'changed'));
   }
 
   const pods: string[] = [];
-  for (const pod of group.dirtyPods) {
-    if (kept.has(pod) || isInSettledSlice(family, group, pod)) group.dirtyPods.delete(pod);
-    else pods.push(pod);
+  for (const pod of fewItems(group.dirtyPods)) {
+    if (!kept.has(pod) && !isInSettledSlice(family, group, pod)) pods.push(pod);
   }
+  group.dirtyPods = fewOf(pods);
   return { group, updates, emptied, pods, removed };
 }
 
@@ -111,11 +112,11 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
     const elsewhere = kept.has(pod) || (!alone && isInSettledSlice(family, group, pod));
     if (elsewhere || !sameEndpoint(endpoint, wanted)) {
       // The pod may be in no other slice.
-      group.dirtyPods.add(pod);
+      group.dirtyPods = fewWith(group.dirtyPods, pod);
       removed++;
       continue;
     }
-    if (group.dirtyPods.has(pod) || !alone) kept.add(pod);
+    if (fewHas(group.dirtyPods, pod) || !alone) kept.add(pod);
     if (!endpointContentEqual(endpoint, wanted)) changed = true;
     endpoints.push(wanted);
   }
@@ -124,7 +125,7 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
 
 /** A slice without a mark holds only what it should. */
 function isInSettledSlice(family: FamilySlices, group: PortGroup, pod: string): boolean {
-  return slicesListing(family, pod).some((entry) => entry.group === group && !group.dirtyEntries.has(entry));
+  return slicesListing(family, pod).some((entry) => entry.group === group && !fewHas(group.dirtyEntries, entry));
 }
 
 /** Fills slices that are written anyway, the fullest first (docs/spec/endpointslice.md "One port group"). */
@@ -154,7 +155,7 @@ function roomySlice(
   for (const { entry } of updates) written.add(entry!);
   let chosen: SliceEntry | null = null;
   let chosenCount = -1;
-  for (const entry of group.entries) {
+  for (const entry of fewItems(group.entries)) {
     const count = entry.stored.object.endpoints?.length ?? 0;
     if (count + size > family.maxEndpointsPerSlice || count < chosenCount || written.has(entry)) continue;
     if (chosen !== null && count === chosenCount && chosen.name < entry.name) continue;

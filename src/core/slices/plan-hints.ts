@@ -7,6 +7,7 @@ import type { SliceDraft } from './slice-draft.ts';
 import type { HintSlices, StoredSlice } from './slice-state.ts';
 import { allotHints, type HintResult, stripHints } from './topology-hints.ts';
 import { distributeTraffic, hintsMode } from './traffic-distribution.ts';
+import { fewItems } from '../../lib/few.ts';
 
 const NO_HINTS: HintResult = { touched: [], hints: null, failure: '' };
 
@@ -38,7 +39,7 @@ function unchangedSlices(
   for (const { entry } of updated) written.add(entry!);
   const unchanged: SliceEntry[] = [];
   for (const group of family.groups.values()) {
-    for (const entry of group.entries) if (!written.has(entry)) unchanged.push(entry);
+    for (const entry of fewItems(group.entries)) if (!written.has(entry)) unchanged.push(entry);
   }
   return unchanged.sort(compareEntries).map(({ stored }) => stored);
 }

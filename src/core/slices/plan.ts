@@ -19,6 +19,7 @@ import { changedObject, createdObject, recycledObject, type SliceObjectInput } f
 import { appliedSlice, type SliceAck, type SliceWrite } from './slice-write.ts';
 import { hintsMode } from './traffic-distribution.ts';
 import { type SliceChange, sliceWrites } from './write-phases.ts';
+import { fewItems, fewSize } from '../../lib/few.ts';
 
 export interface SlicesPlanInput {
   /** Seconds since the epoch for the annotation of slices that are written; 0 = none. */
@@ -56,7 +57,7 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
   const first: SliceWrite[] = [];
   const second: SliceWrite[] = [];
   for (const { writes } of plans) for (const write of writes) (write.phase === 1 ? first : second).push(write);
-  const unwanted = [...s.unwanted].sort(compareEntries);
+  const unwanted = [...fewItems(s.unwanted)].sort(compareEntries);
   for (const write of sliceWrites(unwanted.map(({ stored }) => ({ before: stored.object, after: null })))) {
     second.push(write);
   }
@@ -130,7 +131,7 @@ function planFamily(
     facts: {
       family: family.family,
       endpoints: family.endpoints,
-      slices: family.owned + family.foreign.size + creates - deletes.length,
+      slices: family.owned + fewSize(family.foreign) + creates - deletes.length,
       slicesDesired: Math.max(1, family.fewest),
       added: packed.added,
       removed: packed.removed,

@@ -28,6 +28,7 @@ import { sliceFamilies } from './slice-families.ts';
 import { reservedLabelProblem, sliceIsOurs, sliceLabels } from './slice-labels.ts';
 import { fixedSlicePorts, podSlicePorts, type SlicePorts } from './slice-ports.ts';
 import { storeSlice } from './slice-state.ts';
+import { type Few, fewHas, fewWith, fewWithout } from '../../lib/few.ts';
 
 export interface SlicesConfig {
   /** `--max-endpoints-per-slice` */
@@ -48,7 +49,7 @@ export interface ServiceSlices {
   /** The wanted families, IPv4 first. All of it follows from the pods and the stored slices. */
   families: readonly FamilySlices[];
   /** Slices of families that are not wanted. */
-  readonly unwanted: Set<SliceEntry>;
+  unwanted: Few<SliceEntry>;
   /** Pods that are left out because their node is not known. */
   waitingForNode: number;
   /** Problems of the service itself that have not been taken yet, the oldest first. */
@@ -91,7 +92,7 @@ export function createServiceSlices(config: SlicesConfig): ServiceSlices {
     pods: new Map(),
     stored: new Map(),
     families: [],
-    unwanted: new Set(),
+    unwanted: null,
     waitingForNode: 0,
     problems: [],
     untold: null,
@@ -245,7 +246,7 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
   s.families = service.families.map((family) =>
     createFamilySlices(family, s.config.maxEndpointsPerSlice, s.config.compactSlices),
   );
-  s.unwanted.clear();
+  s.unwanted = null;
   s.waitingForNode = 0;
   for (const [name, before] of s.pods) {
     const after = placePod(s, service, before.member, before);
@@ -344,17 +345,20 @@ function sortIn(s: ServiceSlices, entry: SliceEntry): void {
   const { object } = entry.stored;
   if (s.service === null || !isVisible(s.service, object)) return;
   const family = s.families.find((each) => each.family === object.addressType);
-  if (family === undefined) s.unwanted.add(entry);
-  else if (!isOwned(s.service, object)) family.foreign.add(entry);
+  if (family === undefined) s.unwanted = fewWith(s.unwanted, entry);
+  else if (!isOwned(s.service, object)) family.foreign = fewWith(family.foreign, entry);
   else addEntry(family, portsOf(object), entry);
 }
 
 function takeOut(s: ServiceSlices, entry: SliceEntry): void {
-  if (s.unwanted.delete(entry)) return;
+  if (fewHas(s.unwanted, entry)) {
+    s.unwanted = fewWithout(s.unwanted, entry);
+    return;
+  }
   const family = familyOf(s, entry);
   if (family === null) return;
   if (entry.group !== null) removeEntry(family, entry);
-  else family.foreign.delete(entry);
+  else family.foreign = fewWithout(family.foreign, entry);
 }
 
 function familyOf(s: ServiceSlices, entry: SliceEntry): FamilySlices | null {
