@@ -1,11 +1,12 @@
 import type { ShadowPlan } from './writes/shadow.ts';
 import type { HttpRequest } from '../ports/transport.ts';
+import type { Batch } from '../shard/protocol.ts';
 
 /** Everything that a step can ask of the world. */
 export type Effect =
   | { readonly type: 'http'; readonly request: HttpRequest }
   | { readonly type: 'cancel'; readonly id: number }
-  | { readonly type: 'shard.post'; readonly shard: number; readonly batch: number; readonly bytes: Uint8Array }
+  | { readonly type: 'shard.post'; readonly shard: number; readonly batch: number; readonly work: Batch }
   | { readonly type: 'shard.restart'; readonly shard: number }
   | LogEffect
   | { readonly type: 'shadow'; readonly plan: ShadowPlan }

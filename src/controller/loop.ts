@@ -94,7 +94,7 @@ export function createLoop(config: LoopConfig): Loop {
         transport.cancel(effect.id);
         return;
       case 'shard.post':
-        shards.post(effect.shard, effect.batch, effect.bytes);
+        shards.post(effect.shard, effect.batch, effect.work);
         return;
       case 'shard.restart':
         shards.restart(effect.shard);

@@ -64,7 +64,7 @@ function take(state: ControllerState, event: Event, now: Now): void {
     case 'wake':
       break;
     case 'shard.planned':
-      for (const { service, outputs, result } of onShardPlanned(state, event.shard, event.batch, event.bytes, now)) {
+      for (const { service, outputs, result } of onShardPlanned(state, event.shard, event.batch, event.reply, now)) {
         onPlanned(state, service, outputs, result, now);
       }
       break;

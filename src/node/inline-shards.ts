@@ -1,9 +1,9 @@
 import type { ShardsEvent, Shards } from '../ports/shards.ts';
-import type { PlannerConfig } from '../shard/protocol.ts';
+import type { Batch, PlannerConfig, PlanReply } from '../shard/protocol.ts';
 import { createPlanner, plan } from '../shard/planner.ts';
 
-/** Works on one batch after the other: bytes in, bytes out. Throws when its state is lost. */
-export type Planning = (bytes: Uint8Array) => Uint8Array;
+/** Works on one batch after the other. Throws when its state is lost. */
+export type Planning = (work: Batch) => PlanReply;
 
 export interface InlineShards extends Shards {
   /** Nothing is delivered afterwards. */
@@ -11,20 +11,20 @@ export interface InlineShards extends Shards {
 }
 
 /**
- * One shard on the calling thread (`--shards=0`), through the same bytes as in a thread. It works on one batch for each
- * turn of the event loop, so that sockets are served in between. A planner that hangs cannot be ended here: `restart`
- * only empties it.
+ * One shard on the calling thread (`--shards=0`). Batches and replies are handed over as they are: the planner keeps the
+ * pods and Services of the caches instead of copies. It works on one batch for each turn of the event loop, so that
+ * sockets are served in between. A planner that hangs cannot be ended here: `restart` only empties it.
  */
 export function createInlineShards(
   config: PlannerConfig,
   deliver: (event: ShardsEvent) => void,
   startPlanning: () => Planning = () => {
     const planner = createPlanner(config);
-    return (bytes) => plan(planner, bytes);
+    return (work) => plan(planner, work);
   },
 ): InlineShards {
   let planning = startPlanning();
-  let waiting: { readonly batch: number; readonly bytes: Uint8Array }[] = [];
+  let waiting: { readonly batch: number; readonly work: Batch }[] = [];
   /** Why the planner is replaced at the next turn; null = it is not. */
   let loss: string | null = null;
   let scheduled: NodeJS.Immediate | null = null;
@@ -40,21 +40,21 @@ export function createInlineShards(
       deliverLoss(loss);
     } else {
       const next = waiting[0];
-      if (next !== undefined) work(next.batch, next.bytes);
+      if (next !== undefined) answer(next.batch, next.work);
     }
     if (waiting.length > 0) schedule();
   }
 
-  function work(batch: number, bytes: Uint8Array): void {
-    let reply: Uint8Array;
+  function answer(batch: number, work: Batch): void {
+    let reply: PlanReply;
     try {
-      reply = planning(bytes);
+      reply = planning(work);
     } catch (error) {
       deliverLoss(error instanceof Error ? error.message : String(error));
       return;
     }
     waiting.shift();
-    deliver({ type: 'shard.planned', shard: 0, batch, bytes: reply });
+    deliver({ type: 'shard.planned', shard: 0, batch, reply });
   }
 
   function deliverLoss(reason: string): void {
@@ -67,8 +67,8 @@ export function createInlineShards(
 
   return {
     count: 1,
-    post(_shard, batch, bytes) {
-      waiting.push({ batch, bytes });
+    post(_shard, batch, work) {
+      waiting.push({ batch, work });
       schedule();
     },
     restart() {

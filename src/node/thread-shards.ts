@@ -1,12 +1,14 @@
 /**
- * Planners on worker threads. Each shard is one single-thread piscina pool, so that a shard has a queue and a crash
- * domain of its own. A pool serves one *life* of a planner: when its thread dies, the pool goes with it and a new one
- * starts. So nothing of a dead planner reaches its successor. A pool that replaced its thread itself would hand the
- * waiting tasks to the new thread. After one failed start it would give up for good.
+ * Planners on worker threads. Batches and replies travel as bytes, which are transferred. Each shard is one
+ * single-thread piscina pool, so that a shard has a queue and a crash domain of its own. A pool serves one *life* of a
+ * planner: when its thread dies, the pool goes with it and a new one starts. So nothing of a dead planner reaches its
+ * successor. A pool that replaced its thread itself would hand the waiting tasks to the new thread. After one failed
+ * start it would give up for good.
  */
 import { Piscina } from 'piscina';
 import { assert } from '../lib/assert.ts';
 import type { Shards, ShardsEvent } from '../ports/shards.ts';
+import { decodeReply, encodeBatch } from '../shard/codec.ts';
 import type { PlannerConfig } from '../shard/protocol.ts';
 
 export interface ThreadShardsOptions {
@@ -94,10 +96,11 @@ export function createThreadShards(options: ThreadShardsOptions, deliver: (event
   });
   return {
     count: options.count,
-    post(shard, batch, bytes) {
+    post(shard, batch, work) {
       const posted = shards[shard]!;
       const { life } = posted;
       assert(life.batches.size < BATCHES_MAX, `shard ${shard} has ${BATCHES_MAX} batches without an answer`);
+      const bytes = encodeBatch(work);
       life.batches.set(batch, bytes);
       if (life.pool !== null && life.end === null) run(state, posted, life, batch, bytes);
     },
@@ -153,7 +156,7 @@ function answer({ deliver, closed }: State, shard: Shard, life: Life, batch: num
   life.batches.delete(batch);
   life.answered = true;
   shard.stillborn = 0;
-  deliver({ type: 'shard.planned', shard: shard.index, batch, bytes });
+  deliver({ type: 'shard.planned', shard: shard.index, batch, reply: decodeReply(bytes) });
 }
 
 /**

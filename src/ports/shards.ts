@@ -1,3 +1,5 @@
+import type { Batch, PlanReply } from '../shard/protocol.ts';
+
 /**
  * The planners, one for each shard, wherever they run. The weakest useful promise:
  *
@@ -9,14 +11,14 @@
 export interface Shards {
   /** How many there are, at least 1. */
   readonly count: number;
-  /** `bytes` belongs to the shard afterwards: its buffer may be transferred. */
-  post(shard: number, batch: number, bytes: Uint8Array): void;
+  /** Nothing of `work` may change afterwards: the planner may keep parts of it. */
+  post(shard: number, batch: number, work: Batch): void;
   /** Ends the thread of a shard that hangs. A `shard.lost` follows. */
   restart(shard: number): void;
 }
 
 export type ShardsEvent =
-  | { readonly type: 'shard.planned'; readonly shard: number; readonly batch: number; readonly bytes: Uint8Array }
+  | { readonly type: 'shard.planned'; readonly shard: number; readonly batch: number; readonly reply: PlanReply }
   | {
       readonly type: 'shard.lost';
       readonly shard: number;

@@ -1,7 +1,8 @@
 /**
- * The planner of a shard. It knows the services of the shard and says what has to be written. Bytes go in and bytes
- * come out. It has state and is deterministic. It runs unchanged in a thread, on the main thread and in the simulator.
- * Its state is a cache: a full snapshot and the observed objects rebuild all of it.
+ * The planner of a shard. It knows the services of the shard and says what has to be written. Batches go in and replies
+ * come out, as bytes where it runs on a thread of its own. It has state and is deterministic. It runs unchanged in a
+ * thread, on the main thread and in the simulator. Its state is a cache: a full snapshot and the observed objects
+ * rebuild all of it.
  */
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
@@ -32,6 +33,7 @@ import {
   type Plan,
   type PlanFailure,
   type PlannerConfig,
+  type PlanReply,
   type ServiceResult,
 } from './protocol.ts';
 import { createStored, storeObserved, type Stored } from './stored-endpoints.ts';
@@ -86,12 +88,10 @@ export function createPlanner(config: PlannerConfig): Planner {
 }
 
 /**
- * Works on an encoded `Batch` and returns an encoded `PlanReply` in a buffer of its own. Three things can fail. Bytes
- * that are no batch change nothing and are answered with an error. An entry that cannot be taken is answered with an
- * error, and the planner drops the state of its service. An output that throws fails alone: the other outputs are
- * planned, and then the state of the service is dropped.
+ * Works on an encoded `Batch` and returns an encoded `PlanReply` in a buffer of its own. Bytes that are no batch change
+ * nothing and are answered with an error.
  */
-export function plan(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+export function planBytes(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   let batch: Batch;
   try {
     batch = decodeBatch(bytes);
@@ -99,13 +99,22 @@ export function plan(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffe
     if (!(error instanceof CodecError)) throw error;
     return encodeReply({ error: error.message, results: [] });
   }
+  return encodeReply(plan(planner, batch));
+}
+
+/**
+ * Works on a batch. Two things can fail. An entry that cannot be taken is answered with an error, and the planner drops
+ * the state of its service. An output that throws fails alone: the other outputs are planned, and then the state of the
+ * service is dropped.
+ */
+export function plan(planner: Planner, batch: Batch): PlanReply {
   if (batch.shares !== undefined) planner.shares = batch.shares;
   for (const { node, zone } of batch.zones ?? []) {
     if (zone === '') planner.zones.delete(node);
     else planner.zones.set(node, zone);
   }
   const work = startWork(planner, batch.seed);
-  return encodeReply({ error: null, results: batch.entries.map((entry) => planService(work, entry)) });
+  return { error: null, results: batch.entries.map((entry) => planService(work, entry)) };
 }
 
 function startWork(planner: Planner, seed: number): Work {

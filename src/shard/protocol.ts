@@ -144,7 +144,10 @@ export interface PlannedWrite {
    * Writes of phase 1 go first, side by side. Those of a later phase go when all of the phases before have succeeded.
    */
   readonly phase: number;
-  /** The request body in application/vnd.kubernetes.protobuf (with envelope); empty for deletes. A view into the reply. */
+  /**
+   * The request body in application/vnd.kubernetes.protobuf (with envelope); empty for deletes. From a thread it is a
+   * view into the reply. It must not be changed, because the planner may keep it.
+   */
   readonly body: Uint8Array;
 }
 

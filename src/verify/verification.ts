@@ -124,8 +124,8 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
     if (standing !== undefined) settle(v, key, standing, nowMs);
     return;
   }
-  // Copies: a view would keep the whole reply of the shard alive.
-  const writes = plan.writes.map((write) => ({ ...write, body: write.body.slice() }));
+  // Copies: a view would keep the whole reply of the shard alive. `slice` of a Buffer is a view.
+  const writes = plan.writes.map((write) => ({ ...write, body: new Uint8Array(write.body) }));
   if (standing !== undefined) {
     standing.plan = { ...plan, writes, changedAtMs: standing.plan.changedAtMs };
     // The new writes may have another reason.

@@ -11,6 +11,7 @@ import { createTrace, noteStep, traceJson, type TraceEvent } from '../../src/con
 import type { Effect } from '../../src/controller/effect.ts';
 import type { Event } from '../../src/controller/event.ts';
 import { httpRequest } from '../suites/transport.ts';
+import { batchOf } from '../support/batches.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
@@ -90,9 +91,10 @@ function expectWhole(events: readonly TraceEvent[]): void {
 describe('a trace', () => {
   it('a trace draws a batch from post to plan, in microseconds from the start', () => {
     const trace = createTrace(100, 1000);
-    const bytes = new Uint8Array(7);
-    noteStep(trace, [{ type: 'wake' }], [{ type: 'shard.post', shard: 1, batch: 5, bytes }], 1001, 1002.5);
-    noteStep(trace, [{ type: 'shard.planned', shard: 1, batch: 5, bytes }], [], 1004, 1004.25);
+    const work = batchOf();
+    const reply = { error: null, results: [] };
+    noteStep(trace, [{ type: 'wake' }], [{ type: 'shard.post', shard: 1, batch: 5, work }], 1001, 1002.5);
+    noteStep(trace, [{ type: 'shard.planned', shard: 1, batch: 5, reply }], [], 1004, 1004.25);
     const { traceEvents } = JSON.parse(traceJson(trace, [])) as TraceText;
     assert.deepEqual(
       traceEvents.filter(({ ph }) => ph !== 'M').map(({ name, ph, ts, dur = 0 }) => `${name} ${ph} ${ts} ${dur}`),

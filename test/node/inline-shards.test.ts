@@ -16,7 +16,7 @@ shardsContract('inline', ['throw'], () => {
     },
     () => {
       const planner = createPlanner(ALL_OUTPUTS);
-      return poisonous((bytes) => plan(planner, bytes), { throw: throwNow });
+      return poisonous((work) => plan(planner, work), { throw: throwNow });
     },
   );
   const world: ShardsWorld = {

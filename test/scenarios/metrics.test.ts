@@ -30,8 +30,8 @@ const OUTSIDE_THE_LOOP = /^rest_client_re(quest|sponse)|^endpointd_(shard_heap_b
 function busy(): Sim {
   let poisoned = false;
   const sim = createSim({
-    poison: (batch) => {
-      if (poisoned && Buffer.from(batch).includes('bad-')) throw new Error('poison');
+    poison: ({ entries }) => {
+      if (poisoned && entries.some(({ service }) => service.includes('/bad-'))) throw new Error('poison');
     },
   });
   createService(sim, { name: 'web' });

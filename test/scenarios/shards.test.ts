@@ -123,8 +123,8 @@ describe('a service that kills every thread it is planned on', () => {
   const poisoned = (kill: () => never): Sim => {
     const sim = createSim({
       shards: 1,
-      poison: (bytes) => {
-        if (Buffer.from(bytes).includes('web-3')) kill();
+      poison: ({ entries }) => {
+        if (entries.some(({ service }) => service === 'default/web-3')) kill();
       },
     });
     for (let i = 1; i <= 5; i++) {
@@ -176,8 +176,8 @@ describe('a service that kills every thread it is planned on', () => {
     let mended = false;
     const sim = createSim({
       shards: 1,
-      poison: (bytes) => {
-        if (!mended && Buffer.from(bytes).includes('web-3')) throw new Error('heap limit');
+      poison: ({ entries }) => {
+        if (!mended && entries.some(({ service }) => service === 'default/web-3')) throw new Error('heap limit');
       },
     });
     createService(sim, { name: 'web-3' });

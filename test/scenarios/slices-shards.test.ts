@@ -15,8 +15,8 @@ function world(isBad: () => boolean): Sim {
   const sim = createSliceSim({
     shards: 1,
     options: ALL,
-    poison: (batch) => {
-      if (isBad() && Buffer.from(batch).includes('default/bad')) throw new Error('heap limit');
+    poison: ({ entries }) => {
+      if (isBad() && entries.some(({ service }) => service === 'default/bad')) throw new Error('heap limit');
     },
   });
   for (const name of ['bad', 'web']) createService(sim, { name });

@@ -4,7 +4,7 @@ import { encodeBare, decodeObject } from '../../src/kube/codec.ts';
 import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { Endpoints } from '../../src/kube/types.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
-import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
+import { createPlanner, planBytes, type Planner } from '../../src/shard/planner.ts';
 import type { Ack, BatchEntry, Observed, PlannedWrite } from '../../src/shard/protocol.ts';
 import { batchEntry, batchOf, member, serviceRecord } from '../support/batches.ts';
 import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
@@ -256,7 +256,7 @@ suite('one service', () => {
     const planner = createPlanner(ENDPOINTS_ONLY);
     const bad = batchEntry({ ...snapshot(), service: 'shop/bad', version: 0 });
     const good = batchEntry({ ...snapshot() });
-    const { results } = decodeReply(plan(planner, encodeBatch(batchOf(bad, good))));
+    const { results } = decodeReply(planBytes(planner, encodeBatch(batchOf(bad, good))));
     assert.match(results[0]?.error ?? '', /^shop\/bad: .*a snapshot has a version above 0/);
     assert.equal(plannedOf(results[1]!).writes[0]?.verb, 'create');
   });

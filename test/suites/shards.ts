@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
-import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
-import type { PlanReply } from '../../src/shard/protocol.ts';
+import type { Batch, PlanReply } from '../../src/shard/protocol.ts';
 import { batchEntry, batchOf, member, serviceRecord } from '../support/batches.ts';
 import { observedAs, plannedOf } from '../support/planner-talk.ts';
 import { type Poison, poisonService } from '../support/poison.ts';
@@ -75,17 +74,6 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       assert.equal(replyOf(events[1]).results[0]?.needFull, false);
     });
 
-    story('bytes that are no batch are answered, and do no harm', async ({ shards, events, until }) => {
-      shards.post(0, 1, snapshot());
-      shards.post(0, 2, Uint8Array.of(0xc1, 0xff, 0x00));
-      shards.post(0, 3, new Uint8Array(0));
-      shards.post(0, 4, change());
-      await until(() => events.length === 4);
-      assert.match(replyOf(events[1]).error ?? '', /^not a message/);
-      assert.match(replyOf(events[2]).error ?? '', /^not a message/);
-      assert.equal(replyOf(events[3]).results[0]?.needFull, false);
-    });
-
     story("a restart loses all unanswered batches and the planner's state", async ({ shards, events, until }) => {
       shards.post(0, 1, snapshot());
       await until(() => events.length === 1);
@@ -106,7 +94,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       assert.deepEqual(outline(events), ['lost ']);
     });
 
-    story('after a loss a snapshot rebuilds the state, and the same bytes come out', async (world) => {
+    story('after a loss a snapshot rebuilds the state, and the same plans come out', async (world) => {
       const { shards, events, until } = world;
       shards.post(0, 1, snapshot());
       await until(() => events.length === 1);
@@ -118,7 +106,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       assert.deepEqual(replyOf(events[2]), replyOf(events[0]));
     });
 
-    story('all three outputs are planned, and again with the same bytes after a loss', async (world) => {
+    story('all three outputs are planned, and again the same after a loss', async (world) => {
       const { shards, events, until } = world;
       shards.post(0, 1, everything());
       await until(() => events.length === 1);
@@ -144,7 +132,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
 
     story('CPU shares go with one batch, and last until the thread is lost', async ({ shards, events, until }) => {
       const shares = { version: 1, zones: ['zone-a', 'zone-b'].map((zone) => ({ zone, share: 0.5 })) };
-      shards.post(0, 1, encodeBatch({ ...batchOf(), shares }));
+      shards.post(0, 1, { ...batchOf(), shares });
       shards.post(0, 2, hinted());
       await until(() => events.length === 2);
       shards.restart(0);
@@ -197,25 +185,28 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
     if (poisons.includes('throw-later')) {
       story('a death between two batches is told', async ({ shards, events, until }) => {
         shards.post(0, 1, poisoned('throw-later'));
-        await until(() => events.length === 2);
-        assert.deepEqual(outline(events), ['planned 1', 'lost ']);
+        await until(() => events.some(({ type }) => type === 'shard.lost'));
+        // On a busy machine the death may be told before the reply arrives. Then the loss names the batch.
+        const told = outline(events);
+        if (events.length === 1) assert.deepEqual(told, ['lost 1']);
+        else assert.deepEqual(told, ['planned 1', 'lost ']);
         shards.post(0, 2, snapshot());
-        await until(() => events.length === 3);
-        assert.deepEqual(outline(events.slice(2)), ['planned 2']);
+        await until(() => events.at(-1)!.type === 'shard.planned');
+        assert.deepEqual(outline(events).slice(told.length), ['planned 2']);
       });
     }
   });
 }
 
 /** A service with two pods, to be planned. */
-function snapshot(service = 'shop/web'): Uint8Array {
+function snapshot(service = 'shop/web'): Batch {
   const upserts = [member(0), member(1)];
   const spec = serviceRecord({ name: service.slice('shop/'.length) });
-  return bytesOf(batchEntry({ service, version: 1, outputs: ['endpoints'], spec, upserts }));
+  return batchOf(batchEntry({ service, version: 1, outputs: ['endpoints'], spec, upserts }));
 }
 
 /** A service with two pods for slices and Endpoints, and one whose Endpoints are mirrored. */
-function everything(): Uint8Array {
+function everything(): Batch {
   const outputs = ['slices', 'endpoints'] as const;
   const endpoints = {
     apiVersion: 'v1',
@@ -223,38 +214,32 @@ function everything(): Uint8Array {
     metadata: { name: 'manual', uid: 'uid', resourceVersion: '1' },
     subsets: [{ addresses: [{ ip: '10.1.0.1' }], ports: [{ name: '', port: 80, protocol: 'TCP' }] }],
   };
-  return encodeBatch(
-    batchOf(
-      batchEntry({ version: 1, outputs, spec: serviceRecord(), upserts: [member(0), member(1)] }),
-      batchEntry({
-        service: 'shop/manual',
-        version: 1,
-        outputs: ['mirror'],
-        spec: serviceRecord({ name: 'manual', selector: null }),
-        observed: [observedAs('endpoints', endpoints)],
-      }),
-    ),
+  return batchOf(
+    batchEntry({ version: 1, outputs, spec: serviceRecord(), upserts: [member(0), member(1)] }),
+    batchEntry({
+      service: 'shop/manual',
+      version: 1,
+      outputs: ['mirror'],
+      spec: serviceRecord({ name: 'manual', selector: null }),
+      observed: [observedAs('endpoints', endpoints)],
+    }),
   );
 }
 
 /** A service with four pods in two zones that wants hints by CPU shares. */
-function hinted(): Uint8Array {
+function hinted(): Batch {
   const spec = serviceRecord({ annotations: ['service.kubernetes.io/topology-mode', 'Auto'] });
   const upserts = [0, 1, 2, 3].map((n) => member(n, {}, n < 2 ? 'zone-a' : 'zone-b'));
-  return bytesOf(batchEntry({ version: 1, outputs: ['slices'], spec, upserts }));
+  return batchOf(batchEntry({ version: 1, outputs: ['slices'], spec, upserts }));
 }
 
 /** One pod of that gone, not to be planned. */
-function change(): Uint8Array {
-  return bytesOf(batchEntry({ base: 1, version: 1, removals: ['web-1'] }));
+function change(): Batch {
+  return batchOf(batchEntry({ base: 1, version: 1, removals: ['web-1'] }));
 }
 
-function poisoned(poison: Poison): Uint8Array {
-  return bytesOf(batchEntry({ service: poisonService(poison), version: 1, spec: serviceRecord() }));
-}
-
-function bytesOf(entry: ReturnType<typeof batchEntry>): Uint8Array {
-  return encodeBatch(batchOf(entry));
+function poisoned(poison: Poison): Batch {
+  return batchOf(batchEntry({ service: poisonService(poison), version: 1, spec: serviceRecord() }));
 }
 
 function outline(events: readonly ShardsEvent[]): string[] {
@@ -265,7 +250,7 @@ function outline(events: readonly ShardsEvent[]): string[] {
 
 function replyOf(event: ShardsEvent | undefined): PlanReply {
   assert.equal(event?.type, 'shard.planned');
-  return decodeReply(event.bytes);
+  return event.reply;
 }
 
 function writes(event: ShardsEvent | undefined): string[] {

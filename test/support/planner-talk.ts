@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { decodeObject, encodeBare } from '../../src/kube/codec.ts';
 import type { EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
-import { plan, type Planner } from '../../src/shard/planner.ts';
+import { planBytes, type Planner } from '../../src/shard/planner.ts';
 import type {
   Ack,
   Batch,
@@ -26,7 +26,7 @@ export interface Planned extends Pick<ServiceResult, 'needFull' | 'problems' | '
 }
 
 export function send(planner: Planner, news: Partial<BatchEntry>, batch: Partial<Batch> = {}): Planned {
-  const reply = decodeReply(plan(planner, encodeBatch({ ...batchOf(batchEntry(news)), ...batch })));
+  const reply = decodeReply(planBytes(planner, encodeBatch({ ...batchOf(batchEntry(news)), ...batch })));
   assert.equal(reply.error, null);
   return plannedOf(reply.results[0]!);
 }

@@ -1,6 +1,5 @@
 /** Services that kill the thread which plans them, for tests of what follows. */
 import type { Planning } from '../../src/node/inline-shards.ts';
-import { decodeBatch } from '../../src/shard/codec.ts';
 
 export type Poison = 'throw' | 'exit' | 'hang' | 'allocate' | 'throw-later';
 
@@ -10,16 +9,11 @@ export function poisonService(poison: Poison): string {
 
 /** The planning, but for batches with a service of the name of a death: that happens first. */
 export function poisonous(planning: Planning, deaths: Partial<Record<Poison, () => void>>): Planning {
-  return (bytes) => {
-    let services: string[] = [];
-    try {
-      services = decodeBatch(bytes).entries.map((entry) => entry.service);
-    } catch {
-      // For the planner to complain about.
-    }
+  return (work) => {
+    const services = work.entries.map((entry) => entry.service);
     for (const [poison, die] of Object.entries(deaths)) {
       if (services.includes(poisonService(poison as Poison))) die();
     }
-    return planning(bytes);
+    return planning(work);
   };
 }

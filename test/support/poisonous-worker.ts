@@ -1,13 +1,14 @@
 /** The thread of workers/planner.ts, with services that kill it. */
 import { workerData } from 'node:worker_threads';
 import { move } from 'piscina';
+import { decodeBatch, encodeReply } from '../../src/shard/codec.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
 import type { PlannerConfig } from '../../src/shard/protocol.ts';
 import { poisonous } from './poison.ts';
 
 const planner = createPlanner(workerData as PlannerConfig);
 
-const planning = poisonous((bytes) => plan(planner, bytes), {
+const planning = poisonous((work) => plan(planner, work), {
   throw() {
     throw new Error('poisoned');
   },
@@ -29,5 +30,5 @@ const planning = poisonous((bytes) => plan(planner, bytes), {
 });
 
 export function planBatch(bytes: Uint8Array<ArrayBuffer>): unknown {
-  return move(planning(bytes));
+  return move(encodeReply(planning(decodeBatch(bytes))));
 }

@@ -1,10 +1,12 @@
 /**
- * Shards in virtual time: the real planner on the real bytes, and deaths on demand. Deterministic: what happens when
+ * Shards in virtual time: the real planner, on the real bytes or by reference, and deaths on demand. Deterministic: what happens when
  * follows from the calls, the schedule and `batchMs` and `lossMs` alone.
  */
 import type { Planning } from '../../src/node/inline-shards.ts';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
-import type { PlannerConfig } from '../../src/shard/protocol.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import { decodeBatch, decodeReply, encodeBatch, encodeReply } from '../../src/shard/codec.ts';
+import type { Batch, PlannerConfig, PlanReply } from '../../src/shard/protocol.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
 
 export interface SimShardsOptions {
@@ -17,6 +19,8 @@ export interface SimShardsOptions {
   /** Virtual milliseconds from a death to its report. */
   readonly lossMs?: () => number;
   readonly startPlanning?: (shard: number) => Planning;
+  /** Batches and replies are handed over as they are, as on the main thread; default: as bytes, as to a thread. */
+  readonly byReference?: boolean;
 }
 
 export interface SimShards extends Shards {
@@ -35,14 +39,18 @@ export class SimHang extends Error {
 
 interface Thread {
   planning: Planning;
-  queue: { readonly batch: number; readonly bytes: Uint8Array }[];
+  queue: { readonly batch: number; readonly work: Batch }[];
   state: 'idle' | 'busy' | 'hung' | 'dead';
   /** Told apart from what was scheduled for its predecessors. */
   life: number;
 }
 
 export function simulatedShards(options: SimShardsOptions, deliver: (event: ShardsEvent) => void): SimShards {
-  const { schedule, batchMs = () => 1, lossMs = () => 50 } = options;
+  const { schedule, batchMs = () => 1, lossMs = () => 50, byReference = false } = options;
+  // By reference nobody may change what both sides hold.
+  const sent = (work: Batch): Batch => (byReference ? deepFreeze(work) : decodeBatch(transferred(encodeBatch(work))));
+  const answered = (reply: PlanReply): PlanReply =>
+    byReference ? deepFreeze(reply) : decodeReply(transferred(encodeReply(reply)));
   const startPlanning = options.startPlanning ?? (() => startPlanner(options.config));
   const threads = Array.from({ length: options.count }, (_, shard): Thread => ({
     planning: startPlanning(shard),
@@ -59,9 +67,9 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
     const { life } = thread;
     schedule(batchMs(), () => {
       if (thread.life !== life || thread.state !== 'busy') return;
-      let reply: Uint8Array;
+      let reply: PlanReply;
       try {
-        reply = thread.planning(next.bytes);
+        reply = answered(thread.planning(next.work));
       } catch (error) {
         if (error instanceof SimHang) thread.state = 'hung';
         else die(shard, error instanceof Error ? error.message : String(error));
@@ -69,7 +77,7 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
       }
       thread.queue.shift();
       thread.state = 'idle';
-      deliver({ type: 'shard.planned', shard, batch: next.batch, bytes: reply });
+      deliver({ type: 'shard.planned', shard, batch: next.batch, reply });
       work(shard);
     });
   }
@@ -91,10 +99,8 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
 
   return {
     count: options.count,
-    post(shard, batch, bytes) {
-      // As a transfer does: the sender's view is empty afterwards.
-      const owned = structuredClone(bytes, { transfer: [bytes.buffer as ArrayBuffer] });
-      threads[shard]!.queue.push({ batch, bytes: owned });
+    post(shard, batch, told) {
+      threads[shard]!.queue.push({ batch, work: sent(told) });
       work(shard);
     },
     restart(shard) {
@@ -109,7 +115,12 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
   };
 }
 
+/** As a transfer does: the sender's view is empty afterwards. */
+function transferred(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+  return structuredClone(bytes, { transfer: [bytes.buffer] });
+}
+
 function startPlanner(config: PlannerConfig): Planning {
   const planner = createPlanner(config);
-  return (bytes) => plan(planner, bytes);
+  return (work) => plan(planner, work);
 }

@@ -9,7 +9,7 @@ import type { Event } from '../../src/controller/event.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
 import type { Transport, TransportEvent } from '../../src/ports/transport.ts';
-import type { PlannerConfig } from '../../src/shard/protocol.ts';
+import type { Batch, PlannerConfig } from '../../src/shard/protocol.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
 
 /** Milliseconds of CPU. */
@@ -17,7 +17,7 @@ export interface ThreadCosts {
   /** What is paid for an event that has come; a piece of a stream by the path of its request. */
   readonly event: (event: Event, path: string) => number;
   readonly effect: (effect: Effect) => number;
-  readonly plan: (batch: Uint8Array) => number;
+  readonly plan: (work: Batch) => number;
 }
 
 export interface SimThread {
@@ -103,7 +103,7 @@ export function createSimThread(time: SimTime, costs: ThreadCosts): SimThread {
 /** One batch in each turn, as with `--shards=0`. */
 function inlineShards(state: State, config: PlannerConfig, deliver: (event: ShardsEvent) => void): Shards {
   const planner = createPlanner(config);
-  const waiting: { readonly batch: number; readonly bytes: Uint8Array }[] = [];
+  const waiting: { readonly batch: number; readonly work: Batch }[] = [];
   let isPutOff = false;
   const putOff = (): void => {
     if (!isPutOff) state.putOff.push(turn);
@@ -111,15 +111,15 @@ function inlineShards(state: State, config: PlannerConfig, deliver: (event: Shar
   };
   const turn = (): void => {
     isPutOff = false;
-    const { batch, bytes } = waiting.shift()!;
-    state.costMs += state.costs.plan(bytes);
-    deliver({ type: 'shard.planned', shard: 0, batch, bytes: plan(planner, bytes) });
+    const { batch, work } = waiting.shift()!;
+    state.costMs += state.costs.plan(work);
+    deliver({ type: 'shard.planned', shard: 0, batch, reply: plan(planner, work) });
     if (waiting.length > 0) putOff();
   };
   return {
     count: 1,
-    post(_shard, batch, bytes) {
-      waiting.push({ batch, bytes });
+    post(_shard, batch, work) {
+      waiting.push({ batch, work });
       putOff();
     },
     restart() {

@@ -37,6 +37,7 @@ import type { Clock } from '../../src/ports/clock.ts';
 import type { Shards } from '../../src/ports/shards.ts';
 import type { HttpRequest, Transport, TransportEvent } from '../../src/ports/transport.ts';
 import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
+import type { Batch } from '../../src/shard/protocol.ts';
 
 export const DEFAULT_OPTIONS: ControllerOptions = {
   endpoints: true,
@@ -83,7 +84,7 @@ export interface SimConfig {
   /** Virtual milliseconds that a shard takes for a batch. */
   readonly batchMs?: () => number;
   /** Called with each batch before it is planned: what it throws ends the shard's thread. */
-  readonly poison?: (batch: Uint8Array) => void;
+  readonly poison?: (work: Batch) => void;
   /** A status of 400 and more refuses the controller's request; 0 lets it through. */
   readonly refuse?: Refuse;
   /** The server has no protobuf: whatever the controller would accept, it is answered in JSON. */
@@ -303,14 +304,16 @@ export function createSim(config: SimConfig = {}): Sim {
           const shardOptions = {
             count: config.shards ?? 2,
             config: plannerConfig,
+            // With every second seed as on the main thread.
+            byReference: (config.seed ?? 1) % 2 === 0,
             batchMs: config.batchMs ?? (() => 1),
             schedule: (delayMs: number, run: () => void) => void at(time.now + delayMs, () => whenAwake(run)),
             startPlanning: (shard: number) => {
               const planner = createPlanner(plannerConfig);
               if (alive()) planners[shard] = planner;
-              return (bytes: Uint8Array) => {
-                config.poison?.(bytes);
-                return plan(planner, bytes);
+              return (work: Batch) => {
+                config.poison?.(work);
+                return plan(planner, work);
               };
             },
           };

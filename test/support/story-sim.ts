@@ -11,7 +11,6 @@ import type { ControllerOptions } from '../../src/controller/options.ts';
 import { decodeObject } from '../../src/kube/codec.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
-import { decodeBatch } from '../../src/shard/codec.ts';
 import { createLatency } from '../../src/twin/api-latency.ts';
 import { scaled } from '../../src/twin/run.ts';
 import type { Calibration, Costs } from '../../src/twin/settings.ts';
@@ -226,9 +225,9 @@ function threadCosts(costs: Costs): ThreadCosts {
       if (effect.type !== 'http' || effect.request.lane !== 'write') return 0;
       return costs.write + costs.writtenByte * (effect.request.body?.length ?? 0);
     },
-    plan: (bytes) => {
+    plan: (batch) => {
       let ms = 0;
-      for (const { service, base, outputs, upserts, removals } of decodeBatch(bytes).entries) {
+      for (const { service, base, outputs, upserts, removals } of batch.entries) {
         const pods = base === 0 ? new Set<string>() : (sizes.get(service) ?? new Set());
         for (const { pod } of upserts) pods.add(pod.name);
         for (const name of removals) pods.delete(name);

@@ -202,8 +202,8 @@ function vanished(resourceVersion: string): HeldEvent {
 
 function contentOf(source: ObjectSource): ObjectBytes {
   if (source.encoding === 'protobuf') {
-    // A copy, because a view would keep the whole page or chunk alive.
-    return { encoding: 'protobuf', bytes: source.bytes.slice() };
+    // A copy, because a view would keep the whole page or chunk alive. `slice` of a Buffer is a view.
+    return { encoding: 'protobuf', bytes: new Uint8Array(source.bytes) };
   }
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
 }

@@ -288,9 +288,9 @@ function applyInitial(
   giveUpWatchList(hands, reflector, underWay, reason, now);
 }
 
-/** A source is a view into the bytes of its chunk, so it is copied. */
+/** A source is a view into the bytes of its chunk, so it is copied. `slice` of a Buffer is a view. */
 function copyOf(source: ObjectSource): ObjectSource {
-  return source.encoding === 'protobuf' ? { ...source, bytes: source.bytes.slice() } : source;
+  return source.encoding === 'protobuf' ? { ...source, bytes: new Uint8Array(source.bytes) } : source;
 }
 
 /** Takes the end of a WatchList. Only now its version is known. */

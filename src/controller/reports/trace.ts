@@ -93,7 +93,7 @@ function noteEvent(trace: Trace, event: Event, atMs: number): void {
       const postedAtMs = trace.batches.get(key);
       trace.batches.delete(key);
       if (postedAtMs === undefined) return;
-      const args = { bytes: event.bytes.byteLength };
+      const args = { services: event.reply.results.length };
       span(trace, 'shards', 'shard', key, postedAtMs, atMs, { name: `shard ${event.shard}`, args });
       return;
     }

@@ -31,8 +31,8 @@ import { getSelectedPod, podsOf } from '../../core/selector-index.ts';
 import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import { nextUint32 } from '../../lib/prng.ts';
-import { decodeReply, encodeBatch, estimateEntryBytes } from '../../shard/codec.ts';
-import type { BatchEntry, OutputKind, ServiceResult } from '../../shard/protocol.ts';
+import { estimateEntryBytes } from '../../shard/codec.ts';
+import type { BatchEntry, OutputKind, PlanReply, ServiceResult } from '../../shard/protocol.ts';
 
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** The most keys in a batch that tells a planner what to forget. */
@@ -184,8 +184,8 @@ function post(
   }
   state.instruments.shardBatches(index).inc();
   const shared = takeShared(shard.view, currentShares(state.nodes), (node) => zoneOf(state.nodes, node) ?? '');
-  const bytes = encodeBatch({ wallMs: now.wallMs, seed: nextUint32(state.prng), ...shared, entries });
-  state.outbox.effects.push({ type: 'shard.post', shard: index, batch, bytes });
+  const work = { wallMs: now.wallMs, seed: nextUint32(state.prng), ...shared, entries };
+  state.outbox.effects.push({ type: 'shard.post', shard: index, batch, work });
 }
 
 function postForgotten(state: ControllerState, index: number, shard: ShardState, now: Now): void {
@@ -269,7 +269,7 @@ export function onShardPlanned(
   state: ControllerState,
   index: number,
   batch: number,
-  bytes: Uint8Array,
+  { results, error }: PlanReply,
   now: Now,
 ): readonly PlannedService[] {
   const inFlight = state.shards[index]!.inFlight.get(batch);
@@ -278,7 +278,6 @@ export function onShardPlanned(
   const { entries } = inFlight;
   state.shards[index]!.inFlight.delete(batch);
   state.instruments.planSeconds(index).observe((now.nowMs - inFlight.postedAtMs) / 1000);
-  const { results, error } = decodeReply(bytes);
   assert(error !== null || entries.length === 0 || results.length === entries.length, `batch ${batch} is incomplete`);
   return entries.map(({ service, outputs }, i) => {
     noteAnswered(service.view, outputs);

@@ -36,7 +36,7 @@ import type { Member } from '../../../src/core/member.ts';
 import { decodeObject, encodeBare } from '../../../src/kube/codec.ts';
 import type { KubeObject, ServiceRecord } from '../../../src/kube/types.ts';
 import { decodeReply, encodeBatch } from '../../../src/shard/codec.ts';
-import { createPlanner, plan, type Planner } from '../../../src/shard/planner.ts';
+import { createPlanner, planBytes, type Planner } from '../../../src/shard/planner.ts';
 import {
   OUTPUT_KINDS,
   type Ack,
@@ -249,13 +249,13 @@ function checkBelief(world: World): void {
   assert.ok(view.asked.every((kind) => !view.planning.includes(kind)));
   // The planner as it will be, on a copy: what is under way, then the news.
   const planner = structuredClone(world.planner);
-  const answers = world.posted.flatMap(({ bytes }) => decodeReply(plan(planner, bytes)).results);
+  const answers = world.posted.flatMap(({ bytes }) => decodeReply(planBytes(planner, bytes)).results);
   // It has dropped the service, and its answer is on the way.
   if (answers.some(({ needFull, error }) => needFull || error !== null)) return;
   if (isSnapshotDue(view) && busy.length > 0) return;
-  for (const service of shard.toForget) plan(planner, encodeBatch(batchOf(batchEntry({ service, spec: null }))));
+  for (const service of shard.toForget) planBytes(planner, encodeBatch(batchOf(batchEntry({ service, spec: null }))));
   const entry = entryOf(world, busy);
-  const [result] = decodeReply(plan(planner, encodeBatch(batchOf({ ...entry, outputs: [] })))).results;
+  const [result] = decodeReply(planBytes(planner, encodeBatch(batchOf({ ...entry, outputs: [] })))).results;
   assert.deepEqual([result!.needFull, result!.error], [false, null]);
   for (const kind of OUTPUT_KINDS) {
     if (needsRead(view, kind) || (busy.includes(kind) && typeof view[kind] === 'object')) continue;
@@ -264,7 +264,7 @@ function checkBelief(world: World): void {
   // And it can plan from that. Of Endpoints it cannot where the story says so.
   const outputs = OUTPUT_KINDS.filter((kind) => kind !== 'endpoints' && !busy.includes(kind) && !needsRead(view, kind));
   const asked = batchEntry({ base: entry.version, version: entry.version + 1, outputs });
-  const [planned] = decodeReply(plan(planner, encodeBatch(batchOf(asked)))).results;
+  const [planned] = decodeReply(planBytes(planner, encodeBatch(batchOf(asked)))).results;
   assert.deepEqual([planned!.failures, planned!.error], [[], null]);
 }
 
@@ -296,7 +296,7 @@ function settle(world: World): void {
   const fresh = {
     ...batchEntry({ version: 1, outputs: wanted(world), spec: world.spec, upserts: membersOf(world), observed }),
   };
-  const [result] = decodeReply(plan(createPlanner(CONFIG), encodeBatch(batchOf(fresh)))).results;
+  const [result] = decodeReply(planBytes(createPlanner(CONFIG), encodeBatch(batchOf(fresh)))).results;
   assert.deepEqual(
     result!.plans.flatMap(({ writes }) => writes.map(({ verb, name }) => `${verb} ${name}`)),
     [],
@@ -350,7 +350,7 @@ function entryOf(world: World, silent: readonly OutputKind[]): BatchEntry {
 function work(world: World): void {
   const { view, shard, planner } = world;
   for (const { bytes, kinds } of world.posted.splice(0)) {
-    const { error, results } = decodeReply(plan(planner, bytes));
+    const { error, results } = decodeReply(planBytes(planner, bytes));
     assert.equal(error, null);
     const { needFull, error: failed, plans } = results[0]!;
     noteAnswered(view, kinds);
