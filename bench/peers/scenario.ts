@@ -90,6 +90,11 @@ export interface Stage {
   readonly stop: () => Promise<void>;
   /** Resolves when the oracle finds everything right for the objects at the begin. The echo floor is not judged. */
   readonly right: () => Promise<void>;
+  /**
+   * As `right`, for what not every peer does: whether it does so soon. If not, the run is wrong and says that the peer
+   * does not follow this, and the story goes on.
+   */
+  readonly follows: (what: string) => Promise<boolean>;
   /** Resolves when the controller rests. */
   readonly rest: () => Promise<void>;
   /** Measures the work. A story calls it once. */

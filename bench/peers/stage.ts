@@ -9,6 +9,7 @@ import { wrongObjects, wrongText, type ClusterObjects } from '../../src/judge/cl
 import { parseMetrics } from '../../src/metrics/text.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { watchEndpoints } from '../../src/testbed/endpoints-view.ts';
+import { StillWrong } from '../../src/testbed/service-view.ts';
 import { watchSlices } from '../../src/testbed/slices-view.ts';
 import type { App, Cluster, PodModel } from '../../src/workload/cluster.ts';
 import { readinessConditions } from '../../src/workload/objects.ts';
@@ -67,6 +68,8 @@ export interface RunResult {
 }
 
 const RIGHT_MS_MAX = 300_000;
+/** What a peer has not done by then, it does not do. */
+const FOLLOWED_MS_MAX = 20_000;
 const SEEN_MS_MAX = 120_000;
 const POLL_MS = 20;
 /** If nothing was written for so long, changes that are not shown yet will not be. */
@@ -89,6 +92,8 @@ interface Run {
   readonly cluster: Cluster;
   readonly peer: Peer;
   readonly outputs: Outputs;
+  /** What the peer does not follow, one line each. */
+  readonly notFollowed: string[];
   readonly streams: Readonly<Record<'endpoints' | 'slices', Stream>>;
   readonly sampler: Sampler;
   /** The server's objects when the stage was set. */
@@ -141,6 +146,7 @@ export async function play(
     cluster,
     peer,
     outputs,
+    notFollowed: [],
     streams,
     sampler: startSampler(),
     objects,
@@ -199,6 +205,7 @@ function stageOf(run: Run, settings: Settings): Stage {
     start: () => start(run),
     stop: () => stop(run),
     right: () => becomesRight(run),
+    follows: (what) => follows(run, what),
     rest: () => rests(run),
     measure: (work) => measure(run, work),
     change: (order) => change(run, order),
@@ -298,9 +305,23 @@ async function becomesRight(run: Run): Promise<void> {
   await orFails(run, converged(run.outputs, run.expected, RIGHT_MS_MAX));
 }
 
-async function orFails(run: Run, work: Promise<void>): Promise<void> {
-  const failed = run.running?.failed;
-  await (failed === undefined ? work : Promise.race([work, failed]));
+async function follows(run: Run, what: string): Promise<boolean> {
+  if (run.peer.echoes) return true;
+  try {
+    await orFails(run, converged(run.outputs, run.expected, FOLLOWED_MS_MAX));
+    return true;
+  } catch (error) {
+    if (!(error instanceof StillWrong)) throw error;
+    run.notFollowed.push(`does not follow ${what}: ${error.message}`);
+    return false;
+  }
+}
+
+/** Rejects when the controller has ended, or when a watch that judges is lost: nobody would see what comes. */
+async function orFails({ running, outputs }: Run, work: Promise<void>): Promise<void> {
+  const failed = [outputs.endpoints.broken, outputs.slices.broken];
+  if (running !== null) failed.push(running.failed);
+  await Promise.race([...failed, work]);
 }
 
 async function rests({ running }: Run): Promise<void> {
@@ -413,9 +434,11 @@ function noteEchoes({ streams }: Run, each: TimedChange): void {
 
 /** Judges by the oracle on the server's objects, and by what the stream has shown on the way. */
 async function judge(run: Run): Promise<string[]> {
-  const { peer, streams, server, cluster, controllers, changes } = run;
-  const wrong: string[] = [];
-  if (!peer.echoes) {
+  const { peer, streams, server, cluster, controllers, changes, notFollowed } = run;
+  await orFails(run, Promise.resolve());
+  const wrong = [...notFollowed];
+  // What is not followed stays wrong until the end.
+  if (!peer.echoes && notFollowed.length === 0) {
     const objects = await readCluster(server.client, cluster.namespaces);
     const found = wrongObjects(objects, whichControllers(controllers));
     if (found.length > 0) wrong.push(`${found.length} objects are wrong at the end: ${wrongText(found, SAID_MAX)}`);

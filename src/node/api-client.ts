@@ -2,6 +2,7 @@
  * A plain client of an API server that speaks JSON. It is for work beside the controller, such as filling a cluster or
  * looking at it independently. The controller itself never uses it.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { KubeObject } from '../kube/types.ts';
 
@@ -30,7 +31,10 @@ export interface ApiClient {
   readonly text: (path: string) => Promise<string>;
   /** Every object of a collection. */
   readonly list: (path: string) => Promise<{ resourceVersion: string; items: KubeObject[] }>;
-  /** Events of a collection after a list's resourceVersion, until `stop`; ends early only with an error. */
+  /**
+   * Events of a collection after a list's resourceVersion, until `stop`. A server ends watches in good order, at their
+   * time limit or because the reader is slow: then it goes on after the last event. It ends early only with an error.
+   */
   readonly watch: (path: string, resourceVersion: string, onEvent: OnWatchEvent) => ApiWatch;
   readonly close: () => Promise<void>;
 }
@@ -53,6 +57,9 @@ export class ApiError extends Error {
     this.status = status;
   }
 }
+
+/** The pause before a watch that has ended without an event goes on. */
+const EMPTY_WATCH_PAUSE_MS = 100;
 
 /** `connections` bounds the requests under way at once, watches aside. */
 export function createApiClient(access: ApiAccess, connections: number): ApiClient {
@@ -90,24 +97,23 @@ export function createApiClient(access: ApiAccess, connections: number): ApiClie
 
   function watch(path: string, resourceVersion: string, onEvent: OnWatchEvent): ApiWatch {
     const abort = new AbortController();
-    const request = { method: 'GET' as const, path: `${path}?watch=1&resourceVersion=${resourceVersion}` };
-    return { stop: () => abort.abort(), ended: follow(request, abort.signal, onEvent) };
+    const once = (from: string): Promise<string> => watchOnce(path, from, abort.signal, onEvent);
+    return { stop: () => abort.abort(), ended: goOn(once, resourceVersion, abort.signal) };
   }
 
-  async function follow(request: ApiRequest, signal: AbortSignal, onEvent: OnWatchEvent): Promise<void> {
-    try {
-      const response = await watchPool.request({ method: 'GET', path: request.path, headers, signal });
-      if (response.statusCode >= 300) throw new ApiError(request, response.statusCode, await response.body.text());
-      for await (const { line, bytes } of lines(response.body)) {
-        const { type, object } = JSON.parse(line) as { type: string; object: KubeObject };
-        if (type === 'ERROR') throw new ApiError(request, 200, line);
-        onEvent(type, object, bytes);
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      throw error;
+  /** Resolves with the version of the last event when the server has ended the watch in good order. */
+  async function watchOnce(path: string, from: string, signal: AbortSignal, onEvent: OnWatchEvent): Promise<string> {
+    const request = { method: 'GET' as const, path: `${path}?watch=1&resourceVersion=${from}` };
+    const response = await watchPool.request({ method: 'GET', path: request.path, headers, signal });
+    if (response.statusCode >= 300) throw new ApiError(request, response.statusCode, await response.body.text());
+    let last = from;
+    for await (const { line, bytes } of lines(response.body)) {
+      const { type, object } = JSON.parse(line) as { type: string; object: KubeObject };
+      if (type === 'ERROR') throw new ApiError(request, 200, line);
+      onEvent(type, object, bytes);
+      last = object.metadata.resourceVersion ?? last;
     }
-    if (!signal.aborted) throw new ApiError(request, 200, 'the watch has ended');
+    return last;
   }
 
   async function close(): Promise<void> {
@@ -115,6 +121,23 @@ export function createApiClient(access: ApiAccess, connections: number): ApiClie
   }
 
   return { send, text: (path) => answer({ method: 'GET', path }), list, watch, close };
+}
+
+/** Opens one watch after the other until the signal. @param once resolves with the version of the last event */
+async function goOn(
+  once: (from: string) => Promise<string>,
+  resourceVersion: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for (let from = resourceVersion; !signal.aborted;) {
+      const last = await once(from);
+      if (last === from) await sleep(EMPTY_WATCH_PAUSE_MS, undefined, { signal });
+      from = last;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 /** Text lines of a stream; an unfinished last one is dropped. */

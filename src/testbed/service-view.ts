@@ -25,14 +25,21 @@ export interface ServiceView {
    * label, or of all objects.
    */
   readonly writes: (managedBy?: string) => number;
-  /** Resolves when every Service is judged right. Rejected when the watch breaks, or at the time limit. */
+  /**
+   * Resolves when every Service is judged right. Rejected when the watch breaks, or with `StillWrong` at the time limit.
+   */
   readonly converged: (judges: Judges, timeoutMs: number) => Promise<void>;
   /** Calls `onSeen` once an event of the Service's objects shows that the address is ready, or that it is not. */
   readonly expectAddress: (service: string, address: string, ready: boolean, onSeen: () => void) => void;
   /** How many expectations no event has met. */
   readonly waiting: () => number;
+  /** Rejects when the watch breaks: then nothing more is seen. Never resolves. */
+  readonly broken: Promise<never>;
   readonly stop: () => void;
 }
+
+/** The time limit has passed. */
+export class StillWrong extends Error {}
 
 interface Awaited {
   readonly address: string;
@@ -86,7 +93,6 @@ export async function watchServices(
     take(state, object, type !== 'DELETED');
     meet(state, viewed.serviceOf(object));
   });
-  // `converged` rejects when the watch breaks. If nobody waits for it, a broken watch shows as a time limit.
   const broken = watch.ended.then(() => new Promise<never>(() => undefined));
   broken.catch(() => undefined);
   return {
@@ -101,6 +107,7 @@ export async function watchServices(
       awaited.set(service, [...expectations.filter((other) => other.address !== address), { address, ready, onSeen }]);
     },
     waiting: () => [...awaited.values()].reduce((sum, expectations) => sum + expectations.length, 0),
+    broken,
     stop: watch.stop,
   };
 }
@@ -164,7 +171,9 @@ async function converged(state: State, judges: Judges, timeoutMs: number, broken
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       const [first] = wrong;
-      reject(new Error(`${wrong.size} ${state.viewed.title} are still wrong after ${timeoutMs} ms, such as ${first}`));
+      reject(
+        new StillWrong(`${wrong.size} ${state.viewed.title} are still wrong after ${timeoutMs} ms, such as ${first}`),
+      );
     }, timeoutMs);
   });
   const done = new Promise<void>((resolve) => {

@@ -59,6 +59,12 @@ test('a broken watch ends the wait with its error', async () => {
   await assert.rejects(converged, { message: 'cut' });
 });
 
+test('a broken watch is told though nobody waits for anything', async () => {
+  const { view, breakWatch } = await watching();
+  breakWatch(new Error('cut'));
+  await assert.rejects(view.broken, { message: 'cut' });
+});
+
 test('every event but a bookmark is a write', async () => {
   const { view, emit } = await watching();
   emit('ADDED', web());

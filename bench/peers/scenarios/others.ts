@@ -68,8 +68,8 @@ async function node(stage: Stage): Promise<void> {
       nodes: objects.nodes.map((each) => relabelled(each, moved!, elsewhere)),
     }));
     await server.client.send(patch('Node', undefined, moved!, { metadata: { labels: elsewhere } }));
-    await stage.right();
-    stage.note('rightMs', performance.now() - zoneMs);
+    const moves = await stage.follows("a node's new zone");
+    if (moves) stage.note('rightMs', performance.now() - zoneMs);
     stage.step('lost');
     for (const pod of cluster.pods) {
       if (cluster.nodes[pod.node]!.name !== lost) continue;
@@ -80,11 +80,10 @@ async function node(stage: Stage): Promise<void> {
       ...objects,
       nodes: objects.nodes
         .filter(({ metadata }) => metadata.name !== lost)
-        .map((each) => relabelled(each, moved!, elsewhere)),
+        .map((each) => (moves ? relabelled(each, moved!, elsewhere) : each)),
     }));
     await server.client.send(remove('Node', undefined, lost!, 0));
-    await stage.right();
-    stage.note('lostMs', performance.now() - lostMs);
+    if (await stage.follows('the loss of a node')) stage.note('lostMs', performance.now() - lostMs);
   });
 }
 

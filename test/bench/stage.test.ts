@@ -1,0 +1,96 @@
+/** A run whose judge sees no more, and a peer that does not do what a story asks for. */
+import assert from 'node:assert/strict';
+import process from 'node:process';
+import { describe, it } from 'node:test';
+import { parsePeersFlags } from '../../bench/peers/flags.ts';
+import type { Peer, Scenario, Stage } from '../../bench/peers/scenario.ts';
+import { SPREAD } from '../../bench/peers/scenarios/profiles.ts';
+import type { BenchServer } from '../../bench/peers/server.ts';
+import { play, type RunResult } from '../../bench/peers/stage.ts';
+import type { ApiClient } from '../../src/node/api-client.ts';
+import { makeCluster } from '../../src/workload/cluster.ts';
+import { clusterObjects } from '../../src/workload/objects.ts';
+
+/** A peer that does nothing, on a server that holds what a cluster is made of, and no Endpoints or slices. */
+function played(story: (stage: Stage, cutWatches: () => void) => Promise<void>): Promise<RunResult> {
+  const cluster = makeCluster(SPREAD('tiny'), 1);
+  const objects = [...clusterObjects(cluster)];
+  const { promise: cut, reject } = Promise.withResolvers<never>();
+  const client: ApiClient = {
+    send: () => Promise.resolve(null),
+    text: () => Promise.resolve(''),
+    list: (path) => {
+      const [resource, namespace] = path.split('/').toReversed();
+      const items = objects.filter(
+        ({ kind, metadata }) =>
+          `${kind.toLowerCase()}s` === resource && (metadata.namespace ?? namespace) === namespace,
+      );
+      return Promise.resolve({ resourceVersion: '1', items });
+    },
+    watch: () => ({ stop: () => undefined, ended: cut }),
+    close: () => Promise.resolve(),
+  };
+  const server: BenchServer = {
+    kind: 'embedded',
+    target: { url: 'http://nowhere' },
+    kubeconfigPath: '',
+    client,
+    processes: () => ({ apiserver: process.pid }),
+    managed: () => Promise.reject(new Error('not here')),
+    restart: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  };
+  const peer: Peer = {
+    name: 'idle',
+    echoes: false,
+    start: () =>
+      Promise.resolve({ processes: {}, stop: () => Promise.resolve(), failed: new Promise(() => undefined) }),
+  };
+  const scenario: Scenario = {
+    name: 'made-up',
+    what: '',
+    pairSeconds: 1,
+    server: 'embedded',
+    outset: 'nothing',
+    profile: SPREAD,
+    story: (stage) => story(stage, () => reject(new Error('the last version is too old'))),
+  };
+  const { settings } = parsePeersFlags([], true);
+  return play(scenario, settings, peer, { server, cluster }, ['endpoints-controller', 'endpointslice-controller']);
+}
+
+describe('a run of a story', () => {
+  it('a run fails at once where a watch that judges is lost while changes are awaited', async () => {
+    const run = played((stage, cutWatches) =>
+      stage.measure(async () => {
+        await stage.turn(stage.cluster.pods[0]!, true, performance.now());
+        cutWatches();
+        await stage.seen();
+      }),
+    );
+    await assert.rejects(run, { message: 'the last version is too old' });
+  });
+
+  it('a run fails where a watch that judges was lost while nobody waited for it', async () => {
+    const run = played((stage, cutWatches) => stage.measure(async () => cutWatches()));
+    await assert.rejects(run, { message: 'the last version is too old' });
+  });
+
+  it('the story goes on where a peer does not follow, and the run says what', async (t) => {
+    let wentOn = false;
+    const { wrong } = await played(async (stage) => {
+      await stage.start();
+      await stage.measure(async () => {
+        t.mock.timers.enable({ apis: ['setTimeout'] });
+        const follows = stage.follows("a node's new zone");
+        t.mock.timers.tick(20_000);
+        t.mock.timers.reset();
+        assert.equal(await follows, false);
+        wentOn = true;
+      });
+    });
+    assert.ok(wentOn);
+    assert.equal(wrong.length, 1);
+    assert.match(wrong[0]!, /^does not follow a node's new zone: .* are still wrong after 20000 ms/);
+  });
+});
