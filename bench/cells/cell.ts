@@ -23,14 +23,16 @@ export interface CellOrder {
   readonly world: World;
   readonly plan: CellPlan;
   readonly repeat: number;
+  /** Of the story. */
   readonly seed: number;
   readonly times: CellTimes;
   /** The program of endpointd. */
   readonly program: URL;
+  readonly versions: string;
 }
 
 /** @throws Error if a process ends by itself, or a request is refused */
-export async function runCell({ world, plan, repeat, seed, times, program }: CellOrder): Promise<CellRun> {
+export async function runCell({ world, plan, repeat, seed, times, program, versions }: CellOrder): Promise<CellRun> {
   const story = storyOf(plan, seed, times);
   const server = await openWorld(world, program);
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-cell-'));
@@ -52,6 +54,7 @@ export async function runCell({ world, plan, repeat, seed, times, program }: Cel
       repeat,
       seed,
       ...times,
+      versions,
       at: new Date().toISOString().slice(0, 16),
       machine: {
         cores: cpus().length,

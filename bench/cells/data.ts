@@ -4,18 +4,25 @@ import type { Output } from '../../src/twin/ledger.ts';
 import type { Controller } from '../../src/twin/settings.ts';
 import type { ServerKind } from '../peers/server.ts';
 import type { CellTimes } from './cell-times.ts';
+import { storySeed } from './plan.ts';
+
+/** What runs have in common that are compared with each other. */
+export interface Measurement extends CellTimes {
+  readonly world: World;
+  /** The bench's seed, from which the stories of all cells follow. */
+  readonly seed: number;
+}
 
 /** One run of one cell on real processes. */
-export interface CellRun {
+export interface CellRun extends CellTimes {
   /** The name of the run's plan. */
   readonly cell: string;
   readonly world: World;
   /** The number of the repetition of its cell, from 0. */
   readonly repeat: number;
-  /** The seed of the story. */
+  /** The seed of the story. All repetitions of a cell play the same story, so that what differs is the machine. */
   readonly seed: number;
-  readonly warmUpMs: number;
-  readonly measuredMs: number;
+  readonly versions: string;
   readonly at: string;
   readonly machine: Machine;
   /** How late the driver has sent its changes, in milliseconds. */
@@ -69,14 +76,19 @@ export function addRun(path: string, run: CellRun): void {
   renameSync(`${path}.new`, path);
 }
 
-/** The runs of that world and of those times. A run of other times is another measurement. */
-export function runsOf({ runs }: CellData, { server, controller }: World, times: CellTimes): CellRun[] {
+/**
+ * The runs of that measurement. A run of other times, of another story or of other versions is another measurement.
+ * @param versions null = any
+ */
+export function runsOf({ runs }: CellData, of: Measurement, versions: string | null): CellRun[] {
   return runs.filter(
-    ({ world, warmUpMs, measuredMs }) =>
-      world.server === server &&
-      world.controller === controller &&
-      warmUpMs === times.warmUpMs &&
-      measuredMs === times.measuredMs,
+    (run) =>
+      run.world.server === of.world.server &&
+      run.world.controller === of.world.controller &&
+      run.warmUpMs === of.warmUpMs &&
+      run.measuredMs === of.measuredMs &&
+      run.seed === storySeed(run.cell, of.seed) &&
+      run.versions === (versions ?? run.versions),
   );
 }
 

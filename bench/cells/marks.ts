@@ -42,7 +42,7 @@ const LATE_MS_MAX = 50;
 const TAIL_ERROR_MAX = 0.25;
 /** A saturated controller takes at least so many times as long as an idle one, without the batch period. */
 const SATURATED = 3;
-/** The seed for the API server's latencies. */
+/** The seed for the API server's latencies in a cell's first run. They differ between repetitions, as real ones do. */
 const SEED = 1;
 
 /** Whether other work of the machine has spoiled the run. */
@@ -51,13 +51,13 @@ export function isDisturbed({ latenessMs }: CellRun): boolean {
 }
 
 /** The undisturbed runs; all runs if each was disturbed. */
-export function steadyOf(runs: readonly CellRun[]): readonly CellRun[] {
+function steadyOf(runs: readonly CellRun[]): readonly CellRun[] {
   const steady = runs.filter((run) => !isDisturbed(run));
   return steady.length > 0 ? steady : runs;
 }
 
 /**
- * @param all at least one run; disturbed runs count only if there is no other
+ * @param all at least one run, all of the same story; disturbed runs count only if there is no other
  * @param idleMs see `predictNaively`
  */
 export function resultOf(
@@ -68,10 +68,12 @@ export function resultOf(
   idleMs: number,
 ): CellResult {
   const runs = steadyOf(all);
-  const of = (run: CellRun): Predictions =>
-    predict(storyOf(plan, run.seed, run), controller, plan.settings, calibration, SEED, run);
-  const predictions = runs.map(of);
-  const naive = runs.map((run) => predictNaively(storyOf(plan, run.seed, run), plan.settings, idleMs, run));
+  const [first] = runs as readonly [CellRun];
+  const story = storyOf(plan, first.seed, first);
+  const predictions = runs.map(({ repeat }) =>
+    predict(story, controller, plan.settings, calibration, SEED + repeat, first),
+  );
+  const naive = predictNaively(story, plan.settings, idleMs, first);
   const byOutput = OUTPUTS.map((output): OutputResult => {
     const measured = mediansOf(runs.map((run) => run.measured[output]));
     const predicted = mediansOf(predictions.map((prediction) => prediction[output]));
@@ -85,7 +87,7 @@ export function resultOf(
       measured,
       predicted,
       errors,
-      naiveErrors: errorsOf(mediansOf(naive.map((prediction) => prediction[output])), measured),
+      naiveErrors: errorsOf(naive[output], measured),
       isTailRight: isBetween || errors.p99 <= TAIL_ERROR_MAX,
       isSaturationRight: isSaturated(predicted) === isSaturated(measured),
     };
@@ -114,6 +116,13 @@ export function calibrationRuns(
   return { runs: cells.flatMap(({ plan, own }) => own.map((run) => [plan, run] as const)) };
 }
 
+/** The median of a controller that waits for nothing: of the first cell of calibration. */
+export function idleMsOf(cells: readonly (readonly [CellPlan, CellRun])[]): number {
+  const [idle] = calibrationCells();
+  const own = cells.filter(([plan]) => plan.name === idle!.name);
+  return median(own.map(([, { measured }]) => measured.slices.p50));
+}
+
 /** Fits the model's numbers of the machine to the runs of the cells. */
 export function calibrate(
   cells: readonly (readonly [CellPlan, CellRun])[],
@@ -124,7 +133,7 @@ export function calibrate(
     let sum = 0;
     for (const [plan, run] of cells) {
       const story = storyOf(plan, run.seed, run);
-      const predictions = predict(story, controller, plan.settings, calibration, SEED, run);
+      const predictions = predict(story, controller, plan.settings, calibration, SEED + run.repeat, run);
       for (const output of OUTPUTS) {
         for (const figure of FIGURES) {
           // The error is not squared, so that one disturbed run does not decide.

@@ -7,9 +7,8 @@ import { heldOutCells, settingsText } from './plan.ts';
 
 export interface WorldResults {
   readonly world: World;
+  readonly versions: string;
   readonly calibration: Calibration;
-  /** false = the runs of calibration were disturbed, so the calibration is the one from before. */
-  readonly isCalibrated: boolean;
   readonly idleMs: number;
   readonly results: readonly CellResult[];
   /** The runs of the reference cell, by time. */
@@ -20,7 +19,7 @@ export function cellsPage(worlds: readonly WorldResults[]): string {
   return `${[
     '# The queue model beside real processes',
     '',
-    'Made by `npm run bench -- cells --report` from `data.json` beside this file. A cell is one setting under one workload: an API server, the controller and `endpointd record` as processes of their own, and one that makes the changes. What is measured is what the recording shows; what is predicted comes from the story of the changes alone, without a look at the run.',
+    'Made by `npm run bench -- cells --report` from `data.json` beside this file. A cell is one setting under one workload: an API server, the controller and `endpointd record` as processes of their own, and one that makes the changes. What is measured is what the recording shows; what is predicted comes from the story of the changes alone, without a look at the run. All runs of a cell play the same story, so they differ by the machine.',
     '',
     ...worlds.flatMap(worldLines),
   ].join('\n')}\n`;
@@ -31,16 +30,16 @@ const SERVERS = {
   kube: 'kube-apiserver and etcd',
 } as const;
 
-function worldLines({ world, calibration, isCalibrated, idleMs, results, references }: WorldResults): string[] {
+function worldLines({ world, versions, calibration, idleMs, results, references }: WorldResults): string[] {
   const runs = results.flatMap((result) => result.runs);
   const { apiMs, cpuFactor, watchLagMs } = calibration;
   const marks = marksOf(results, world);
   return [
     `## ${world.controller} on ${SERVERS[world.server]}`,
     '',
-    `${results.length} cells that the calibration has not seen, ${sizeText(results)}, from ${runs.map(({ at }) => at).toSorted()[0]}. The machine had ${runs[0]!.machine.cores} cores; it was busy to ${rangeOf(runs, ({ machine }) => machine.busy, percent)}, at a load of ${rangeOf(runs, ({ machine }) => machine.load, String)}. Changes were sent late by ${rangeOf(runs, ({ latenessMs }) => latenessMs.p99, String)} ms (p99 of a run).`,
+    `${results.length} cells that the calibration has not seen, ${sizeText(results)}, from ${runs.map(({ at }) => at).toSorted()[0]}, with ${versions}. The machine had ${runs[0]!.machine.cores} cores; it was busy to ${rangeOf(runs, ({ machine }) => machine.busy, percent)}, at a load of ${rangeOf(runs, ({ machine }) => machine.load, String)}. Changes were sent late by ${rangeOf(runs, ({ latenessMs }) => latenessMs.p99, String)} ms (p99 of a run).`,
     '',
-    `${isCalibrated ? 'Calibrated on four other settings of one workload' : '**Not calibrated**, for runs of calibration were disturbed. What was known before they began'}: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail.toFixed(1)} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
+    `Calibrated on four other settings of one workload, with the same times and versions: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail.toFixed(1)} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
     '',
     ...(marks.length === 0 ? [tooFewLine(results)] : markLines(marks)),
     '',
@@ -84,7 +83,7 @@ function markLines(marks: readonly Mark[]): string[] {
 function flawLines(results: readonly CellResult[]): string[] {
   const count = (flaw: CellResult['flaw']): number => results.filter((result) => result.flaw === flaw).length;
   return [
-    `${count('')} of ${results.length} cells have a say. ${count('disturbed')} were disturbed: the machine was so busy with other work that even the driver sent a hundredth of its changes more than 50 ms late. ${count('too busy')} were measured while the cores were busy to more than 75 %. ${count('not repeatable')} are not repeatable: two runs differ by more than 30 %. A later \`npm run bench -- cells\` runs the disturbed ones again.`,
+    `${count('')} of ${results.length} cells have a say. ${count('disturbed')} were disturbed: the machine was so busy with other work that even the driver sent a hundredth of its changes more than 50 ms late. ${count('too busy')} were measured while the cores were busy to more than 75 %. ${count('not repeatable')} are not repeatable: two runs of the same story differ by more than 30 %. A later \`npm run bench -- cells\` runs the disturbed ones again.`,
     '',
   ];
 }
@@ -105,7 +104,7 @@ function driftLines(references: readonly CellRun[]): string[] {
   if (references.length < 2) return [];
   const values = references.map(({ measured }) => measured.slices.p50);
   return [
-    `Drift: the reference cell was run ${references.length} times; the p50 of slices was ${values.join(', ')} ms (median ${median(values)} ms).`,
+    `Drift: the reference cell was run ${references.length} times with the same story; the p50 of slices was ${values.join(', ')} ms (median ${median(values)} ms).`,
     '',
   ];
 }

@@ -1,4 +1,5 @@
 /** The cells: settings and workloads. Four settings of one workload are for calibration. The others are held out. */
+import { fnv1a32 } from '../../src/lib/hash.ts';
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import type { StoryProfile } from '../../src/twin/profiles.ts';
@@ -95,6 +96,16 @@ export function bytesCell(): CellPlan {
 
 function cell(role: Role, workload: StoryProfile, own: Settings): CellPlan {
   return { name: `${role} ${workload.name}: ${settingsText(own)}`, role, workload, settings: own };
+}
+
+/**
+ * The seed of a cell's story, the same in each repetition. Cells of one workload have stories of their own, so the
+ * calibration has not seen those of the held-out cells.
+ * @param cell its name
+ * @param seed of the bench
+ */
+export function storySeed(cell: string, seed: number): number {
+  return fnv1a32(`${seed} ${cell}`);
 }
 
 /** The same seed gives the same order. */

@@ -1,23 +1,25 @@
 /** `npm run bench -- cells`: the queue model beside real processes. It continues where an earlier run has stopped. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { calibrationText, parseCalibration } from '../../src/tune/calibration.ts';
+import { formatDuration } from '../../src/lib/duration.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
 import { programOf } from '../peers/peers.ts';
-import { median } from '../support/statistics.ts';
+import { calibrationPath, readCalibration, writeCalibration } from './calibration-file.ts';
 import { runCell } from './cell.ts';
-import { type CellTimes, millisecondsOf } from './cell-times.ts';
+import { millisecondsOf } from './cell-times.ts';
 import { WRITE_DELAY_MS } from './cell-world.ts';
-import { addRun, type CellRun, readData, runsOf, type World, worldOf, WORLDS } from './data.ts';
-import { calibrate, calibrationRuns, isDisturbed, resultOf, steadyOf } from './marks.ts';
+import { addRun, type CellRun, type Measurement, readData, runsOf, type World, worldOf, WORLDS } from './data.ts';
+import { calibrate, calibrationRuns, idleMsOf, isDisturbed, resultOf } from './marks.ts';
 import { cellsPage, type WorldResults } from './page.ts';
-import { calibrationCells, type CellPlan, heldOutCells, referenceCell, shuffledCells } from './plan.ts';
+import { calibrationCells, type CellPlan, heldOutCells, referenceCell, shuffledCells, storySeed } from './plan.ts';
+import { versionsOf } from './versions.ts';
 
 const HELP = `npm run bench -- cells [flags]
 Holds the queue model to real processes, cell by cell. First the cells of calibration are run and the model is fitted to them;
-that file is to be committed before the held-out cells are run.
+that file is to be committed before the held-out cells are run. It holds for the times, the seed and the versions that it was
+made with. All runs of a cell play the same story.
 
   --server=KIND       embedded or kube (embedded)
   --controller=NAME   endpointd or kube-controller-manager (endpointd)
@@ -26,9 +28,9 @@ that file is to be committed before the held-out cells are run.
   --repeats=N         runs of each cell (3)
   --calibrate         run the cells of calibration, and fit
   --for=D             begin no run that would not end in time
-  --seed=N            of the order and the stories (1)
+  --seed=N            of the stories (1)
   --data=FOLDER       where the runs, the calibrations and CELLS.md are (bench/cells)
-  --report            only write CELLS.md from the runs of those times`;
+  --report            only write CELLS.md from the runs of those times and that seed`;
 
 const ORDER_SEED = 20_261_122;
 /** The reference cell runs before each group of so many others. */
@@ -44,10 +46,8 @@ const STARTS: Readonly<Record<World['server'], Calibration>> = {
 };
 
 interface Options {
-  readonly world: World;
-  readonly times: CellTimes;
+  readonly measurement: Measurement;
   readonly repeats: number;
-  readonly seed: number;
   readonly untilMs: number;
   readonly folder: string;
 }
@@ -74,23 +74,37 @@ export async function runCellsBench(args: readonly string[]): Promise<void> {
     return;
   }
   const options: Options = {
-    world: worldOf(values.server, values.controller),
-    times: { warmUpMs: millisecondsOf(values['warm-up']), measuredMs: millisecondsOf(values.measure) },
+    measurement: {
+      world: worldOf(values.server, values.controller),
+      warmUpMs: millisecondsOf(values['warm-up']),
+      measuredMs: millisecondsOf(values.measure),
+      seed: Number(values.seed),
+    },
     repeats: Number(values.repeats),
-    seed: Number(values.seed),
     untilMs: performance.now() + millisecondsOf(values.for),
     folder: resolve(values.data),
   };
   mkdirSync(options.folder, { recursive: true });
-  if (values.report) writePage(options);
-  else if (values.calibrate) await runCalibration(options);
-  else await runHeldOut(options);
+  if (values.report) {
+    writePage(options);
+    return;
+  }
+  const program = programOf('full');
+  const running = { ...options, program, versions: versionsOf(options.measurement.world, program) };
+  if (values.calibrate) await runCalibration(running);
+  else await runHeldOut(running);
 }
 
-async function runCalibration(options: Options): Promise<void> {
-  const { folder, times, world } = options;
-  for (const cell of calibrationCells()) await runOnce(cell, 0, options);
-  const found = calibrationRuns(runsOf(readData(dataPath(folder)), world, times));
+interface Running extends Options {
+  readonly program: URL;
+  readonly versions: string;
+}
+
+async function runCalibration(running: Running): Promise<void> {
+  const { folder, measurement, versions } = running;
+  const { world } = measurement;
+  for (const cell of calibrationCells()) await runOnce(cell, 0, running);
+  const found = calibrationRuns(runsOf(readData(dataPath(folder)), measurement, versions));
   if ('missing' in found) {
     console.log(
       `nothing is fitted: of ${found.missing.join('; ')} there is no run that was not disturbed. The next run of this command repeats them.`,
@@ -98,35 +112,43 @@ async function runCalibration(options: Options): Promise<void> {
     return;
   }
   const path = calibrationPath(folder, world);
-  writeFileSync(path, calibrationText(calibrate(found.runs, world, STARTS[world.server])));
+  const calibration = calibrate(found.runs, world, STARTS[world.server]);
+  writeCalibration(path, { of: measurement, versions, idleMs: idleMsOf(found.runs), calibration });
   console.log(`${path} is written: commit it before the held-out cells are run`);
 }
 
-async function runHeldOut(options: Options): Promise<void> {
-  const { folder, repeats, times, world } = options;
-  const isCalibrated = 'runs' in calibrationRuns(runsOf(readData(dataPath(folder)), world, times));
-  if (!isCalibrated || !existsSync(calibrationPath(folder, world)))
-    throw new Error('nothing is calibrated by runs of these times: --calibrate with the same flags comes first');
+async function runHeldOut(running: Running): Promise<void> {
+  const { folder, repeats, measurement, versions } = running;
+  readCalibration(calibrationPath(folder, measurement.world), measurement, versions);
   const all = Array.from({ length: repeats }, (_, repeat) => heldOutCells().map((cell) => ({ cell, repeat }))).flat();
   let references = 0;
   for (const [i, { cell, repeat }] of shuffledCells(all, ORDER_SEED).entries()) {
-    if (i % REFERENCE_EVERY === 0) await runOnce(referenceCell(), references++, options);
-    await runOnce(cell, repeat, options);
+    if (i % REFERENCE_EVERY === 0) await runOnce(referenceCell(), references++, running);
+    await runOnce(cell, repeat, running);
   }
-  await runOnce(referenceCell(), references, options);
-  writePage(options);
+  await runOnce(referenceCell(), references, running);
+  writePage(running);
 }
 
-/** Does nothing if an undisturbed run of the same times exists, or if there is no time left. */
-async function runOnce(cell: CellPlan, repeat: number, options: Options): Promise<void> {
-  const { folder, world, times, seed, untilMs } = options;
+/** Does nothing if an undisturbed run of the same measurement exists, or if there is no time left. */
+async function runOnce(cell: CellPlan, repeat: number, running: Running): Promise<void> {
+  const { folder, measurement, untilMs, program, versions } = running;
+  const { world, warmUpMs, measuredMs } = measurement;
   const path = dataPath(folder);
   const isThere = (run: CellRun): boolean => run.cell === cell.name && run.repeat === repeat && !isDisturbed(run);
-  if (runsOf(readData(path), world, times).some(isThere)) return;
-  if (performance.now() + times.warmUpMs + times.measuredMs + AROUND_MS > untilMs) return;
-  const program = programOf('full');
+  if (runsOf(readData(path), measurement, versions).some(isThere)) return;
+  if (performance.now() + warmUpMs + measuredMs + AROUND_MS > untilMs) return;
   try {
-    const run = await runCell({ world, plan: cell, repeat, seed: seed + repeat, times, program });
+    const seed = storySeed(cell.name, measurement.seed);
+    const run = await runCell({
+      world,
+      plan: cell,
+      repeat,
+      seed,
+      times: { warmUpMs, measuredMs },
+      program,
+      versions,
+    });
     addRun(path, run);
     const { slices } = run.measured;
     console.log(
@@ -139,12 +161,13 @@ async function runOnce(cell: CellPlan, repeat: number, options: Options): Promis
   }
 }
 
-function writePage({ folder, times }: Options): void {
-  const results = WORLDS.map((world) => resultsOf(world, times, folder)).filter(
-    ({ results: found }) => found.length > 0,
-  );
+function writePage({ folder, measurement }: Options): void {
+  const results = WORLDS.flatMap((world) => resultsOf({ ...measurement, world }, folder));
   if (results.length === 0) {
-    console.log(`no held-out cell was run for ${times.measuredMs / 1000} s after ${times.warmUpMs / 1000} s`);
+    const { warmUpMs, measuredMs, seed } = measurement;
+    console.log(
+      `no held-out cell was run for ${formatDuration(measuredMs)} after ${formatDuration(warmUpMs)} with --seed=${seed} and the versions of its calibration`,
+    );
     return;
   }
   const page = join(folder, 'CELLS.md');
@@ -152,27 +175,24 @@ function writePage({ folder, times }: Options): void {
   console.log(`${page} is written`);
 }
 
-function resultsOf(world: World, times: CellTimes, folder: string): WorldResults {
-  const path = calibrationPath(folder, world);
-  const isCalibrated = existsSync(path);
-  const calibration = isCalibrated ? parseCalibration(JSON.parse(readFileSync(path, 'utf8'))) : STARTS[world.server];
-  const runs = runsOf(readData(dataPath(folder)), world, times);
-  // The first cell of calibration waits for nothing.
-  const [idle] = calibrationCells();
-  const idleRuns = steadyOf(runs.filter(({ cell }) => cell === idle!.name));
-  const idleMs = median(idleRuns.map(({ measured }) => measured.slices.p50));
-  const results = heldOutCells()
+/** [] = no held-out cell was run with the versions of the calibration. */
+function resultsOf(measurement: Measurement, folder: string): WorldResults[] {
+  const { world } = measurement;
+  const data = readData(dataPath(folder));
+  const plans = heldOutCells();
+  const played = new Set(runsOf(data, measurement, null).map(({ cell }) => cell));
+  // A world that was not run needs no calibration.
+  if (!plans.some(({ name }) => played.has(name))) return [];
+  const { versions, idleMs, calibration } = readCalibration(calibrationPath(folder, world), measurement, null);
+  const runs = runsOf(data, measurement, versions);
+  const results = plans
     .map((plan) => ({ plan, own: runs.filter(({ cell }) => cell === plan.name) }))
     .filter(({ own }) => own.length > 0)
     .map(({ plan, own }) => resultOf(plan, own, world, calibration, idleMs));
   const references = runs.filter(({ cell }) => cell === referenceCell().name);
-  return { world, calibration, isCalibrated, idleMs, results, references };
+  return results.length === 0 ? [] : [{ world, versions, calibration, idleMs, results, references }];
 }
 
 function dataPath(folder: string): string {
   return join(folder, 'data.json');
-}
-
-function calibrationPath(folder: string, { server, controller }: World): string {
-  return join(folder, `${server}-${controller}.json`);
 }

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { calibrationPath, readCalibration, writeCalibration } from '../../bench/cells/calibration-file.ts';
 import { runCell } from '../../bench/cells/cell.ts';
 import { storyOf } from '../../bench/cells/cell-times.ts';
-import { type CellRun, runsOf } from '../../bench/cells/data.ts';
-import { calibrate, calibrationRuns, marksOf, resultOf } from '../../bench/cells/marks.ts';
+import { addRun, type CellRun, type Measurement, runsOf } from '../../bench/cells/data.ts';
+import { calibrate, calibrationRuns, idleMsOf, marksOf, resultOf } from '../../bench/cells/marks.ts';
 import { cellsPage } from '../../bench/cells/page.ts';
-import { calibrationCells, type CellPlan, heldOutCells, shuffledCells } from '../../bench/cells/plan.ts';
+import { calibrationCells, type CellPlan, heldOutCells, shuffledCells, storySeed } from '../../bench/cells/plan.ts';
 import { predict, predictNaively } from '../../bench/cells/predict.ts';
+import { runCellsBench } from '../../bench/cells/run.ts';
+import { versionsOf } from '../../bench/cells/versions.ts';
 import { programOf } from '../../bench/peers/peers.ts';
 import type { Output } from '../../src/twin/ledger.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
@@ -14,12 +20,15 @@ import { story } from '../support/stories.ts';
 
 const WORLD = { server: 'embedded', controller: 'endpointd' } as const;
 const TIMES = { warmUpMs: 2000, measuredMs: 13_000 };
+const MEASUREMENT: Measurement = { ...TIMES, world: WORLD, seed: 1 };
+const VERSIONS = 'endpointd 0123456789ab, Node v26.10.0';
 const TRUTH: Calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: 20, tail: 1.5 } };
 
 /** A run that shows exactly what the model says of a calibration, but for `factor`. */
 function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1): CellRun {
-  const played = storyOf(plan, repeat, TIMES);
-  const predicted = predict(played, 'endpointd', plan.settings, calibration, 1, TIMES);
+  const seed = storySeed(plan.name, MEASUREMENT.seed);
+  const played = storyOf(plan, seed, TIMES);
+  const predicted = predict(played, 'endpointd', plan.settings, calibration, 1 + repeat, TIMES);
   const of = (output: Output): CellRun['measured'][Output] => {
     const { p50, p99, writes } = predicted[output];
     return { changes: 100, writes, p50: factor * p50, p90: factor * p99, p99: factor * p99 };
@@ -28,8 +37,9 @@ function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1)
     cell: plan.name,
     world: WORLD,
     repeat,
-    seed: repeat,
+    seed,
     ...TIMES,
+    versions: VERSIONS,
     at: '2026-11-22T00:00',
     machine: { cores: 2, busy: 0.5, controllerCpu: 0.1, load: 1, nice: 0 },
     latenessMs: { p50: 0, p99: 1 },
@@ -58,13 +68,84 @@ test('a right model reaches every mark, and one that is half off reaches none', 
   assert.deepEqual(marks(1.5).slice(0, 3), [false, true, false]);
 });
 
-test('a run of other times is another measurement', () => {
+test('a run of other times, another story or other versions is another measurement', () => {
   const [plan] = heldOutCells();
   const run = runOf(plan!, TRUTH);
   const preview = { ...run, warmUpMs: 500, measuredMs: 3000 };
   const shorter = { ...run, measuredMs: 3000 };
   const elsewhere = { ...run, world: { ...WORLD, server: 'kube' as const } };
-  assert.deepEqual(runsOf({ version: 1, runs: [preview, shorter, elsewhere, run] }, WORLD, TIMES), [run]);
+  const otherwise = { ...run, seed: storySeed(plan!.name, 2) };
+  const newer = { ...run, versions: 'endpointd ba9876543210, Node v26.10.0' };
+  const data = { version: 1, runs: [preview, shorter, elsewhere, otherwise, newer, run] } as const;
+  assert.deepEqual(runsOf(data, MEASUREMENT, VERSIONS), [run]);
+  assert.deepEqual(runsOf(data, MEASUREMENT, null), [newer, run]);
+});
+
+test('each cell has a story of its own, which the bench can be told to change', () => {
+  const plans = [...calibrationCells(), ...heldOutCells()];
+  const seeds = [1, 2].flatMap((seed) => plans.map(({ name }) => storySeed(name, seed)));
+  assert.equal(new Set(seeds).size, 56);
+});
+
+test('the prediction is of the story that the runs of a cell have played', () => {
+  const [plan] = heldOutCells();
+  const repeats = [0, 1, 2].map((repeat) => runOf(plan!, TRUTH, repeat));
+  assert.equal(new Set(repeats.map(({ seed }) => seed)).size, 1);
+  const errorsOf = (runs: readonly CellRun[]): number[] =>
+    resultOf(plan!, runs, WORLD, TRUTH, 21).byOutput.flatMap(({ errors }) => Object.values(errors));
+  assert.deepEqual(errorsOf(repeats), [0, 0, 0, 0, 0, 0]);
+  const [first] = repeats as [CellRun];
+  assert.ok(errorsOf([{ ...first, seed: first.seed + 1 }]).every((error) => error > 0));
+});
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'endpointd-cells-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+test('a calibration is refused where times, story or versions are others', (t) => {
+  const path = calibrationPath(folderOf(t), WORLD);
+  const cure = '--calibrate with the same flags comes first';
+  assert.throws(() => readCalibration(path, MEASUREMENT, VERSIONS), { message: `${path} is not there: ${cure}` });
+  const calibration = { of: MEASUREMENT, versions: VERSIONS, idleMs: 21, calibration: TRUTH };
+  writeCalibration(path, calibration);
+  assert.deepEqual(readCalibration(path, MEASUREMENT, VERSIONS), calibration);
+  assert.deepEqual(readCalibration(path, MEASUREMENT, null), calibration);
+  const refused = (change: Partial<Measurement>, versions: string, why: string): void =>
+    assert.throws(() => readCalibration(path, { ...MEASUREMENT, ...change }, versions), {
+      message: `${path} was made with ${why}: ${cure}`,
+    });
+  refused({ warmUpMs: 500 }, VERSIONS, '--warm-up 2s, and 500ms is asked for');
+  refused({ seed: 2 }, VERSIONS, '--seed 1, and 2 is asked for');
+  refused(
+    { measuredMs: 60_000 },
+    'endpointd ba9876543210',
+    `--measure 13s, and 1m is asked for; with versions ${VERSIONS}, and endpointd ba9876543210 is asked for`,
+  );
+  writeFileSync(path, JSON.stringify(TRUTH));
+  const message = `${path} does not say of which measurement it is: ${cure}`;
+  assert.throws(() => readCalibration(path, MEASUREMENT, VERSIONS), { message });
+});
+
+test('a report is refused where the calibration is of other times than the runs', async (t) => {
+  const folder = folderOf(t);
+  const path = calibrationPath(folder, WORLD);
+  addRun(join(folder, 'data.json'), runOf(heldOutCells()[0]!, TRUTH));
+  const of = { ...MEASUREMENT, warmUpMs: 500 };
+  writeCalibration(path, { of, versions: VERSIONS, idleMs: 21, calibration: TRUTH });
+  await assert.rejects(runCellsBench([`--data=${folder}`, '--report', '--warm-up=2s', '--measure=13s']), {
+    message: `${path} was made with --warm-up 500ms, and 2s is asked for: --calibrate with the same flags comes first`,
+  });
+});
+
+test('versions are those of the program and of Kubernetes, as far as they run', () => {
+  const program = programOf('tiny');
+  assert.match(versionsOf(WORLD, program), /^endpointd [\da-f]{12}, Node v[\d.]+$/);
+  assert.match(
+    versionsOf({ server: 'kube', controller: 'kube-controller-manager' }, program),
+    /^kube-controller-manager v[\d.]+, kube-apiserver v[\d.]+, Node v[\d.]+$/,
+  );
 });
 
 test('with fewer than 80 % of the held-out cells the page says there is no verdict', () => {
@@ -73,8 +154,8 @@ test('with fewer than 80 % of the held-out cells the page says there is no verdi
     cellsPage([
       {
         world: WORLD,
+        versions: VERSIONS,
         calibration: TRUTH,
-        isCalibrated: true,
         idleMs: 21,
         results: results.map((result, i) => (i < count ? result : { ...result, flaw: 'disturbed' })),
         references: [],
@@ -130,7 +211,7 @@ test('the page says of what size the runs were, and where the marks ask for more
       const { byOutput, flaw } = resultOf(plan, [runOf(plan, TRUTH)], WORLD, TRUTH, 21);
       return { plan, runs, byOutput, flaw };
     });
-    return cellsPage([{ world: WORLD, calibration: TRUTH, isCalibrated: true, idleMs: 21, results, references: [] }]);
+    return cellsPage([{ world: WORLD, versions: VERSIONS, calibration: TRUTH, idleMs: 21, results, references: [] }]);
   };
   const smaller = '\\*\\*smaller than the marks ask for\\*\\*, 3 of each, of 60 s after 20 s';
   assert.match(
@@ -142,9 +223,10 @@ test('the page says of what size the runs were, and where the marks ask for more
 
 test('calibration finds numbers that predict the runs', () => {
   const runs = calibrationCells().map((plan) => [plan, runOf(plan, TRUTH)] as const);
+  assert.equal(idleMsOf(runs), runs[0]![1].measured.slices.p50);
   const found = calibrate(runs, WORLD, { ...TRUTH, apiMs: { median: 8, tail: 1.5 } });
-  for (const [plan, { measured }] of runs) {
-    const { slices } = predict(storyOf(plan, 0, TIMES), 'endpointd', plan.settings, found, 1, TIMES);
+  for (const [plan, { measured, seed }] of runs) {
+    const { slices } = predict(storyOf(plan, seed, TIMES), 'endpointd', plan.settings, found, 1, TIMES);
     assert.ok(Math.abs(slices.p50 / measured.slices.p50 - 1) < 0.05, `${plan.name}: ${slices.p50} ms`);
   }
 });
@@ -168,7 +250,8 @@ test('a cell is measured on real processes', async () => {
   const [plan] = calibrationCells() as [CellPlan];
   const workload = { ...plan.workload, services: [{ count: 2, pods: 3 }], flipsPerSecond: 5 };
   const times = { warmUpMs: 500, measuredMs: 3000 };
-  const order = { world: WORLD, plan: { ...plan, workload }, repeat: 0, seed: 1, times, program: programOf('tiny') };
+  const run = { repeat: 0, seed: 1, program: programOf('tiny'), versions: VERSIONS };
+  const order = { ...run, world: WORLD, plan: { ...plan, workload }, times };
   const { measured } = await runCell(order);
   for (const { changes, writes, p50 } of [measured.endpoints, measured.slices]) {
     assert.ok(changes > 0 && writes > 0 && p50 >= 10, JSON.stringify(measured));
