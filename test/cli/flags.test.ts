@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRunFlags, shardsDefault, type RunOptions } from '../../src/cli/flags/flags.ts';
+import { parseRunFlags, type RunOptions } from '../../src/cli/flags/flags.ts';
 import { HelpShown, UsageError } from '../../src/cli/usage.ts';
 
 function parse(...args: string[]): RunOptions {
@@ -324,10 +324,6 @@ test('--help shows every flag with its default, in groups', () => {
     // Wherever a line ends.
     assert.ok(help.replaceAll(/\s+/g, ' ').includes(text), `${text} is missing in:\n${help}`);
   }
-});
-
-test('the default of --shards keeps one core for the main thread', () => {
-  assert.deepEqual([1, 2, 3, 4, 8, 128].map(shardsDefault), [0, 0, 1, 1, 1, 1]);
 });
 
 test('--tls-sni-cert-key is read as upstream reads it, and may be repeated', () => {

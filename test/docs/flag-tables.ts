@@ -86,9 +86,9 @@ function tableOf(groups: readonly FlagGroup[]): string {
   const rows = groups.flatMap(({ flags }) => Object.entries(flags));
   const costly = rows.some(([, { costs }]) => costs !== undefined);
   const head = ['flag', 'default', 'allowed', 'what it does', ...(costly ? ['what it costs'] : [])];
-  const cells = rows.map(([name, { kind, default: value, defaultInWords, help, costs, short }]) => {
+  const cells = rows.map(([name, { kind, default: value, help, costs, short }]) => {
     const called = `\`--${name}\`${short === undefined ? '' : ` (or \`-${short}\`)`}`;
-    const row = [called, defaultInWords ?? (value === '' ? 'none' : value), kind.allowed, quoted(help)];
+    const row = [called, value === '' ? 'none' : value, kind.allowed, quoted(help)];
     if (costly) row.push(quoted(costs ?? ''));
     return row;
   });

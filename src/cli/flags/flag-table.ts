@@ -11,8 +11,6 @@ export interface Flag<T, Unit extends string = string> {
   readonly kind: Kind<T, Unit>;
   /** The default in the flag's own syntax; '' = there is none. */
   readonly default: string;
-  /** The default in words, where it depends on the machine. */
-  readonly defaultInWords?: string;
   readonly help: string;
   /** What turning the flag on costs. */
   readonly costs?: string;
@@ -131,8 +129,7 @@ function addFlag(
   const dashes = `${short === undefined ? '' : `-${short}, `}--${name} ${kind.placeholder}`;
   const option = new Option(dashes, kind.allowed === '' ? help : `${help} [${kind.allowed}]`);
   const byDefault = kind.parse(row.default);
-  const words = row.defaultInWords === undefined ? '' : ` = ${row.defaultInWords}`;
-  option.default(byDefault, `${row.default === '' ? 'none' : row.default}${words}`);
+  option.default(byDefault, row.default === '' ? 'none' : row.default);
   option.argParser((text: string, before: unknown) => {
     const value = read(kind, text);
     given.add(name);

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { LeadershipOptions } from '../../controller/leader/leadership.ts';
 import type { ControllerOptions } from '../../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
@@ -21,17 +20,6 @@ import {
 import { partOf, readFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
 import { checkServing, SERVING, type ServingFlags } from './serving-flags.ts';
 import { UsageError } from '../usage.ts';
-
-/**
- * How many shards run by default. Threads save no CPU where services are small, because each has to warm up and is
- * woken for each batch. For example, 800 services of 5 pods from nothing take 1.40 s of CPU inline, 1.97 s with one
- * thread and 2.38 s with two. The main thread's part of it is 0.85, 0.94 and 1.01 s. A thread helps where services are
- * large: a snapshot of 250 pods costs the main thread 0.4 instead of 2.3 ms. So one thread plans beside the main thread
- * if there are more than two cores. More threads have to be asked for.
- */
-export function shardsDefault(cores: number): number {
-  return cores <= 2 ? 0 : 1;
-}
 
 export const CONNECTION_FLAGS = {
   kubeconfig: {
@@ -179,8 +167,7 @@ const LEADER_ELECTION = {
 const SHARDS = {
   shards: {
     kind: integer(0, 64),
-    default: String(shardsDefault(availableParallelism())),
-    defaultInWords: '1; 0 on up to two cores',
+    default: '0',
     help: 'worker threads that plan; 0 plans on the main thread',
   },
   'shard-heap-limit': {
