@@ -114,7 +114,7 @@ const DEMO_FLAGS = {
     default: '1',
     help: 'the same seed gives the same cluster and the same changes',
   },
-  shards: { kind: integer(0, 64), default: '2', help: 'worker threads that plan; 0 plans on the main thread' },
+  shards: { kind: integer(0, 64), default: '0', help: 'worker threads that plan; 0 plans on the main thread' },
   'churn-seconds': { kind: integer(0, 3600), default: '15', help: 'how long the cluster changes' },
   rate: { kind: integer(1, 1000), default: '100', help: 'changes a second' },
 } as const;

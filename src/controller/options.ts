@@ -41,7 +41,7 @@ export interface ControllerOptions extends Readonly<Record<ControllerOption, boo
   readonly maxWritesInFlight: number;
   /** The most bytes in one batch to a shard. A service whose snapshot alone is bigger is refused (stuck). */
   readonly maxBatchBytes: number;
-  /** Milliseconds after which a shard that has not answered a batch is ended. */
+  /** Milliseconds after which a shard that has not answered a batch is ended; Infinity = it is waited for. */
   readonly shardDeadlineMs: number;
   /** The most Event objects that wait to be recorded. Further ones are dropped and counted. */
   readonly eventQueueSize: number;

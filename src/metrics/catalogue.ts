@@ -251,7 +251,7 @@ export const CATALOGUE = [
     STAGE_SECONDS,
   ),
   gauge('endpointd_shard_services', 'Services that the planner of a shard keeps state of', ['shard']),
-  gauge('endpointd_shard_heap_bytes', "Used heap of a shard's thread", ['shard']),
+  gauge('endpointd_shard_heap_bytes', "Used heap of a shard's thread; absent with --shards=0", ['shard']),
 
   counter(
     'endpointd_events_total',

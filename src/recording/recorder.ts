@@ -263,8 +263,10 @@ function tellRestarts({ watches, encoder, beganMs }: State, now: Now): void {
 
 /** Tells, at the end, of watches that have not gone on. */
 function tellLost({ watches, encoder, config, beganMs }: State): void {
-  for (const { resource, endedAtMs } of watches) {
-    if (endedAtMs >= 0) encoder.tell(config.clock.nowMs() - beganMs, { rewatched: resource });
+  const nowMs = config.clock.nowMs();
+  for (const { resource, endedAtMs, isAway } of watches) {
+    const isLate = endedAtMs >= 0 && nowMs - endedAtMs > GOES_ON_MS_MAX;
+    if (isAway || isLate) encoder.tell(nowMs - beganMs, { rewatched: resource });
   }
 }
 

@@ -52,7 +52,8 @@ const MISTAKES: Readonly<Record<string, () => void>> = {
 
 function play(): Played {
   const options: Partial<ControllerOptions> & { copies: boolean } = { slices: true, copies: true };
-  const sim = createSim({ options });
+  // With an odd seed facts travel as bytes, as from a thread.
+  const sim = createSim({ options, seed: 1 });
   createNode(sim, { name: 'node-1' });
   createService(sim, { name: 'web' });
   createPod(sim, { name: 'web-1', ip: '10.0.0.1' });

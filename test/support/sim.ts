@@ -304,8 +304,8 @@ export function createSim(config: SimConfig = {}): Sim {
           const shardOptions = {
             count: config.shards ?? 2,
             config: plannerConfig,
-            // With every second seed as on the main thread.
-            byReference: (config.seed ?? 1) % 2 === 0,
+            // As on the main thread, but for odd seeds.
+            byReference: (config.seed ?? 0) % 2 === 0,
             batchMs: config.batchMs ?? (() => 1),
             schedule: (delayMs: number, run: () => void) => void at(time.now + delayMs, () => whenAwake(run)),
             startPlanning: (shard: number) => {

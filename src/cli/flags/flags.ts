@@ -173,12 +173,12 @@ const SHARDS = {
   'shard-heap-limit': {
     kind: mebibytes(32, 65_536),
     default: '512',
-    help: 'MiB of the old generation in the heap of one shard; a shard that needs more is replaced',
+    help: 'MiB of the old generation in the heap of one of these threads; one that needs more is replaced',
   },
   'shard-deadline': {
     kind: duration(100),
     default: '30s',
-    help: 'a shard that has not answered for this long is replaced',
+    help: 'one of these threads that has not answered for this long is replaced',
   },
   'max-batch-bytes': {
     kind: integer(65_536, 2 ** 30),
@@ -441,6 +441,8 @@ function runOptions(flags: RunFlags, flagTexts: RunOptions['flagTexts'], ignored
   const controller = {
     ...rest,
     ...enabled.options,
+    // Where the loop can look at a deadline, a planner on its own thread does not hang.
+    shardDeadlineMs: shards === 0 ? Infinity : rest.shardDeadlineMs,
   };
   const observation = { trace, traceForMs, v, loggingFormat };
   const said = { flagTexts, controllers, ignoredFlags };

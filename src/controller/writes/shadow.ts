@@ -20,7 +20,8 @@ export interface ShadowPlan {
   readonly namespace: string;
   readonly service: string;
   /**
-   * In the order in which they would be sent; empty = what is stored is right. Bodies are views into a shard's reply.
+   * In the order in which they would be sent; empty = what is stored is right. From a thread, bodies are views into the
+   * shard's reply.
    */
   readonly writes: readonly PlannedWrite[];
   /** Problems that have come up since the last plan of the service, by any controller. */
