@@ -1,7 +1,6 @@
 /**
- * The planners alone, with full snapshots of small and large services, encoded in advance, 64 under way at a time,
- * inline and on threads. The main thread's cost of a batch decides how far threads can help: it gives the limit by
- * Amdahl's law. Linux only.
+ * The planners alone, with full snapshots of small and large services, 64 under way at a time, inline and on threads. The
+ * main thread's cost of a batch decides how far threads can help: it gives the limit by Amdahl's law. Linux only.
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -23,7 +22,7 @@ const ROUNDS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
 const IN_FLIGHT = 64;
 const CORES = [2, 4, 8] as const;
 const HEAP_LIMIT_MB = 512;
-/** The marks are of large services, with snapshots encoded in advance. */
+/** The marks are of large services, without the time to encode their snapshots. */
 const MARKED_PODS = 250;
 const FASTER_MIN = 1.6;
 const LIMIT_MIN = 4;
@@ -48,7 +47,7 @@ const CONFIG: PlannerConfig = {
 /** The cost of one batch, in microseconds. */
 interface Costs {
   readonly wallUs: number;
-  /** CPU of the main thread, to post the bytes and to read the reply. */
+  /** CPU of the main thread: inline to plan, else to encode and post the batch and to read the reply. */
   readonly mainUs: number;
   /** CPU of the planners' threads. */
   readonly plannersUs: number;

@@ -253,7 +253,7 @@ function tellRestarts({ watches, encoder, beganMs }: State, now: Now): void {
     const { name } = watch.reflector.phase;
     watch.isAway ||= name !== 'opening' && name !== 'watching';
     if (name !== 'watching') continue;
-    if (watch.isAway || now.nowMs - watch.endedAtMs > GOES_ON_MS_MAX) {
+    if (isLate(watch, now.nowMs)) {
       encoder.tell(now.nowMs - beganMs, { rewatched: watch.resource });
     }
     watch.endedAtMs = -1;
@@ -264,10 +264,14 @@ function tellRestarts({ watches, encoder, beganMs }: State, now: Now): void {
 /** Tells, at the end, of watches that have not gone on. */
 function tellLost({ watches, encoder, config, beganMs }: State): void {
   const nowMs = config.clock.nowMs();
-  for (const { resource, endedAtMs, isAway } of watches) {
-    const isLate = endedAtMs >= 0 && nowMs - endedAtMs > GOES_ON_MS_MAX;
-    if (isAway || isLate) encoder.tell(nowMs - beganMs, { rewatched: resource });
+  for (const watch of watches) {
+    if (watch.endedAtMs >= 0 && isLate(watch, nowMs)) encoder.tell(nowMs - beganMs, { rewatched: watch.resource });
   }
+}
+
+/** Whether a stream that has ended does not go on as one does that has reached its time limit. */
+function isLate({ endedAtMs, isAway }: Watch, nowMs: number): boolean {
+  return isAway || nowMs - endedAtMs > GOES_ON_MS_MAX;
 }
 
 function step(state: State, hands: ReflectorHands, transport: Transport, events: readonly TransportEvent[]): void {
