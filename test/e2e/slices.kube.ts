@@ -16,7 +16,7 @@ import { runGarbageCollector } from '../../src/testbed/garbage-collector.ts';
 import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { readObjects } from '../../src/testbed/read-objects.ts';
 import { SLICES_DIFFERENCES } from '../../src/core/differences.ts';
-import { SERVICE_NAME_LABEL, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
+import { SERVICE_NAME_LABEL, TOPOLOGY_MODE_ANNOTATION, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import type { ChurnMix } from '../../src/workload/change.ts';
@@ -281,8 +281,9 @@ describe('all controllers beside those of the real kube-controller-manager', () 
       runs.push(keys);
     }
     const [first, second] = runs as [string[], string[]];
+    const byChance = await hintedByCpu(ours);
     assert.deepEqual(
-      first.filter((key) => !second.includes(key)),
+      first.filter((key) => !second.includes(key) && !byChance.has(key.slice(0, key.lastIndexOf('-')))),
       [],
     );
   });
@@ -376,6 +377,17 @@ async function staleForEver({ directory }: Cluster): Promise<string[]> {
     }
   }
   return [...tries].filter(([, count]) => count >= STALE_TRIES).map(([key]) => key);
+}
+
+/**
+ * Services that want hints by CPU, as the keys of their slices begin. A start of kube-controller-manager takes hints away,
+ * or gives them back, as its workers happen to run: some services are synced before the CPU of the nodes is summed
+ * (difference slices-hints-start).
+ */
+async function hintedByCpu({ client }: Side): Promise<Set<string>> {
+  const { services } = await readObjects(client);
+  const wanting = services.filter(({ metadata }) => metadata.annotations?.[TOPOLOGY_MODE_ANNOTATION] === 'Auto');
+  return new Set(wanting.map(({ metadata }) => `endpointslices ${metadata.namespace}/${metadata.name}`));
 }
 
 function versionsOf(a: Written, b: Written): string {
