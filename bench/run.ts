@@ -23,8 +23,8 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size, rest) => (await import('./sweep/run.ts')).runSweepBench(rest, size === 'tiny'),
   },
   results: {
-    what: 'bench/RESULTS.md and its pictures from the data of an earlier run: a file that peers --json has written',
-    run: async (_, rest) => (await import('./peers/results-page.ts')).writeResultsOf(rest),
+    what: 'bench/RESULTS.md, its page and its pictures anew; adds the runs of a file that peers --json has written',
+    run: async (_, rest) => (await import('./peers/kept-results.ts')).writeResultsOf(rest),
   },
   apiserver: {
     what: 'the cost of a request to the embedded API server, beside the real one (--embedded-only: alone)',

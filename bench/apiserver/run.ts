@@ -17,7 +17,7 @@ import { patchStatus } from '../../src/workload/request.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
 import { startCluster } from '../../test/e2e/cluster.ts';
 import { startServe } from '../../src/testbed/serve-process.ts';
-import { openLoadWatch, sendAll, type LoadRequest, type LoadTarget } from '../support/http-load.ts';
+import { openLoadWatch, receivedBy, sendAll, type LoadRequest, type LoadTarget } from '../support/http-load.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { usageOf } from '../support/process-usage.ts';
 import { SEED } from '../support/records.ts';
@@ -134,7 +134,7 @@ async function measureOne(
   const { resourceVersion } = await client.list(`/api/v1/${resource}?limit=1`);
   const path = `/api/v1/${resource}?watch=1&allowWatchBookmarks=1&resourceVersion=${resourceVersion}`;
   const open = await Promise.all(Array.from({ length: watchers }, () => openLoadWatch(target, path, PROTOBUF)));
-  const received = (): number => open.reduce((sum, { bytes }) => sum + bytes(), 0);
+  const received = (): number => receivedBy(open);
   const [cpuFrom, bytesFrom] = [cpuSeconds(), received()];
   const seconds = await sendAll(target, CONNECTIONS, count, requestOf);
   for (let before = -1; before !== received(); await sleep(50)) before = received();

@@ -16,7 +16,7 @@ import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
 import { programOf } from '../peers/peers.ts';
-import { openLoadWatch, type LoadWatch } from '../support/http-load.ts';
+import { openLoadWatch, receivedBy, type LoadWatch } from '../support/http-load.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { table } from '../support/table.ts';
 import { makeRight, openWorld, type Server, settled } from './cell-world.ts';
@@ -122,7 +122,7 @@ async function countBytes(world: World, watchers: number, durationMs: number, pr
     await liveStory(server.client, story, durationMs);
     await settled(server.client);
     await sleep(LAST_MS);
-    const counted = groups.map(({ watches, before }) => received(watches) - before);
+    const counted = groups.map(({ watches, before }) => receivedBy(watches) - before);
     await recorder.stop();
     await controller.stop();
     const { story: recorded, evidence } = withRecording(path, ({ events }) => playedOf(path, events));
@@ -146,9 +146,5 @@ async function openGroup(server: Server, output: Output, encoding: Encoding, cou
   const path = `${PATHS[output]}?watch=true&timeoutSeconds=3600&resourceVersion=${resourceVersion}`;
   const open = (): Promise<LoadWatch> => openLoadWatch(server.target, path, ACCEPTS[encoding]);
   const watches = await Promise.all(Array.from({ length: count }, open));
-  return { output, encoding, watches, before: received(watches) };
-}
-
-function received(watches: readonly LoadWatch[]): number {
-  return watches.reduce((sum, { bytes }) => sum + bytes(), 0);
+  return { output, encoding, watches, before: receivedBy(watches) };
 }

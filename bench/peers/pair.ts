@@ -17,6 +17,7 @@ const PEER_WORDS: Readonly<Record<string, string>> = {
 
 export type PairOptions = Pick<PeersOptions, 'settings' | 'peers' | 'aa' | 'otherwise' | 'server'>;
 
+/** The runs are of the only command of their results. */
 export async function runPair(
   scenario: Scenario,
   round: number,
@@ -36,14 +37,22 @@ export async function runPair(
       runs.push(await runOne(scenario, round, peer, told, server, servers));
     } catch (error) {
       progress(`${scenario.name}, round ${round + 1}, ${peer.name}: failed: ${(error as Error).message}`);
-      runs.push({ ...FAILED, scenario: scenario.name, peer: peer.name, round, startedAt, wrong: [String(error)] });
+      runs.push({
+        ...FAILED,
+        command: 0,
+        scenario: scenario.name,
+        peer: peer.name,
+        round,
+        startedAt,
+        wrong: [String(error)],
+      });
     }
   }
   return runs;
 }
 
 /** A run that breaks off is a wrong run, and the others go on. */
-const FAILED: Omit<RunRecord, 'scenario' | 'peer' | 'round' | 'startedAt' | 'wrong'> = {
+const FAILED: Omit<RunRecord, 'command' | 'scenario' | 'peer' | 'round' | 'startedAt' | 'wrong'> = {
   tookSeconds: 0,
   figures: {},
   threads: {},
@@ -74,7 +83,7 @@ async function runOne(
     asFound = leavesInputs;
     say(`CPU ${result.figures['controllerCpu']!.toFixed(2)} s, wall ${result.figures['wall']!.toFixed(2)} s`);
     const tookSeconds = (performance.now() - beginMs) / 1000;
-    return { scenario: name, peer: peer.name, round, startedAt, tookSeconds, ...result };
+    return { command: 0, scenario: name, peer: peer.name, round, startedAt, tookSeconds, ...result };
   } finally {
     await servers.release(opened, asFound);
   }

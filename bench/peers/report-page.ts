@@ -1,7 +1,7 @@
 /** The results as one page: the marks, and a section for each scenario with its table and its plots. */
-import { renderPage, type Page, type Section } from '../../src/page/page.ts';
+import { renderPage, type Page, type Section, type Table } from '../../src/page/page.ts';
 import { plotsOf } from './plots.ts';
-import { compareAll, notRun, type Comparison, type MarkResult, type Results } from './results.ts';
+import { type Command, compareAll, notRun, type Comparison, type MarkResult, type Results } from './results.ts';
 import { marksByScenario } from './scenarios.ts';
 import { headOf, rowTexts } from './text.ts';
 
@@ -27,26 +27,47 @@ function pageOf(results: Results): Page {
       ...(wrong.length === 0 ? [] : ['Some runs ended wrong: they have no say in any figure, and are told below.']),
       ...notRun(results).map(({ name, what }) => `Not run, for want of time: ${name} (${what}).`),
     ],
-    sections: [marksSection(marks), ...comparisons.map((comparison) => sectionOf(comparison, results))],
+    sections: [
+      marksSection(marks),
+      commandsSection(results),
+      ...comparisons.map((comparison) => sectionOf(comparison, results)),
+    ],
   };
 }
 
-export function factsOf(results: Results): { readonly name: string; readonly value: string }[] {
-  const { command, commit, machine, versions, size, settings, startedAt, endedAt } = results;
-  return [
-    { name: 'command', value: command },
-    { name: 'commit', value: commit },
-    { name: 'when', value: `${startedAt} to ${endedAt}` },
-    ...Object.entries(machine).map(([name, value]) => ({ name, value })),
-    ...Object.entries(versions).map(([name, value]) => ({ name, value })),
-    { name: 'size', value: size },
-    {
-      name: 'settings',
-      value: Object.entries(settings)
-        .map(([name, value]) => `${name}=${value}`)
-        .join(' '),
-    },
-  ];
+/** What is the same for all commands. */
+export function factsOf({ commands }: Results): { readonly name: string; readonly value: string }[] {
+  const [first, ...others] = commands.map(allFactsOf);
+  return Object.entries(first ?? {})
+    .filter(([name, value]) => others.every((facts) => facts[name] === value))
+    .map(([name, value]) => ({ name, value }));
+}
+
+/** The commands, what differs between them, and the scenarios that their runs are of. */
+export function commandsOf(results: Results): Table {
+  const common = new Set(factsOf(results).map(({ name }) => name));
+  const { commands, runs } = results;
+  return {
+    columns: ['command', 'commit', 'from', 'to', 'differs in', 'runs of'],
+    rows: commands.map((command, at) => [
+      command.text,
+      command.commit,
+      command.startedAt.slice(0, MINUTE_CHARS),
+      command.endedAt.slice(0, MINUTE_CHARS),
+      Object.entries(allFactsOf(command))
+        .flatMap(([name, value]) => (common.has(name) ? [] : [`${name} ${value}`]))
+        .join(', '),
+      [...new Set(runs.flatMap((run) => (run.command === at ? [run.scenario] : [])))].join(', '),
+    ]),
+  };
+}
+
+/** Such as 2026-11-23T03:13. */
+const MINUTE_CHARS = 16;
+
+function allFactsOf({ program, machine, versions, size, settings }: Command): Readonly<Record<string, string>> {
+  const said = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  return { ...machine, program, ...versions, size, settings: said.join(' ') };
 }
 
 function marksSection(marks: readonly MarkResult[]): Section {
@@ -59,6 +80,10 @@ function marksSection(marks: readonly MarkResult[]): Section {
       rows: marks.map(({ scenario, what, got, verdict }) => [scenario, what, got, verdict]),
     },
   };
+}
+
+function commandsSection(results: Results): Section {
+  return { title: 'Commands', tone: 'plain', note: '', table: commandsOf(results) };
 }
 
 function sectionOf(comparison: Comparison, { runs }: Results): Section {

@@ -1,48 +1,14 @@
-/** The last full run as the repository keeps it: data, and the document and pictures made from them. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { plotSvg, type BarPlot, type Plot } from '../../src/page/plot.ts';
+/** The document and the pictures of the results that the repository keeps. */
+import type { BarPlot, Plot } from '../../src/page/plot.ts';
 import { shapeText } from '../growth/axes.ts';
 import { growthTables, type Growth, type GrowthTable } from '../growth/report.ts';
 import { plotsOf } from './plots.ts';
-import { peersPage, factsOf } from './report-page.ts';
-import { compareAll, notRun, pooledP99, RESULTS_FORMAT, type Comparison, type Results } from './results.ts';
-import { marksByScenario } from './scenarios.ts';
+import { commandsOf, factsOf } from './report-page.ts';
+import { notRun, pooledP99, type Comparison, type Results } from './results.ts';
 import { headOf, rowTexts } from './text.ts';
 
-const BENCH = new URL('../', import.meta.url);
-const IMAGES = new URL('../../docs/images/', import.meta.url);
 /** The scenario whose latencies the pictures show. */
 const PICTURED = 'churn';
-
-/** Writes bench/results.json and what is made from it. */
-export function writeResults(results: Results): void {
-  writeFileSync(new URL('results.json', BENCH), `${JSON.stringify(results)}\n`);
-  writeFileSync(new URL('results.html', BENCH), peersPage(results));
-  const comparisons = compareAll(results, marksByScenario());
-  writeFileSync(
-    new URL('RESULTS.md', BENCH),
-    [resultsText(results, comparisons), ...growthText(lastGrowth())].join('\n'),
-  );
-  mkdirSync(IMAGES, { recursive: true });
-  for (const { name, plot } of pictures(results, comparisons)) {
-    writeFileSync(new URL(`${name}.svg`, IMAGES), `${plotSvg(plot, true)}\n`);
-  }
-}
-
-/** The data of the last `growth --results`; null = there are none. */
-function lastGrowth(): Growth | null {
-  const file = new URL('growth.json', BENCH);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Growth) : null;
-}
-
-/** @throws Error unless one file is named */
-export function writeResultsOf([path, ...more]: readonly string[]): Promise<void> {
-  if (path === undefined || more.length > 0) throw new Error('npm run bench -- results FILE: one file was expected');
-  const results = JSON.parse(readFileSync(path, 'utf8')) as Results;
-  if (results.format !== RESULTS_FORMAT) throw new Error(`${path} is of an older bench, which kept less: run it again`);
-  writeResults(results);
-  return Promise.resolve();
-}
 
 interface Picture {
   readonly name: string;
@@ -50,7 +16,7 @@ interface Picture {
 }
 
 /** The pictures in README. */
-function pictures(results: Results, comparisons: readonly Comparison[]): Picture[] {
+export function pictures(results: Results, comparisons: readonly Comparison[]): Picture[] {
   const churn = comparisons.find(({ scenario }) => scenario.name === PICTURED);
   const latency = churn === undefined ? undefined : plotsOf(churn, results.runs).find(({ kind }) => kind === 'lines');
   return [
@@ -93,19 +59,27 @@ export function growthText(growth: Growth | null): string[] {
 
 export function resultsText(results: Results, comparisons: readonly Comparison[]): string {
   const marks = comparisons.flatMap((comparison) => comparison.marks);
-  const facts = factsOf(results).map(({ name, value }) => [name, name === 'command' ? `\`${value}\`` : value]);
+  const facts = factsOf(results).map(({ name, value }) => [name, value]);
+  const commands = commandsOf(results);
   return [
     '# Results',
     '',
-    'The last run that was kept, of the scenarios in its command, as `npm run bench -- peers --results` wrote it: nothing here is written by hand. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much runs of the same program differ; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
+    'What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much runs of the same program differ; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
     '',
-    ...tableText(['', ''], facts),
+    ...tableText(
+      commands.columns,
+      commands.rows.map((row) => row.with(0, `\`${row[0]}\``)),
+      '---',
+    ),
+    '',
+    ...tableText(['', ''], facts, '---'),
     '',
     '## Marks',
     '',
     ...tableText(
       ['scenario', 'mark', 'measured', 'verdict'],
       marks.map(({ scenario, what, got, verdict }) => [scenario, what, got, verdict]),
+      '---',
     ),
     '',
     ...notRun(results).flatMap(({ name, what }) => [`Not run, for want of time: ${name} (${what}).`, '']),
@@ -152,8 +126,9 @@ function threadsText({ scenario }: Comparison, runs: Results['runs'], peer: stri
   return [`${peer} ${busiest.join(', ')}`];
 }
 
-function tableText(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** Figures are to the right. @param align of the columns behind the first */
+function tableText(head: readonly string[], rows: readonly (readonly string[])[], align = '---:'): string[] {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
-  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(line)];
+  return [line(head), line(head.map((_, i) => (i === 0 ? '---' : align))), ...rows.map(line)];
 }

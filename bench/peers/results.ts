@@ -1,4 +1,5 @@
 /** The runs as data, and the figures made from them. Plain data in and out. */
+import { isDeepStrictEqual } from 'node:util';
 import { percentile } from '../../src/lib/percentile.ts';
 import { isBeyondNoise, median, ratioOfMedians, spread, type Ratio } from '../support/statistics.ts';
 import { ECHO, ENDPOINTD_AGAIN, type FigureOf, type Mark, type PeerName } from './scenario.ts';
@@ -6,6 +7,8 @@ import type { RunResult } from './stage.ts';
 import { CPU_SECONDS_OF, FIGURES } from './window.ts';
 
 export interface RunRecord extends RunResult {
+  /** The place of its command in `commands`. */
+  readonly command: number;
   readonly scenario: string;
   readonly peer: PeerName;
   /** Runs of one round are a pair. */
@@ -16,20 +19,28 @@ export interface RunRecord extends RunResult {
 }
 
 /** To be raised when older data lack something that a report shows. */
-export const RESULTS_FORMAT = 2;
+export const RESULTS_FORMAT = 3;
 
 export interface Results {
   readonly format: typeof RESULTS_FORMAT;
-  readonly command: string;
+  /** The commands that the runs are of, in the order in which they were given. */
+  readonly commands: readonly Command[];
+  readonly scenarios: readonly ScenarioText[];
+  readonly runs: readonly RunRecord[];
+}
+
+/** A command that has made runs, and what it measured. */
+export interface Command {
+  readonly text: string;
   readonly commit: string;
+  /** By `programHash`: commits may have the same program. */
+  readonly program: string;
   readonly machine: Readonly<Record<string, string>>;
   readonly versions: Readonly<Record<string, string>>;
   readonly size: string;
   readonly settings: Readonly<Record<string, string>>;
   readonly startedAt: string;
   readonly endedAt: string;
-  readonly scenarios: readonly ScenarioText[];
-  readonly runs: readonly RunRecord[];
 }
 
 export interface ScenarioText {
@@ -70,15 +81,65 @@ export interface MarkResult {
 
 /** Compares all scenarios that were run. @param marks by the scenario's name; they are of the full size */
 export function compareAll(
-  { runs, scenarios, size }: Results,
+  { runs, scenarios, commands }: Results,
   marks: Readonly<Record<string, readonly Mark[]>>,
 ): readonly Comparison[] {
   return scenarios.flatMap((scenario) => {
     const of = runs.filter((run) => run.scenario === scenario.name);
-    if (of.length === 0) return [];
-    const looked = size === 'full' ? (marks[scenario.name] ?? []) : [];
+    const [first] = of;
+    if (first === undefined) return [];
+    const looked = commands[first.command]!.size === 'full' ? (marks[scenario.name] ?? []) : [];
     return [compare(scenario, of, looked, runs)];
   });
+}
+
+/**
+ * Adds the runs of a later command. The rounds of a scenario go on if both commands have measured the same program and
+ * settings on the same machine; otherwise the later runs take the place of the earlier ones. Scenarios for which the later
+ * command had no time stay as they are.
+ */
+export function addResults(kept: Results, later: Results): Results {
+  const isReplaced = (run: RunRecord): boolean =>
+    later.runs.some(
+      ({ scenario, command }) =>
+        scenario === run.scenario && !isSameMeasurement(later.commands[command]!, kept.commands[run.command]!),
+    );
+  const stay = kept.runs.filter((run) => !isReplaced(run));
+  const roundsOf = (name: string): number =>
+    Math.max(0, ...stay.filter(({ scenario }) => scenario === name).map(({ round }) => round + 1));
+  const added = later.runs.map((run) => ({
+    ...run,
+    command: run.command + kept.commands.length,
+    round: run.round + roundsOf(run.scenario),
+  }));
+  const names = new Set(later.scenarios.map(({ name }) => name));
+  return withoutIdleCommands({
+    format: RESULTS_FORMAT,
+    commands: [...kept.commands, ...later.commands],
+    scenarios: [...kept.scenarios.filter(({ name }) => !names.has(name)), ...later.scenarios],
+    runs: [...stay, ...added],
+  });
+}
+
+function isSameMeasurement(a: Command, b: Command): boolean {
+  const factsOf = ({ program, machine, versions, size, settings }: Command): unknown => [
+    program,
+    machine,
+    versions,
+    size,
+    settings,
+  ];
+  return isDeepStrictEqual(factsOf(a), factsOf(b));
+}
+
+/** A command whose runs were all replaced tells nothing of the others. */
+function withoutIdleCommands({ commands, runs, ...rest }: Results): Results {
+  const used = commands.map((_, at) => at).filter((at) => runs.some(({ command }) => command === at));
+  return {
+    ...rest,
+    commands: used.map((at) => commands[at]!),
+    runs: runs.map((run) => ({ ...run, command: used.indexOf(run.command) })),
+  };
 }
 
 /** The scenarios for which no time was left. */

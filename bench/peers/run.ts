@@ -6,14 +6,16 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { createBudget } from './budget.ts';
-import { compareAll, notRun, RESULTS_FORMAT, type Results, type RunRecord } from './results.ts';
+import { type Command, compareAll, notRun, RESULTS_FORMAT, type Results, type RunRecord } from './results.ts';
 import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
 import { machineOf, versionsOf } from './machine.ts';
 import { peersPage } from './report-page.ts';
-import { writeResults } from './results-page.ts';
+import { keepResults } from './kept-results.ts';
 import type { Scenario } from './scenario.ts';
 import { findScenarios, marksByScenario, SCENARIOS } from './scenarios.ts';
 import { isSaid, progress, requestOf, runPair } from './pair.ts';
+import { programOf } from './peers.ts';
+import { programHash } from '../support/program-hash.ts';
 import { createServers, preparedData } from './server.ts';
 import { comparisonText } from './text.ts';
 
@@ -41,7 +43,7 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   for (const { name } of notRun(results)) console.log(`\n${name}: not run, no time was left for it`);
   if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(results)}\n`);
   if (options.page !== null) writeFileSync(options.page, peersPage(results));
-  if (options.results) writeResults(results);
+  if (options.results) keepResults(results);
   if (comparisons.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
 }
 
@@ -61,10 +63,10 @@ async function runAll(
   } finally {
     await servers.close();
   }
-  return {
-    format: RESULTS_FORMAT,
-    command: `npm run bench -- peers ${args.join(' ')}`.trim(),
+  const command: Command = {
+    text: `npm run bench -- peers ${args.join(' ')}`.trim(),
     commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim(),
+    program: programHash(programOf(settings.size)),
     machine: machineOf(),
     versions: versionsOf(),
     size: settings.size,
@@ -75,9 +77,9 @@ async function runAll(
     ),
     startedAt,
     endedAt: new Date().toISOString(),
-    scenarios: scenarios.map(({ name, what }) => ({ name, what })),
-    runs,
   };
+  const texts = scenarios.map(({ name, what }) => ({ name, what }));
+  return { format: RESULTS_FORMAT, commands: [command], scenarios: texts, runs };
 }
 
 function listed({ name, what, pairSeconds }: Scenario): string {

@@ -108,6 +108,8 @@ interface Run {
   readonly notes: Record<string, number>;
   /** How many watches were open on the server before the controller came, with those of this process. */
   readonly otherWatches: number;
+  /** Those that only load the server. */
+  readonly furtherWatches: readonly LoadWatch[];
   /** CPU seconds of ended processes. */
   readonly ended: Map<string, number>;
   endedReadBytes: number;
@@ -156,6 +158,7 @@ export async function play(
     changes: [],
     underWay: new Map(),
     otherWatches,
+    furtherWatches: await openWatchers(server, settings.watchers ?? 0),
     notes: {},
     ended: new Map(),
     endedReadBytes: 0,
@@ -166,7 +169,6 @@ export async function play(
     peakBytes: 0,
   };
   run.sampler.watch(server.processes(), {});
-  const watchers = await openWatchers(server, settings.watchers ?? 0);
   try {
     await scenario.story(stageOf(run, settings));
     const wrong = await judge(run);
@@ -175,7 +177,7 @@ export async function play(
   } finally {
     run.sampler.stop();
     stopOutputs(outputs);
-    for (const watcher of watchers) watcher.stop();
+    for (const watch of run.furtherWatches) watch.stop();
     await stop(run).catch(() => undefined);
     run.gate?.close();
   }
@@ -232,7 +234,9 @@ async function measure(run: Run, work: () => Promise<void>): Promise<void> {
   run.before = reading(run);
   await work();
   run.after = reading(run);
-  run.notes['watchStreams'] = (await openWatches(run.client)) - run.otherWatches;
+  const ended = run.furtherWatches.filter(({ hasEnded }) => hasEnded()).length;
+  if (run.furtherWatches.length > 0) run.notes['watchesEnded'] = ended;
+  run.notes['watchStreams'] = (await openWatches(run.client)) - run.otherWatches + ended;
   // Another process counts from zero.
   if (before !== undefined && run.running === asked) run.told = { before, after: await asked!.tell!() };
 }

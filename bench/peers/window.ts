@@ -220,6 +220,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   slicesMB: { title: 'slices to a watcher, MB', digits: 2 },
   readMB: { title: 'read by the controller, MB', digits: 1 },
   watchStreams: { title: 'watches of the controller', digits: 0 },
+  watchesEnded: { title: 'watches of further watchers that the server has ended', digits: 0 },
   ...latencyTexts('slices', 'slice'),
   ...latencyTexts('endpoints', 'Endpoints'),
   isolatedP50: { title: 'the quiet side: change to slice, p50, ms', digits: 1 },

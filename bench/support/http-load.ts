@@ -99,6 +99,8 @@ function answerLength(received: Buffer): number {
 export interface LoadWatch {
   /** How many bytes were received. */
   readonly bytes: () => number;
+  /** Whether the server has ended the watch, in good order or not. */
+  readonly hasEnded: () => boolean;
   readonly stop: () => void;
 }
 
@@ -106,16 +108,33 @@ export interface LoadWatch {
 export async function openLoadWatch(target: LoadTarget, path: string, accept: string): Promise<LoadWatch> {
   const socket = await openSocket(target);
   let bytes = 0;
+  let tail: Buffer = Buffer.alloc(0);
   const started = new Promise<void>((resolve, reject) => {
     socket.on('error', reject);
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
+      tail = chunk.length < LAST_CHUNK.length ? Buffer.concat([tail, chunk]) : chunk;
+      tail = tail.subarray(-LAST_CHUNK.length);
       resolve();
     });
   });
   socket.write(encodeRequest(target, { method: 'GET', path, accept, contentType: '', body: new Uint8Array(0) }));
   await started;
-  return { bytes: () => bytes, stop: () => void socket.destroy() };
+  return {
+    bytes: () => bytes,
+    hasEnded: () => socket.closed || tail.equals(LAST_CHUNK),
+    stop: () => void socket.destroy(),
+  };
+}
+
+/**
+ * What the watches have received, before some of it is told as a figure.
+ * @throws Error if the server has ended one of them, since the figure would be that of fewer
+ */
+export function receivedBy(watches: readonly LoadWatch[]): number {
+  const ended = watches.filter(({ hasEnded }) => hasEnded()).length;
+  if (ended > 0) throw new Error(`the server has ended ${ended} of ${watches.length} watches`);
+  return watches.reduce((sum, { bytes }) => sum + bytes(), 0);
 }
 
 export function encodeRequest(

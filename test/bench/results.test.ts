@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createBudget } from '../../bench/peers/budget.ts';
-import { compareAll, notRun, type Results, type RunRecord } from '../../bench/peers/results.ts';
+import {
+  addResults,
+  type Command,
+  compareAll,
+  notRun,
+  type Results,
+  type RunRecord,
+} from '../../bench/peers/results.ts';
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
@@ -14,6 +21,7 @@ const MARKS = {
 
 function run(peer: string, round: number, cpu: number, wrong: readonly string[] = []): RunRecord {
   return {
+    command: 0,
     scenario: 'churn',
     peer,
     round,
@@ -29,20 +37,20 @@ function run(peer: string, round: number, cpu: number, wrong: readonly string[] 
   };
 }
 
+const COMMAND: Command = {
+  text: 'npm run bench -- peers churn',
+  commit: 'abc',
+  program: 'f00d',
+  machine: { cores: '2' },
+  versions: { endpointd: '1' },
+  size: 'full',
+  settings: {},
+  startedAt: '2026-11-22T10:00:00.000Z',
+  endedAt: '2026-11-22T10:12:00.000Z',
+};
+
 function results(...runs: RunRecord[]): Results {
-  return {
-    format: 2,
-    command: 'npm run bench -- peers churn',
-    commit: 'abc',
-    machine: { cores: '2' },
-    versions: { endpointd: '1' },
-    size: 'full',
-    settings: {},
-    startedAt: '',
-    endedAt: '',
-    scenarios: [{ name: 'churn', what: 'flips' }],
-    runs,
-  };
+  return { format: 3, commands: [COMMAND], scenarios: [{ name: 'churn', what: 'flips' }], runs };
 }
 
 describe('results of the peers', () => {
@@ -128,6 +136,80 @@ describe('results of the peers', () => {
   it('a mark is not reached if its floor was not measured', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), MARKS);
     assert.equal(churn!.marks[1]!.verdict, 'not measured');
+  });
+});
+
+describe('results of several commands', () => {
+  const LATER: Command = {
+    ...COMMAND,
+    text: 'npm run bench -- peers churn huge',
+    commit: 'def',
+    startedAt: '2026-11-23T10:00:00.000Z',
+  };
+
+  function later(command: Command, ...runs: RunRecord[]): Results {
+    const scenarios = [
+      { name: 'churn', what: 'flips' },
+      { name: 'huge', what: 'flips of one service' },
+    ];
+    return { format: 3, commands: [command], scenarios, runs };
+  }
+
+  function runsOf({ runs }: Results): unknown[] {
+    return runs.map(({ scenario, command, round, figures }) => [scenario, command, round, figures['controllerCpu']]);
+  }
+
+  it('rounds of the same program, settings and machine go on', () => {
+    const kept = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4));
+    const all = addResults(kept, later(LATER, run(MANAGER, 0, 12), run(ENDPOINTD, 0, 5)));
+    assert.deepEqual(runsOf(all), [
+      ['churn', 0, 0, 10],
+      ['churn', 0, 0, 4],
+      ['churn', 1, 1, 12],
+      ['churn', 1, 1, 5],
+    ]);
+    assert.deepEqual(
+      all.commands.map(({ commit }) => commit),
+      ['abc', 'def'],
+    );
+  });
+
+  for (const [what, other] of [
+    ['program', { ...LATER, program: 'beef' }],
+    ['machine', { ...LATER, machine: { cores: '64' } }],
+    ['settings', { ...LATER, settings: { seconds: '40' } }],
+  ] as const) {
+    it(`runs of another ${what} take the place of the earlier ones`, () => {
+      const kept = results(run(ENDPOINTD, 0, 4), { ...run(ENDPOINTD, 0, 7), scenario: 'spread' });
+      const all = addResults(kept, later(other, run(ENDPOINTD, 0, 5)));
+      assert.deepEqual(runsOf(all), [
+        ['spread', 0, 0, 7],
+        ['churn', 1, 0, 5],
+      ]);
+      const alone = addResults(results(run(ENDPOINTD, 0, 4)), later(other, run(ENDPOINTD, 0, 5)));
+      assert.deepEqual([alone.commands, runsOf(alone)], [[other], [['churn', 0, 0, 5]]]);
+    });
+  }
+
+  it('a scenario for which a command had no time stays as it is', () => {
+    const all = addResults(results(run(ENDPOINTD, 0, 4)), later({ ...LATER, program: 'beef' }));
+    assert.deepEqual(runsOf(all), [['churn', 0, 0, 4]]);
+    assert.deepEqual(
+      notRun(all).map(({ name }) => name),
+      ['huge'],
+    );
+  });
+
+  it('the document names each command with what differs, and what all share', () => {
+    const huge = { ...run(ENDPOINTD, 0, 5), scenario: 'huge' };
+    const all = addResults(results(run(ENDPOINTD, 0, 4)), later({ ...LATER, program: 'beef' }, huge));
+    const text = resultsText(all, compareAll(all, {}));
+    assert.match(
+      text,
+      /\| `npm run bench -- peers churn` \| abc \| 2026-11-22T10:00 \| 2026-11-22T10:12 \| program f00d \| churn \|/,
+    );
+    assert.match(text, /\| `npm run bench -- peers churn huge` \| def \| .* \| program beef \| huge \|/);
+    assert.match(text, /\n\| cores \| 2 \|\n/);
   });
 });
 

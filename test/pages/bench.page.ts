@@ -14,6 +14,7 @@ const SECONDS = Array.from({ length: 50 }, (_, i) => i);
 
 function run(peer: string, cpu: number): RunRecord {
   return {
+    command: 0,
     scenario: 'churn',
     peer,
     round: 0,
@@ -35,15 +36,20 @@ function run(peer: string, cpu: number): RunRecord {
 }
 
 const RESULTS: Results = {
-  format: 2,
-  command: 'npm run bench -- peers churn',
-  commit: 'abc',
-  machine: { cores: '2' },
-  versions: {},
-  size: 'full',
-  settings: {},
-  startedAt: '2026-11-22T10:00:00Z',
-  endedAt: '2026-11-22T10:12:00Z',
+  format: 3,
+  commands: [
+    {
+      text: 'npm run bench -- peers churn',
+      commit: 'abc',
+      program: 'f00d',
+      machine: { cores: '2' },
+      versions: {},
+      size: 'full',
+      settings: {},
+      startedAt: '2026-11-22T10:00:00Z',
+      endedAt: '2026-11-22T10:12:00Z',
+    },
+  ],
   scenarios: [{ name: 'churn', what: 'flips' }],
   runs: [run(MANAGER, 12), run(ENDPOINTD, 4), run(ECHO, 2)],
 };

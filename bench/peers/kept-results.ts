@@ -1,0 +1,73 @@
+/** The files of the results that the repository keeps: data, and the document and pictures made from them. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { plotSvg } from '../../src/page/plot.ts';
+import type { Growth } from '../growth/report.ts';
+import { peersPage } from './report-page.ts';
+import { addResults, compareAll, RESULTS_FORMAT, type Results } from './results.ts';
+import { growthText, pictures, resultsText } from './results-page.ts';
+import { marksByScenario, SCENARIOS } from './scenarios.ts';
+
+const BENCH = new URL('../', import.meta.url);
+const IMAGES = new URL('../../docs/images/', import.meta.url);
+const KEPT = new URL('results.json', BENCH);
+
+/**
+ * Adds the results to those in bench/results.json, as `addResults` does, and writes what is made from them.
+ * @throws Error if bench/results.json is of an older bench
+ */
+export function keepResults(results: Results): void {
+  const kept = existsSync(KEPT) ? readResults(KEPT) : null;
+  writeResults(kept === null ? results : addResults(kept, results));
+}
+
+/**
+ * `bench -- results [FILE]`: writes the document, the page and the pictures anew. FILE is what `peers --json` has written:
+ * its runs are added before.
+ * @throws Error if there is more than one file, or the file was added before or is of an older bench
+ */
+export function writeResultsOf([path, ...more]: readonly string[]): Promise<void> {
+  if (more.length > 0) throw new Error('npm run bench -- results [FILE]: one file at most was expected');
+  const kept = readResults(KEPT);
+  if (path === undefined) {
+    writeResults(kept);
+    return Promise.resolve();
+  }
+  const later = readResults(path);
+  const begins = new Set(kept.commands.map(({ startedAt }) => startedAt));
+  const again = later.commands.find(({ startedAt }) => begins.has(startedAt));
+  if (again !== undefined) throw new Error(`${path}: the runs of ${again.startedAt} were added before`);
+  writeResults(addResults(kept, later));
+  return Promise.resolve();
+}
+
+/** @throws Error if the data are of an older bench */
+function readResults(path: URL | string): Results {
+  const results = JSON.parse(readFileSync(path, 'utf8')) as Results;
+  if (results.format === RESULTS_FORMAT) return results;
+  throw new Error(`${String(path)} is of an older bench, which kept less: remove it, and run all anew`);
+}
+
+function writeResults(unordered: Results): void {
+  const names = SCENARIOS.map(({ name }) => name);
+  const results = {
+    ...unordered,
+    scenarios: unordered.scenarios.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)),
+  };
+  writeFileSync(KEPT, `${JSON.stringify(results)}\n`);
+  writeFileSync(new URL('results.html', BENCH), peersPage(results));
+  const comparisons = compareAll(results, marksByScenario());
+  writeFileSync(
+    new URL('RESULTS.md', BENCH),
+    [resultsText(results, comparisons), ...growthText(lastGrowth())].join('\n'),
+  );
+  mkdirSync(IMAGES, { recursive: true });
+  for (const { name, plot } of pictures(results, comparisons)) {
+    writeFileSync(new URL(`${name}.svg`, IMAGES), `${plotSvg(plot, true)}\n`);
+  }
+}
+
+/** The data of the last `growth --results`; null = there are none. */
+function lastGrowth(): Growth | null {
+  const file = new URL('growth.json', BENCH);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Growth) : null;
+}
