@@ -81,6 +81,7 @@ const REST_MS_MAX = 30_000;
 const TIMELINE_POINTS_MAX = 200;
 const SAID_MAX = 5;
 const SETTLE_MS = 50;
+const TOLD_MS_MAX = 2000;
 /** One of Endpoints and one of slices, as each further watcher has them. */
 const OWN_WATCHES = 2;
 
@@ -174,6 +175,8 @@ export async function play(
     const wrong = await judge(run);
     await stop(run);
     return resultOf(run, wrong);
+  } catch (error) {
+    throw await causeOf(run, error);
   } finally {
     run.sampler.stop();
     stopOutputs(outputs);
@@ -181,6 +184,12 @@ export async function play(
     await stop(run).catch(() => undefined);
     run.gate?.close();
   }
+}
+
+/** A process that has ended has no counters any more. Why it ended is told a moment later. */
+async function causeOf({ running }: Run, error: unknown): Promise<unknown> {
+  if (running === null || (error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
+  return Promise.race([running.failed.catch((cause: unknown) => cause), sleep(TOLD_MS_MAX, error, { ref: false })]);
 }
 
 /** Opens so many watchers of each kind, in addition to those that judge. */

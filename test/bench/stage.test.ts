@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import process from 'node:process';
 import { describe, it } from 'node:test';
 import { parsePeersFlags } from '../../bench/peers/flags.ts';
-import type { Peer, Scenario, Stage } from '../../bench/peers/scenario.ts';
+import type { Peer, RunningPeer, Scenario, Stage } from '../../bench/peers/scenario.ts';
 import { SPREAD } from '../../bench/peers/scenarios/profiles.ts';
 import type { BenchServer } from '../../bench/peers/server.ts';
 import { play, type RunResult } from '../../bench/peers/stage.ts';
@@ -11,8 +11,20 @@ import type { ApiClient } from '../../src/node/api-client.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { clusterObjects } from '../../src/workload/objects.ts';
 
+/** Above the largest number that Linux gives to a process. */
+const NO_PROCESS = 2 ** 22 + 1;
+
+const IDLE: RunningPeer = {
+  processes: {},
+  stop: () => Promise.resolve(),
+  failed: new Promise(() => undefined),
+};
+
 /** A peer that does nothing, on a server that holds what a cluster is made of, and no Endpoints or slices. */
-function played(story: (stage: Stage, cutWatches: () => void) => Promise<void>): Promise<RunResult> {
+function played(
+  story: (stage: Stage, cutWatches: () => void) => Promise<void>,
+  running: RunningPeer = IDLE,
+): Promise<RunResult> {
   const cluster = makeCluster(SPREAD('tiny'), 1);
   const objects = [...clusterObjects(cluster)];
   const { promise: cut, reject } = Promise.withResolvers<never>();
@@ -43,8 +55,7 @@ function played(story: (stage: Stage, cutWatches: () => void) => Promise<void>):
   const peer: Peer = {
     name: 'idle',
     echoes: false,
-    start: () =>
-      Promise.resolve({ processes: {}, stop: () => Promise.resolve(), failed: new Promise(() => undefined) }),
+    start: () => Promise.resolve(running),
   };
   const scenario: Scenario = {
     name: 'made-up',
@@ -74,6 +85,18 @@ describe('a run of a story', () => {
   it('a run fails where a watch that judges was lost while nobody waited for it', async () => {
     const run = played((stage, cutWatches) => stage.measure(async () => cutWatches()));
     await assert.rejects(run, { message: 'the last version is too old' });
+  });
+
+  it('a run fails with the last words of a peer that has ended', async () => {
+    const words = new Error('more than 50 syncs are not allowed');
+    const failed = Promise.reject(words);
+    failed.catch(() => undefined);
+    const ended = { ...IDLE, processes: { idle: NO_PROCESS }, failed };
+    const run = played(async (stage) => {
+      await stage.start();
+      await stage.measure(() => Promise.resolve());
+    }, ended);
+    await assert.rejects(run, words);
   });
 
   it('the story goes on where a peer does not follow, and the run says what', async (t) => {
