@@ -173,4 +173,5 @@ async function rests(pid: number): Promise<void> {
     if (now - before < (REST_SHARE * REST_MS) / 1000) return;
     before = now;
   }
+  throw new Error(`the controller did not come to rest in ${REST_MS_MAX / 1000} s`);
 }

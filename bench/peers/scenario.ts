@@ -95,8 +95,13 @@ export interface Stage {
    * does not follow this, and the story goes on.
    */
   readonly follows: (what: string) => Promise<boolean>;
-  /** Resolves when the controller rests. */
+  /** Resolves when the controller rests. Rejects if it does not. */
   readonly rest: () => Promise<void>;
+  /**
+   * Turns a pod and turns it back, and resolves when both were seen; no figure counts them. Rejects if the controller does
+   * not follow. The echo floor is not asked.
+   */
+  readonly knows: () => Promise<void>;
   /** Measures the work. A story calls it once. */
   readonly measure: (work: () => Promise<void>) => Promise<void>;
   /** Sends a change after earlier ones of the same object. Resolves with the answer. */

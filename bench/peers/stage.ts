@@ -52,6 +52,7 @@ import {
   type Figures,
   type Reading,
   type Samples,
+  addThreads,
 } from './window.ts';
 
 export interface RunResult {
@@ -77,7 +78,6 @@ const QUIET_MS = 1000;
 /** A controller rests if it used less than this share of a core for so long. */
 const REST_SHARE = 0.05;
 const REST_MS = 1000;
-const REST_MS_MAX = 30_000;
 const TIMELINE_POINTS_MAX = 200;
 const SAID_MAX = 5;
 const SETTLE_MS = 50;
@@ -105,7 +105,7 @@ interface Run {
   readonly controllers: readonly string[];
   readonly changes: TimedChange[];
   /** The last change of each object, by its path. */
-  readonly underWay: Map<string, Promise<void>>;
+  readonly underWay: Map<string, Promise<unknown>>;
   readonly notes: Record<string, number>;
   /** How many watches were open on the server before the controller came, with those of this process. */
   readonly otherWatches: number;
@@ -113,6 +113,8 @@ interface Run {
   readonly furtherWatches: readonly LoadWatch[];
   /** CPU seconds of ended processes. */
   readonly ended: Map<string, number>;
+  /** CPU seconds of their threads. */
+  readonly endedThreads: Map<string, number>;
   endedReadBytes: number;
   running: RunningPeer | null;
   before: Reading | null;
@@ -162,6 +164,7 @@ export async function play(
     furtherWatches: await openWatchers(server, settings.watchers ?? 0),
     notes: {},
     ended: new Map(),
+    endedThreads: new Map(),
     endedReadBytes: 0,
     running: null,
     before: null,
@@ -219,8 +222,10 @@ function stageOf(run: Run, settings: Settings): Stage {
     follows: (what) => follows(run, what),
     rest: () => rests(run),
     measure: (work) => measure(run, work),
-    change: (order) => change(run, order),
-    turn: (pod, ready, dueMs, isolated = false) => turn(run, servicesOf(pod.app), { pod, ready, dueMs, isolated }),
+    knows: () => knows(run),
+    change: async (order) => void (await change(run, order, true)),
+    turn: async (pod, ready, dueMs, isolated = false) =>
+      void (await turn(run, servicesOf(pod.app), { pod, ready, dueMs, isolated, isCounted: true })),
     servicesOf,
     expect: (adjust) => void (run.expected = expectedOutputs(adjust(run.objects), whichControllers(run.controllers))),
     mayVanish: (service, address) => {
@@ -296,7 +301,9 @@ async function stop(run: Run): Promise<void> {
 
 function noteEnd(run: Run): void {
   let [peak, resident] = [0, 0];
-  for (const [name, pid] of Object.entries(run.running?.processes ?? {})) {
+  const { processes } = run.running!;
+  addThreads(run.endedThreads, processes);
+  for (const [name, pid] of Object.entries(processes)) {
     const usage = usageOf(pid);
     run.ended.set(name, (run.ended.get(name) ?? 0) + usage.cpuSeconds);
     run.endedReadBytes += bytesReadBy(pid);
@@ -307,10 +314,15 @@ function noteEnd(run: Run): void {
   run.notes['steadyMB'] = resident / 1e6;
 }
 
-function reading({ running, server, streams, ended, endedReadBytes }: Run): Reading {
+function reading({ running, server, streams, ended, endedThreads, endedReadBytes }: Run): Reading {
   const { user, system } = process.cpuUsage();
   const processes = { controller: running?.processes ?? {}, server: server.processes() };
-  return read(processes, ended, streams, { ms: performance.now(), loadSeconds: (user + system) / 1e6, endedReadBytes });
+  const threads = addThreads(new Map(endedThreads), processes.controller);
+  return read(
+    processes,
+    { ended, threads, streams },
+    { ms: performance.now(), loadSeconds: (user + system) / 1e6, endedReadBytes },
+  );
 }
 
 async function becomesRight(run: Run): Promise<void> {
@@ -339,28 +351,60 @@ async function orFails({ running, outputs }: Run, work: Promise<void>): Promise<
 
 async function rests({ running }: Run): Promise<void> {
   const cpu = (): number => Object.values(running?.processes ?? {}).reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
-  const untilMs = performance.now() + REST_MS_MAX;
+  const untilMs = performance.now() + RIGHT_MS_MAX;
   for (let before = cpu(); performance.now() < untilMs;) {
     await sleep(REST_MS);
     const now = cpu();
     if (now - before < (REST_SHARE * REST_MS) / 1000) return;
     before = now;
   }
+  throw new Error(`the controller did not come to rest in ${RIGHT_MS_MAX / 1000} s`);
+}
+
+/** A controller that has listed nothing rests as well, and writes nothing. One that knows the cluster follows a change. */
+async function knows(run: Run): Promise<void> {
+  const { cluster, peer } = run;
+  if (peer.echoes) return;
+  const services = servicesByApp(cluster);
+  const byApp = Map.groupBy(cluster.pods, ({ app }) => app);
+  const small = [...byApp].filter(([app, pods]) => services.has(app) && pods.some(({ ready }) => ready));
+  const [app, pods] = small.reduce((least, each) => (each[1].length < least[1].length ? each : least));
+  const pod = pods.find(({ ready }) => ready)!;
+  let waitedMs = 0;
+  for (const ready of [false, true]) {
+    const isCounted = false;
+    const made = await turn(run, services.get(app)!, {
+      pod,
+      ready,
+      dueMs: performance.now(),
+      isolated: false,
+      isCounted,
+    });
+    for (; isUnseen(made); waitedMs += POLL_MS) {
+      if (waitedMs >= FOLLOWED_MS_MAX)
+        throw new Error(`the controller does not follow pod ${app.namespace}/${pod.name} after its start`);
+      await orFails(run, new Promise((resolve) => void setTimeout(resolve, POLL_MS)));
+    }
+  }
 }
 
 /** Changes of one object keep their order, even if the server answers late. On two connections they would not. */
-async function change(run: Run, order: ChangeOrder): Promise<void> {
+async function change(run: Run, order: ChangeOrder, isCounted: boolean): Promise<TimedChange> {
   const { path } = order.request;
   const before = run.underWay.get(path);
-  const made = (async (): Promise<void> => {
+  const made = (async (): Promise<TimedChange> => {
     if (before !== undefined) await before;
-    await send(run, order);
+    return send(run, order, isCounted);
   })();
   run.underWay.set(path, made);
-  await made;
+  return made;
 }
 
-async function send(run: Run, { request, dueMs, expected, isolated = false }: ChangeOrder): Promise<void> {
+async function send(
+  run: Run,
+  { request, dueMs, expected, isolated = false }: ChangeOrder,
+  isCounted: boolean,
+): Promise<TimedChange> {
   const { streams, changes, peer, controllers, client } = run;
   const made: TimedChange = {
     dueMs,
@@ -381,10 +425,11 @@ async function send(run: Run, { request, dueMs, expected, isolated = false }: Ch
       if (slicesController || mirroringController) awaitAddress(streams.slices, service, address, ready, made);
     }
   }
-  if (run.before !== null) changes.push(made);
+  if (isCounted && run.before !== null) changes.push(made);
   const answer = (await client.send(request)) as KubeObject | null;
   made.ackedMs = performance.now();
   made.resourceVersion = answer?.metadata.resourceVersion ?? '';
+  return made;
 }
 
 interface Turn {
@@ -392,14 +437,19 @@ interface Turn {
   readonly ready: boolean;
   readonly dueMs: number;
   readonly isolated: boolean;
+  readonly isCounted: boolean;
 }
 
-async function turn(run: Run, services: readonly string[], { pod, ready, dueMs, isolated }: Turn): Promise<void> {
+async function turn(
+  run: Run,
+  services: readonly string[],
+  { pod, ready, dueMs, isolated, isCounted }: Turn,
+): Promise<TimedChange> {
   pod.ready = ready;
   const conditions = readinessConditions(ready, Math.floor(Date.now() / 1000));
   const expected = services.map((service) => ({ service, address: pod.address, ready }));
   const request = patchStatus('Pod', pod.app.namespace, pod.name, { conditions });
-  await change(run, { request, dueMs, expected, isolated });
+  return change(run, { request, dueMs, expected, isolated }, isCounted);
 }
 
 function release(run: Run): void {

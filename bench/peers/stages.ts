@@ -19,6 +19,7 @@ export const STAGES = {
   Plan: 'until it was planned',
   Throttle: 'waiting for a token',
   Write: 'until the write was answered',
+  Other: 'of its sync, in none of these',
   Out: 'from the answer to the watcher',
 } as const;
 
@@ -31,8 +32,9 @@ export type StageSamples = Readonly<Record<StageName, readonly number[]>>;
 const CONTROLLERS = new Set(['endpointslice', 'endpointslice-mirroring']);
 
 /**
- * Pairs each change whose slice was seen with the sync of its service that ended nearest to that moment. A change that
- * the journal no longer has is left out.
+ * Pairs each change whose slice was seen with the sync of its service that ended nearest to that moment. A change whose
+ * sync the journal no longer has is left out. Where a sync took in several changes, the time before a later one belongs to
+ * the first. So the stages of a change together are the time from its acknowledgement until it was seen.
  * @param originMs the zero of the changes' clock, in milliseconds since the epoch
  */
 export function stageSamples(
@@ -47,6 +49,7 @@ export function stageSamples(
     Plan: [],
     Throttle: [],
     Write: [],
+    Other: [],
     Out: [],
   };
   const written = journal.filter(({ controller, result }) => CONTROLLERS.has(controller) && result === 'written');
@@ -55,15 +58,22 @@ export function stageSamples(
   for (const { services, ackedMs, slicesMs } of changes) {
     if (slicesMs === null || Number.isNaN(slicesMs)) continue;
     const shownMs = slicesMs + originMs - skewMs;
+    const madeMs = ackedMs + originMs - skewMs;
     const entries = services.flatMap((service) => byService.get(service) ?? []);
-    const entry = nearest(entries, shownMs, ackedMs + originMs - skewMs);
+    const entry = nearest(entries, shownMs, madeMs);
     if (entry === null) continue;
-    samples.In.push(Math.max(0, seenMs(entry) - (ackedMs + originMs - skewMs)));
-    samples.Queue.push(Math.max(0, entry.queueMs));
-    samples.BatchWait.push(Math.max(0, entry.batchWaitMs));
-    samples.Plan.push(Math.max(0, entry.planMs));
-    samples.Throttle.push(Math.max(0, entry.throttleMs));
-    samples.Write.push(Math.max(0, entry.writeMs));
+    const { startedAtMs } = entry;
+    const batchWait = Math.max(0, entry.batchWaitMs);
+    const plan = Math.max(0, entry.planMs);
+    const throttle = Math.max(0, entry.throttleMs);
+    const write = Math.max(0, entry.writeMs);
+    samples.In.push(Math.max(0, seenMs(entry) - madeMs));
+    samples.Queue.push(Math.max(0, startedAtMs - Math.max(seenMs(entry), madeMs)));
+    samples.BatchWait.push(batchWait);
+    samples.Plan.push(plan);
+    samples.Throttle.push(throttle);
+    samples.Write.push(write);
+    samples.Other.push(Math.max(0, endedMs(entry) - startedAtMs - batchWait - plan - throttle - write));
     samples.Out.push(Math.max(0, shownMs - endedMs(entry)));
   }
   return samples;
@@ -78,32 +88,32 @@ function seenMs({ startedAtMs, queueMs }: JournalEntry): number {
   return startedAtMs - Math.max(0, queueMs);
 }
 
-/** The nearest of the entries that ended after the change was made. */
+/** The nearest of the entries that ended after the change was made, and by the time it was seen. */
 function nearest(entries: readonly JournalEntry[], shownMs: number, ackedMs: number): JournalEntry | null {
   let [found, least]: [JournalEntry | null, number] = [null, Infinity];
   for (const entry of entries) {
-    const away = Math.abs(endedMs(entry) - shownMs);
-    if (endedMs(entry) < ackedMs - ACK_LATE_MS || away >= least) continue;
+    const ended = endedMs(entry);
+    const away = Math.abs(ended - shownMs);
+    if (ended < ackedMs - ANSWER_LATE_MS || ended > shownMs + ANSWER_LATE_MS || away >= least) continue;
     [found, least] = [entry, away];
   }
   return found;
 }
 
-/** All stages may be over before the client reads the answer to its change. */
-const ACK_LATE_MS = 50;
+/** An answer may be read later than a watcher sees what it answers: the load's to its change, the controller's to a write. */
+const ANSWER_LATE_MS = 50;
 
-/** The p50 and p99 of each stage, as figures. */
+/** The p50 and p99 of each stage, and of how many changes they are, as figures. */
 export function stageFigures(samples: StageSamples): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(samples).flatMap(([stage, ms]) =>
-      ms.length === 0
-        ? []
-        : [
-            [`stage${stage}P50`, percentile(ms, 0.5)],
-            [`stage${stage}P99`, percentile(ms, 0.99)],
-          ],
-    ),
+  const changes = samples.In.length;
+  if (changes === 0) return {};
+  const byStage = Object.fromEntries(
+    Object.entries(samples).flatMap(([stage, ms]) => [
+      [`stage${stage}P50`, percentile(ms, 0.5)],
+      [`stage${stage}P99`, percentile(ms, 0.99)],
+    ]),
   );
+  return { ...byStage, stageChanges: changes };
 }
 
 /** Means by figure. Both programs have these metrics, in buckets that are too wide for a quantile. */

@@ -1,4 +1,5 @@
 /** Figures of a measured window: counters before and after, and the changes in between. */
+import { availableParallelism } from 'node:os';
 import { percentile } from '../../src/lib/percentile.ts';
 import { bytesReadBy, threadSecondsOf, usageOf } from '../support/process-usage.ts';
 import { STAGES } from './stages.ts';
@@ -11,7 +12,7 @@ export interface Reading {
   readonly cpu: ReadonlyMap<string, number>;
   /** The names of the controller's processes. */
   readonly controllers: readonly string[];
-  /** CPU seconds by thread of the controller's first process. */
+  /** CPU seconds by thread of the controller's processes, with ended processes. */
   readonly threads: ReadonlyMap<string, number>;
   readonly readBytes: number;
   readonly streams: Readonly<Record<StreamKind, { readonly writes: number; readonly bytes: number }>>;
@@ -40,17 +41,26 @@ export type Figures = Readonly<Record<string, number>>;
 export const LOAD_PROCESS = 'load and watchers';
 /** CL2 takes the worst of its windows of this length. */
 const CL2_WINDOW_MS = 300_000;
+/** Trigger times have whole seconds. */
+const TRIGGER_ROUNDED_MS = 1000;
 const MEGA = 1e6;
 
 /**
- * @param ended CPU seconds of processes that have ended
+ * @param known `ended`: CPU seconds of processes that have ended
  * @param now `loadSeconds`: CPU of the process that loads and watches; `endedReadBytes`: bytes read by controllers that
  * have ended
  */
 export function read(
   { controller, server }: Processes,
-  ended: ReadonlyMap<string, number>,
-  streams: Readonly<Record<StreamKind, Stream>>,
+  {
+    ended,
+    threads,
+    streams,
+  }: {
+    readonly ended: ReadonlyMap<string, number>;
+    readonly threads: Reading['threads'];
+    readonly streams: Readonly<Record<StreamKind, Stream>>;
+  },
   now: { readonly ms: number; readonly loadSeconds: number; readonly endedReadBytes: number },
 ): Reading {
   const cpu = new Map<string, number>([[LOAD_PROCESS, now.loadSeconds], ...ended]);
@@ -63,10 +73,21 @@ export function read(
     ms: now.ms,
     cpu,
     controllers: [...new Set([...ended.keys(), ...Object.keys(controller)])].filter((name) => !(name in server)),
-    threads: pids.length === 0 ? new Map() : threadSecondsOf(pids[0]!),
+    threads,
     readBytes: pids.reduce((sum, pid) => sum + bytesReadBy(pid), now.endedReadBytes),
     streams: { endpoints: counted(streams.endpoints), slices: counted(streams.slices) },
   };
+}
+
+/** Adds the CPU seconds of the processes' threads to `threads`, by their names. */
+export function addThreads(
+  threads: Map<string, number>,
+  processes: Readonly<Record<string, number>>,
+): ReadonlyMap<string, number> {
+  for (const pid of Object.values(processes)) {
+    for (const [name, seconds] of threadSecondsOf(pid)) threads.set(name, (threads.get(name) ?? 0) + seconds);
+  }
+  return threads;
 }
 
 export function samplesOf(changes: readonly TimedChange[]): Samples {
@@ -132,7 +153,7 @@ export function figuresOf(window: Window): Record<string, number> {
     etcdCpu,
     loadCpu,
     sumCpu: controllerCpu + apiserverCpu + etcdCpu,
-    serverShare: (100 * (apiserverCpu + etcdCpu + loadCpu)) / wall / CORES,
+    serverShare: (100 * (apiserverCpu + etcdCpu + loadCpu)) / wall / availableParallelism(),
     readMB: (after.readBytes - before.readBytes) / MEGA,
   };
   let writes = 0;
@@ -149,9 +170,6 @@ export function figuresOf(window: Window): Record<string, number> {
   figures['sentLateMs'] = Math.max(...changes.map(({ sentMs, dueMs }) => sentMs - dueMs));
   return { ...figures, ...latencyFigures(window) };
 }
-
-/** The cores that all processes share. */
-const CORES = 2;
 
 function latencyFigures({ changes, streams, before }: Window): Record<string, number> {
   const figures: Record<string, number> = {};
@@ -173,7 +191,8 @@ function latencyFigures({ changes, streams, before }: Window): Record<string, nu
     }
   }
   for (const { kind, trigger } of streams) {
-    const within = trigger.filter(({ atMs }) => atMs >= before.ms);
+    // A restarted controller tells the time of a Service's creation, which is long before the measure.
+    const within = trigger.filter(({ atMs, ms }) => atMs >= before.ms && atMs - ms >= before.ms - TRIGGER_ROUNDED_MS);
     if (within.length === 0) continue;
     const windows = Map.groupBy(within, ({ atMs }) => Math.floor((atMs - before.ms) / CL2_WINDOW_MS));
     for (const [name, share] of [
@@ -226,6 +245,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   isolatedP50: { title: 'the quiet side: change to slice, p50, ms', digits: 1 },
   isolatedP99: { title: 'the quiet side: change to slice, p99, ms', digits: 1 },
   ...stageTexts(),
+  stageChanges: { title: 'changes whose stages the journal has', digits: 0 },
   queueMean: { title: 'a key waits in the queue, mean, ms', digits: 2 },
   syncMean: { title: 'a sync with its writes, mean, ms', digits: 2 },
   throttleMean: { title: 'an update waits for a token, mean, ms', digits: 2 },

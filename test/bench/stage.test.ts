@@ -99,6 +99,20 @@ describe('a run of a story', () => {
     await assert.rejects(run, words);
   });
 
+  it('a controller that follows no change after its start does not know the cluster', async (t) => {
+    const run = played(async (stage) => {
+      await stage.start();
+      await stage.measure(() => Promise.resolve());
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      const ticking = setInterval(() => t.mock.timers.tick(1000), 1);
+      await stage.knows().finally(() => {
+        clearInterval(ticking);
+        t.mock.timers.reset();
+      });
+    });
+    await assert.rejects(run, { message: /^the controller does not follow pod \S+ after its start$/ });
+  });
+
   it('the story goes on where a peer does not follow, and the run says what', async (t) => {
     let wentOn = false;
     const { wrong } = await played(async (stage) => {

@@ -98,6 +98,8 @@ describe('what a watcher makes of the stream', () => {
     });
     noteEvent(seen, 'MODIFIED', slice('a', [], trigger(0)), 9, at(500));
     noteEvent(seen, 'MODIFIED', slice('a', [], trigger(1000)), 9, at(1250));
+    // As a restarted controller does it: the time of the Service's creation.
+    noteEvent(seen, 'MODIFIED', slice('a', [], trigger(-90_000)), 9, at(1300));
     const reading = (ms: number, cpu: number, writes: number): Reading => ({
       ms,
       cpu: new Map([

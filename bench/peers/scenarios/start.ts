@@ -155,7 +155,7 @@ async function fromNothing(stage: Stage): Promise<void> {
   await stage.rest();
 }
 
-/** Waits until the controller has nothing more to do, however long that takes. */
+/** Waits until the controller has nothing more to do, however long that takes. It then has to know the cluster. */
 async function restart(stage: Stage): Promise<void> {
   stage.step('start');
   await stage.measure(async () => {
@@ -163,6 +163,8 @@ async function restart(stage: Stage): Promise<void> {
     await stage.rest();
   });
   notePods(stage);
+  stage.step('known');
+  await stage.knows();
 }
 
 function notePods({ cluster, note }: Stage): void {
