@@ -35,11 +35,14 @@ export interface Flatness {
   readonly drift: number;
   /** The factor by which the axis's number grows. */
   readonly grows: number;
+  /** Whether no point is off by more than `FLAT_SHARE`, and the drift, or three decades of it, is not more either. */
   readonly flat: boolean;
 }
 
 /** The share by which a flip may cost more or less. */
 export const FLAT_SHARE = 0.2;
+/** The drift may be as large over so many decades of the axis's number. */
+const DECADES = 3;
 
 /**
  * The line through all points, by the bytes of a flip, with the smallest relative errors. So large objects do not
@@ -79,6 +82,8 @@ export function flatnessOf(runs: readonly GrowthRun[]): readonly Flatness[] {
     const worst = excesses.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
     const drift = (1 + excesses.at(-1)!) / (1 + excesses[0]!) - 1;
     const grows = inOrder.at(-1)!.at / inOrder[0]!.at;
-    return { axis, worst, drift, grows, flat: Math.abs(worst) <= FLAT_SHARE };
+    const drifts = (1 + drift) ** Math.min(1, DECADES / Math.log10(grows)) - 1;
+    const flat = Math.abs(worst) <= FLAT_SHARE && Math.abs(drifts) <= FLAT_SHARE;
+    return { axis, worst, drift, grows, flat };
   });
 }

@@ -56,7 +56,7 @@ export function growthTables({ runs }: Growth): GrowthTable[] {
 
 function verdictText({ flat, worst, drift, grows }: Flatness): string {
   const verdict = flat ? 'flat' : 'NOT flat';
-  return `${verdict} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}; the mark is ${FLAT_SHARE * 100} % either way. From first to last: ${percent(drift)}`;
+  return `${verdict} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}; from first to last it is ${percent(drift)}. The mark for both is ${FLAT_SHARE * 100} % either way, from first to last over three decades`;
 }
 
 function rowsOf(of: readonly GrowthRun[], all: readonly GrowthRun[]): string[][] {

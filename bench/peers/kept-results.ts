@@ -11,12 +11,13 @@ const BENCH = new URL('../', import.meta.url);
 const IMAGES = new URL('../../docs/images/', import.meta.url);
 const KEPT = new URL('results.json', BENCH);
 
-/**
- * Adds the results to those in bench/results.json, as `addResults` does, and writes what is made from them.
- * @throws Error if bench/results.json is of an older bench
- */
-export function keepResults(results: Results): void {
-  const kept = existsSync(KEPT) ? readResults(KEPT) : null;
+/** The results that are kept; null = there are none. @throws Error if bench/results.json is of an older bench */
+export function readKept(): Results | null {
+  return existsSync(KEPT) ? readResults(KEPT) : null;
+}
+
+/** Adds the results to those that are kept, as `addResults` does, and writes what is made from them. */
+export function keepResults(kept: Results | null, results: Results): void {
   writeResults(kept === null ? results : addResults(kept, results));
 }
 

@@ -1,12 +1,16 @@
 /** The machine and the programs of a result. */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import process from 'node:process';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
+import { programHash } from '../support/program-hash.ts';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 
 const MANIFEST = new URL('../../package.json', import.meta.url);
+const LOCKFILE = new URL('../../package-lock.json', import.meta.url);
+const HASH_CHARS = 12;
 const GO_MOD = new URL('../../test/e2e/go.mod', import.meta.url);
 
 export function machineOf(): Readonly<Record<string, string>> {
@@ -19,6 +23,7 @@ export function machineOf(): Readonly<Record<string, string>> {
   };
 }
 
+/** What is measured, and the bench that measures it. */
 export function versionsOf(): Readonly<Record<string, string>> {
   const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string };
   const etcd = /go\.etcd\.io\/etcd\/server\/v3 (\S+)/.exec(readFileSync(GO_MOD, 'utf8'))?.[1] ?? 'unknown';
@@ -28,6 +33,8 @@ export function versionsOf(): Readonly<Record<string, string>> {
     kubernetes: KUBERNETES_VERSION,
     etcd,
     go: goVersion(),
+    dependencies: createHash('sha256').update(readFileSync(LOCKFILE)).digest('hex').slice(0, HASH_CHARS),
+    bench: programHash(new URL(import.meta.url)),
   };
 }
 

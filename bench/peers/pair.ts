@@ -17,10 +17,11 @@ const PEER_WORDS: Readonly<Record<string, string>> = {
 
 export type PairOptions = Pick<PeersOptions, 'settings' | 'peers' | 'aa' | 'otherwise' | 'server'>;
 
-/** The runs are of the only command of their results. */
+/** The runs are of the only command of their results. @param isReversed whether the last peer is the first */
 export async function runPair(
   scenario: Scenario,
   round: number,
+  isReversed: boolean,
   options: PairOptions,
   servers: Servers,
 ): Promise<RunRecord[]> {
@@ -30,8 +31,7 @@ export async function runPair(
     ({ name }) => wanted === null || wanted.includes(PEER_WORDS[name] ?? name),
   );
   const runs: RunRecord[] = [];
-  // The peers take turns in being first, because the first one meets another machine than the last.
-  for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
+  for (const peer of isReversed ? peers.toReversed() : peers) {
     const startedAt = new Date().toISOString();
     try {
       runs.push(await runOne(scenario, round, peer, told, server, servers));
@@ -125,7 +125,7 @@ function given(settings: Settings): Partial<Settings> {
 }
 
 export function isSaid(value: unknown): boolean {
-  return Array.isArray(value) ? value.length > 0 : value !== null && value !== false;
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null && value !== false;
 }
 
 export function progress(text: string): void {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { percentile } from '../../src/lib/percentile.ts';
 import { isBeyondNoise, median, ratioOfMedians, spread, type Ratio } from '../support/statistics.ts';
-import { ECHO, ENDPOINTD_AGAIN, type FigureOf, type Mark, type PeerName } from './scenario.ts';
+import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type FigureOf, type Mark, type PeerName } from './scenario.ts';
 import type { RunResult } from './stage.ts';
 import { CPU_SECONDS_OF, FIGURES } from './window.ts';
 
@@ -79,7 +79,7 @@ export interface MarkResult {
   readonly verdict: 'reached' | 'not reached' | 'not measured';
 }
 
-/** Compares all scenarios that were run. @param marks by the scenario's name; they are of the full size */
+/** Compares all scenarios that were run. @param marks by the scenario's name */
 export function compareAll(
   { runs, scenarios, commands }: Results,
   marks: Readonly<Record<string, readonly Mark[]>>,
@@ -88,10 +88,19 @@ export function compareAll(
     const of = runs.filter((run) => run.scenario === scenario.name);
     const [first] = of;
     if (first === undefined) return [];
-    const looked = commands[first.command]!.size === 'full' ? (marks[scenario.name] ?? []) : [];
-    return [compare(scenario, of, looked, runs)];
+    const own = commands[first.command]!;
+    // A mark may look at another scenario. If that was measured otherwise, the two cannot be compared.
+    const alike = runs.filter(({ command }) => isSameMeasurement(commands[command]!, own));
+    return [compare(scenario, of, isMarked(own) ? (marks[scenario.name] ?? []) : [], alike)];
   });
 }
+
+/** Marks are of the full size, without other flags. */
+function isMarked({ size, settings }: Command): boolean {
+  return size === 'full' && Object.keys(settings).every((name) => UNMARKED_SETTINGS.has(name));
+}
+
+const UNMARKED_SETTINGS: ReadonlySet<string> = new Set(['size', 'seed']);
 
 /**
  * Adds the runs of a later command. The rounds of a scenario go on if both commands have measured the same program and
@@ -142,6 +151,14 @@ function withoutIdleCommands({ commands, runs, ...rest }: Results): Results {
   };
 }
 
+/** How many rounds of the scenario are kept that further ones of `command` would go on. */
+export function roundsKept({ commands, runs }: Results, command: Command, scenario: string): number {
+  const rounds = runs
+    .filter((run) => run.scenario === scenario && isSameMeasurement(commands[run.command]!, command))
+    .map(({ round }) => round + 1);
+  return Math.max(0, ...rounds);
+}
+
 /** The scenarios for which no time was left. */
 export function notRun({ runs, scenarios }: Results): readonly ScenarioText[] {
   return scenarios.filter(({ name }) => !runs.some(({ scenario }) => scenario === name));
@@ -156,15 +173,17 @@ function compare(
 ): Comparison {
   const peers = [...new Set(runs.map(({ peer }) => peer))];
   const compared = peers.filter((peer) => peer !== ECHO && peer !== ENDPOINTD_AGAIN);
-  const base = compared[0] ?? peers[0]!;
-  const subject = compared[1] ?? base;
-  const valuesOf = (peer: PeerName, figure: string, scenarioName = scenario.name): number[] =>
-    all
-      .filter((run) => run.scenario === scenarioName && run.wrong.length === 0)
-      .filter((run) => run.peer === peer && run.figures[figure] !== undefined)
-      .toSorted((a, b) => a.round - b.round)
-      .map((run) => run.figures[figure]!);
-  const of: FigureOf = (peer, figure, other) => median(valuesOf(peer, figure, other));
+  const others = compared.filter((peer) => peer !== ENDPOINTD);
+  const base = others[0] ?? compared[0] ?? peers[0]!;
+  const subject = compared.includes(ENDPOINTD) ? ENDPOINTD : (others[1] ?? base);
+  const valuesOf: ValuesOf = (peer, figure, other = scenario.name) =>
+    new Map(
+      all
+        .filter((run) => run.scenario === other && run.wrong.length === 0)
+        .filter((run) => run.peer === peer && run.figures[figure] !== undefined)
+        .map((run) => [run.round, run.figures[figure]!]),
+    );
+  const of: FigureOf = (peer, figure, other) => median([...valuesOf(peer, figure, other).values()]);
   return {
     scenario,
     peers,
@@ -181,24 +200,26 @@ function compare(
   };
 }
 
-function rowsOf(
-  peers: readonly PeerName[],
-  base: PeerName,
-  subject: PeerName,
-  valuesOf: (peer: PeerName, figure: string) => readonly number[],
-): Row[] {
+/** The figures of a peer's right runs, by round. */
+type ValuesOf = (peer: PeerName, figure: string, scenario?: string) => ReadonlyMap<number, number>;
+
+function rowsOf(peers: readonly PeerName[], base: PeerName, subject: PeerName, valuesOf: ValuesOf): Row[] {
   return Object.keys(FIGURES).flatMap((figure) => {
-    const medians = Object.fromEntries(peers.map((peer) => [peer, median(valuesOf(peer, figure))]));
+    const all = (peer: PeerName, of = figure): number[] => [...valuesOf(peer, of).values()];
+    const medians = Object.fromEntries(peers.map((peer) => [peer, median(all(peer))]));
     if (Object.values(medians).every(Number.isNaN)) return [];
     const [theirs, ours] = [valuesOf(base, figure), valuesOf(subject, figure)];
-    const ratio = ratioOfMedians(ours, theirs);
-    // The noise is the difference of two runs of the same program if there are such pairs, else of all runs of one
-    // peer.
-    const again = valuesOf(ENDPOINTD_AGAIN, figure);
-    const noise = again.length > 0 ? spread([...ours, ...again]) : worse(spread(theirs), spread(ours));
+    // A run whose other half is wrong has no pair.
+    const rounds = [...ours.keys()].filter((round) => theirs.has(round));
+    const ratio = ratioOfMedians(
+      rounds.map((round) => ours.get(round)!),
+      rounds.map((round) => theirs.get(round)!),
+    );
+    // Runs of the same program, one after the other in each round, show endpointd's noise best.
+    const noise = worse(spread(all(base)), spread([...all(subject), ...all(ENDPOINTD_AGAIN)]));
     const seconds = CPU_SECONDS_OF[figure];
     const isTold =
-      seconds === undefined || [base, subject].every((peer) => median(valuesOf(peer, seconds)) >= CPU_SECONDS_MIN);
+      seconds === undefined || [base, subject].every((peer) => median(all(peer, seconds)) >= CPU_SECONDS_MIN);
     return [{ figure, medians, ratio, noise, counts: base !== subject && isTold && isBeyondNoise(ratio, noise) }];
   });
 }

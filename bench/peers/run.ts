@@ -6,11 +6,19 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { createBudget } from './budget.ts';
-import { type Command, compareAll, notRun, RESULTS_FORMAT, type Results, type RunRecord } from './results.ts';
+import {
+  type Command,
+  compareAll,
+  notRun,
+  RESULTS_FORMAT,
+  type Results,
+  roundsKept,
+  type RunRecord,
+} from './results.ts';
 import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
 import { machineOf, versionsOf } from './machine.ts';
 import { peersPage } from './report-page.ts';
-import { keepResults } from './kept-results.ts';
+import { keepResults, readKept } from './kept-results.ts';
 import type { Scenario } from './scenario.ts';
 import { findScenarios, marksByScenario, SCENARIOS } from './scenarios.ts';
 import { isSaid, progress, requestOf, runPair } from './pair.ts';
@@ -37,33 +45,29 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
     }
     return;
   }
-  const results = await runAll(scenarios, options, args);
+  const command = commandOf(options, args);
+  const kept = options.results ? readKept() : null;
+  const results = await runAll(scenarios, options, command, kept);
   const comparisons = compareAll(results, marksByScenario());
   for (const comparison of comparisons) console.log(comparisonText(comparison));
   for (const { name } of notRun(results)) console.log(`\n${name}: not run, no time was left for it`);
   if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(results)}\n`);
   if (options.page !== null) writeFileSync(options.page, peersPage(results));
-  if (options.results) keepResults(results);
+  if (commandOf(options, args).program !== command.program) throw new Error('dist was built anew during the runs');
+  if (options.results) keepResults(kept, results);
   if (comparisons.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
 }
 
-async function runAll(
-  scenarios: readonly Scenario[],
-  options: PeersOptions,
-  args: readonly string[],
-): Promise<Results> {
-  const { settings } = options;
+/** What is about to be measured. */
+function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly string[]): Command {
+  const said = Object.entries({
+    ...settings,
+    server,
+    'other-flag': otherwise?.flags,
+    'other-program': otherwise?.program,
+  });
   const startedAt = new Date().toISOString();
-  const runs: RunRecord[] = [];
-  const servers = createServers();
-  try {
-    await runRounds(scenarios, options, async (scenario, round) => {
-      runs.push(...(await runPair(scenario, round, options, servers)));
-    });
-  } finally {
-    await servers.close();
-  }
-  const command: Command = {
+  return {
     text: `npm run bench -- peers ${args.join(' ')}`.trim(),
     commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim(),
     program: programHash(programOf(settings.size)),
@@ -71,15 +75,35 @@ async function runAll(
     versions: versionsOf(),
     size: settings.size,
     settings: Object.fromEntries(
-      Object.entries(settings)
-        .filter(([, value]) => isSaid(value))
-        .map(([name, value]) => [name, String(value)]),
+      said.filter(([, value]) => isSaid(value)).map(([name, value]) => [name, String(value)]),
     ),
     startedAt,
-    endedAt: new Date().toISOString(),
+    endedAt: startedAt,
   };
+}
+
+/** @param kept results that the runs will be added to; null = none */
+async function runAll(
+  scenarios: readonly Scenario[],
+  options: PeersOptions,
+  command: Command,
+  kept: Results | null,
+): Promise<Results> {
+  const runs: RunRecord[] = [];
+  const servers = createServers();
+  try {
+    await runRounds(scenarios, options, async (scenario, round) => {
+      const before = kept === null ? 0 : roundsKept(kept, command, scenario.name);
+      // The peers take turns in being first, because the first one meets another machine than the last.
+      const isReversed = (before + round) % 2 === 1;
+      runs.push(...(await runPair(scenario, round, isReversed, options, servers)));
+    });
+  } finally {
+    await servers.close();
+  }
+  const commands = [{ ...command, endedAt: new Date().toISOString() }];
   const texts = scenarios.map(({ name, what }) => ({ name, what }));
-  return { format: RESULTS_FORMAT, commands: [command], scenarios: texts, runs };
+  return { format: RESULTS_FORMAT, commands, scenarios: texts, runs };
 }
 
 function listed({ name, what, pairSeconds }: Scenario): string {

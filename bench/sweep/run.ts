@@ -189,6 +189,7 @@ async function measureMissing(options: SweepOptions, programs: Readonly<Record<s
       const runs = await runPair(
         scenario!,
         round,
+        round % 2 === 1,
         { settings: told, peers: missing, aa: false, otherwise: null, server },
         servers,
       );

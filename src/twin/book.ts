@@ -4,7 +4,7 @@
  */
 import { type ChangeKind, type Ledger, noteWritten, type Output } from './ledger.ts';
 import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
-import type { PlaceChange, Story } from './story.ts';
+import type { PlaceChange, Published, Story } from './story.ts';
 
 /** A change of readiness that nothing has shown yet. */
 interface OpenChange {
@@ -32,12 +32,16 @@ export interface Book {
   readonly isShownReady: Uint8Array;
   /** For each place: the newest change that no object shows. */
   readonly open: (OpenChange | undefined)[];
-  /** For each place: whether it is left out because the service has too many. */
-  readonly isBeyond: Uint8Array;
+  /** How many endpoints of a service the output has at most. */
+  readonly room: number;
   readonly services: readonly ServiceBook[];
 }
 
 interface ServiceBook {
+  /** How many of its places have an endpoint in the cache, without those that wait. */
+  held: number;
+  /** Places for which there is no room, in the order in which they came, with the endpoints that they would have. */
+  readonly waiting: Map<number, Published>;
   /** Places that have changed since the last plan. */
   readonly dirty: Set<number>;
   readonly packing: Packing;
@@ -59,21 +63,34 @@ export interface ModelWrite {
 const ENDPOINTS_MAX = 1000;
 
 /**
- * The places that are published at the start are packed into full slices. Endpoints have the first 1,000 places of a
- * service.
+ * The places that are published at the start are packed into full slices. Endpoints have room for 1,000 places of a
+ * service. Which ones upstream takes is decided by their addresses, which the story does not have: here the first that came.
  */
 export function createBook(story: Story, output: Output, ledger: Ledger, perSlice: number): Book {
-  const isBeyond = placesBeyond(story, output);
-  const isReady = Uint8Array.from(story.places, ({ start }) => (start.isReady ? 1 : 0));
-  const content = Int32Array.from(story.places, (place, i) => (isBeyond[i] === 1 ? 0 : place.start[output]));
-  const services = story.services.map(() => ({
-    dirty: new Set<number>(),
+  const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;
+  const isReady = new Uint8Array(story.places.length);
+  const content = new Int32Array(story.places.length);
+  const services = story.services.map((): ServiceBook => ({
+    held: 0,
+    waiting: new Map(),
+    dirty: new Set(),
     packing: createPacking(),
     published: 0,
     due: [],
   }));
   const initial: number[][] = story.services.map(() => []);
-  for (const [i, { service }] of story.places.entries()) if (content[i] !== 0) initial[service]!.push(i);
+  for (const [i, { service, start }] of story.places.entries()) {
+    const own = services[service]!;
+    if (start[output] !== 0 && own.held === room) {
+      own.waiting.set(i, start);
+      continue;
+    }
+    isReady[i] = start.isReady ? 1 : 0;
+    content[i] = start[output];
+    if (content[i] === 0) continue;
+    own.held++;
+    initial[service]!.push(i);
+  }
   for (const [i, added] of initial.entries()) {
     const service = services[i]!;
     service.published = added.length;
@@ -89,25 +106,49 @@ export function createBook(story: Story, output: Output, ledger: Ledger, perSlic
     isShownReady: isReady.slice(),
     planned: content.slice(),
     open: Array.from({ length: story.places.length }),
-    isBeyond,
+    room,
     services,
   };
 }
 
 /** Takes an event into the cache. @param atMs when the API server acknowledged the change */
 export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: number): void {
-  if (book.isBeyond[place] === 1) return;
+  const own = book.services[book.story.places[place]!.service]!;
   const { isReady } = wanted;
   const content = wanted[book.output];
+  const hadEndpoint = book.content[place] !== 0;
+  if (!hadEndpoint) {
+    if (content === 0 && own.waiting.delete(place)) return;
+    if (content !== 0 && own.held === book.room) {
+      own.waiting.set(place, wanted);
+      return;
+    }
+  }
   const wasReady = book.isReady[place] === 1;
+  setPlace(book, own, place, wanted);
+  if (wasReady !== isReady) {
+    const isShown = (book.isShownReady[place] === 1) === isReady;
+    book.ledger.overtaken[book.output] += (book.open[place] === undefined ? 0 : 1) + (isShown ? 1 : 0);
+    book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
+  }
+  if (hadEndpoint && content === 0) takeWaiting(book, own);
+}
+
+/** The first that waits takes the room of one that has gone. It has changed long before, so it has no latency. */
+function takeWaiting(book: Book, own: ServiceBook): void {
+  for (const [place, wanted] of own.waiting) {
+    own.waiting.delete(place);
+    setPlace(book, own, place, wanted);
+    return;
+  }
+}
+
+function setPlace(book: Book, own: ServiceBook, place: number, wanted: Published): void {
+  const content = wanted[book.output];
+  own.held += (content === 0 ? 0 : 1) - (book.content[place] === 0 ? 0 : 1);
   book.content[place] = content;
-  book.isReady[place] = isReady ? 1 : 0;
-  const { service } = book.story.places[place]!;
-  if (content !== book.planned[place]) book.services[service]!.dirty.add(place);
-  if (wasReady === isReady) return;
-  const isShown = (book.isShownReady[place] === 1) === isReady;
-  book.ledger.overtaken[book.output] += (book.open[place] === undefined ? 0 : 1) + (isShown ? 1 : 0);
-  book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
+  book.isReady[place] = wanted.isReady ? 1 : 0;
+  if (content !== book.planned[place]) own.dirty.add(place);
 }
 
 /** The writes that publish a service as the cache has it. From then on they count as planned. */
@@ -192,14 +233,6 @@ export function sizeOf(book: Book, service: number): number {
 /** Counts the changes that were never shown. */
 export function closeBook({ ledger, output, open }: Book): void {
   for (const change of open) if (change !== undefined) ledger.open[output]++;
-}
-
-function placesBeyond({ places, services }: Story, output: Output): Uint8Array {
-  const isBeyond = new Uint8Array(places.length);
-  if (output === 'slices') return isBeyond;
-  const counts = new Int32Array(services.length);
-  for (const [i, { service }] of places.entries()) if (++counts[service]! > ENDPOINTS_MAX) isBeyond[i] = 1;
-  return isBeyond;
 }
 
 function shownBy({ isReady }: Book, places: readonly number[]): ShownPlace[] {

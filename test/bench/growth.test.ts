@@ -110,6 +110,11 @@ describe('flatness', () => {
     assert.equal(drift.toFixed(2), '0.30');
   });
 
+  it('a steady rise is not flat where three decades of it are more than a fifth', () => {
+    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1.1), run(100_000, 1.2), run(1_000_000, 1.3)), [false]);
+    assert.deepEqual(verdicts(run(100, 1), run(10_000, 1.1), run(1_000_000, 1.25)), [true]);
+  });
+
   it('bytes of objects do not count against flatness, other costs do', () => {
     const bytes = [2e3, 2e4, 2e5, 2e5, 2e5];
     const costs = [1.02, 1.2, 3, 3, 3];

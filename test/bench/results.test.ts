@@ -92,6 +92,27 @@ describe('results of the peers', () => {
     assert.match(comparisonText(churn!), /WRONG: endpointd, round 1: 2 objects/);
   });
 
+  it('a run whose other half is wrong has no pair', () => {
+    const all = results(
+      ...[run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4, ['wrong']), run(MANAGER, 1, 20), run(ENDPOINTD, 1, 8)],
+      ...[run(MANAGER, 2, 40), run(ENDPOINTD, 2, 16)],
+    );
+    const [cpu] = compareAll(all, {})[0]!.rows;
+    assert.deepEqual([cpu!.ratio.value, cpu!.ratio.low, cpu!.ratio.high], [0.4, 0.4, 0.4]);
+  });
+
+  it('the ratio is that of endpointd, whichever peer ran first', () => {
+    const [churn] = compareAll(results(run(ENDPOINTD, 0, 4), run(MANAGER, 0, 10)), {});
+    assert.deepEqual([churn!.base, churn!.subject, churn!.rows[0]!.ratio.value], [MANAGER, ENDPOINTD, 0.4]);
+  });
+
+  it('runs with other flags are not held to the marks', () => {
+    const all = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4));
+    const marksOf = (settings: Readonly<Record<string, string>>): number =>
+      compareAll({ ...all, commands: [{ ...COMMAND, settings }] }, MARKS)[0]!.marks.length;
+    assert.deepEqual([marksOf({ size: 'full', seed: '1' }), marksOf({ size: 'full', qps: '20' })], [2, 0]);
+  });
+
   it('one run of each peer shows no noise, so no difference counts', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), {});
     assert.ok(Number.isNaN(churn!.rows[0]!.noise));

@@ -127,6 +127,24 @@ test('Endpoints have the first thousand addresses, slices have all', () => {
   assert.deepEqual([written.slices.writes, written.endpoints.writes], [1, 0]);
 });
 
+test('a pod that goes makes room in Endpoints for the next one', () => {
+  const rolled = story({
+    services: 1,
+    pods: 1001,
+    changes: [
+      [1000, 0, 'gone'],
+      [2000, 1000, 'ready'],
+      [3000, 0, 'ready'],
+      [4000, 0, 'gone'],
+    ],
+  });
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const { written, writesAtMs, samples } = run(rolled, controller);
+    assert.deepEqual(writesAtMs.endpoints.map(Math.round), [1011, 2011]);
+    assert.deepEqual([samples.endpoints.length, written.slices.writes], [1, 4]);
+  }
+});
+
 /** Somebody else writes an object of the first service. */
 function withForeign(played: Story, output: Output, atMs: number): Story {
   const change: StoryChange = { atMs, namespace: 0, kind: 'foreign', output, places: [], service: 0 };
