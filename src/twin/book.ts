@@ -47,6 +47,8 @@ interface ServiceBook {
   readonly packing: Packing;
   /** How many endpoints the service has published. */
   published: number;
+  /** Whether its objects are still to be created. */
+  isMissing: boolean;
   /** Failed writes, and objects that others have changed. The next plan includes them. */
   due: ModelWrite[];
 }
@@ -70,7 +72,8 @@ export function createBook(story: Story, output: Output, ledger: Ledger, perSlic
   const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;
   const isReady = new Uint8Array(story.places.length);
   const content = new Int32Array(story.places.length);
-  const services = story.services.map((): ServiceBook => ({
+  const services = story.services.map(({ isNew = false }): ServiceBook => ({
+    isMissing: isNew,
     held: 0,
     waiting: new Map(),
     dirty: new Set(),
@@ -154,14 +157,22 @@ function setPlace(book: Book, own: ServiceBook, place: number, wanted: Published
 /** The writes that publish a service as the cache has it. From then on they count as planned. */
 export function planService(book: Book, service: number): readonly ModelWrite[] {
   const own = book.services[service]!;
-  const { due } = own;
-  const planned = planChanges(book, service);
+  const { due, isMissing } = own;
+  own.isMissing = false;
+  const changes = planChanges(book, service);
+  // A Service without pods has objects all the same.
+  const planned = isMissing && changes.length === 0 ? emptyObjects(book, service) : changes;
   if (due.length === 0) return planned;
   own.due = [];
   const writes = [...due, ...planned];
   const isOneObject = book.output === 'endpoints' || own.published <= book.perSlice;
   if (writes.length === 1 || !isOneObject) return writes;
   return [{ ...writes.at(-1)!, shows: writes.flatMap(({ shows }) => shows) }];
+}
+
+function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {
+  const count = output === 'slices' ? story.services[service]!.families : 1;
+  return Array.from({ length: count }, () => ({ verb: 'create', endpoints: 0, shows: [] }));
 }
 
 /** Takes back writes of a plan that were not done. */

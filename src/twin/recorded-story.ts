@@ -28,7 +28,7 @@ export interface RecordedStory {
 interface Building {
   readonly namespaces: Map<string, number>;
   readonly counts: { services: number; pods: number }[];
-  readonly services: Story['services'][number][];
+  services: Story['services'][number][];
   /** For each service: the places of its pods, by name and uid. */
   readonly placesOf: Map<string, number>[];
   /** A place that comes later begins as nothing. */
@@ -90,6 +90,7 @@ function begin(building: Building, atMs: number): void {
   building.beganMs = atMs;
   building.changes.length = 0;
   for (const [i, wanted] of building.wanted.entries()) building.places[i]!.start = wanted;
+  building.services = building.services.map((service) => ({ ...service, isNew: false }));
 }
 
 function sizesOf({ endpoints, endpointslices }: OutputSizes): ObjectSizes {
@@ -111,8 +112,7 @@ function takePod(building: Building, { atMs, before, after }: ChangeOf<'pods'>, 
   const namespace = namespaceOf(building, (after ?? before)!.namespace);
   building.counts[namespace]!.pods += (after === null ? 0 : 1) - (before === null ? 0 : 1);
   const places = placesChanged(building, selected);
-  const kind = selected.length === 0 ? 'quiet' : 'pod';
-  building.changes.push({ atMs: since(building, atMs), namespace, kind, places, service: -1 });
+  building.changes.push({ atMs: since(building, atMs), namespace, kind: 'pod', places, service: -1 });
 }
 
 function takeService(
@@ -125,7 +125,8 @@ function takeService(
   if (building.services[service.number] === undefined) {
     building.counts[namespace]!.services++;
     const hasHints = hintsMode(after) === 'Auto';
-    building.services.push({ namespace, families: sliceFamilies(after).length, hasHints });
+    const isNew = selectsPods(service.record);
+    building.services.push({ namespace, families: sliceFamilies(after).length, hasHints, isNew });
     building.placesOf.push(new Map());
   }
   const places = placesChanged(building, selected);

@@ -11,6 +11,8 @@ export interface StoryService {
   readonly families: number;
   /** Whether it asks for hints by the CPU of zones; absent = no. */
   readonly hasHints?: boolean;
+  /** Whether it has no objects at the start, because it is created later; absent = no. */
+  readonly isNew?: boolean;
 }
 
 /** One pod as an endpoint of one service. */
@@ -44,7 +46,7 @@ export interface StoryChange {
   readonly atMs: number;
   readonly namespace: number;
   /**
-   * `quiet`: no controller looks at a service. `service`: the service is looked at without a batch period. `node`:
+   * `quiet`: no controller looks for services. `service`: the service is looked at without a batch period. `node`:
    * services with hints are looked at. `foreign`: somebody else has changed an object of the service.
    */
   readonly kind: 'pod' | 'service' | 'quiet' | 'node' | 'foreign';

@@ -91,7 +91,7 @@ describe('stages of a change', () => {
     assert.deepEqual(sums, [120, 70, 17]);
   });
 
-  it('a later sync of the service does not stand in for one that the journal has forgotten', () => {
+  it('no later sync stands in for one that the journal has forgotten', () => {
     assert.deepEqual(stageSamples([change(10_100, 10_117)], [entry(1105)], ORIGIN_MS).In, []);
   });
 

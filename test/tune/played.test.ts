@@ -64,13 +64,13 @@ test('a pod that comes back as it was has its old content', () => {
   assert.equal(story.changes[1]!.places[0]!.wanted.slices, story.places[0]!.start.slices);
 });
 
-test('an event that concerns no Service costs only its intake', () => {
+test('services are looked for where a pod changes, and not for an irrelevant event', () => {
   const other = pod(2, { labels: ['app', 'other'] });
   const { story } = play(change(1500, 'watch', null, other), { type: 'irrelevant', atMs: 1600, counts: { pods: 2 } });
   assert.deepEqual(
     story.changes.map(({ kind, places }) => [kind, places.length]),
     [
-      ['quiet', 0],
+      ['pod', 0],
       ['quiet', 0],
       ['quiet', 0],
     ],

@@ -127,6 +127,34 @@ test('Endpoints have the first thousand addresses, slices have all', () => {
   assert.deepEqual([written.slices.writes, written.endpoints.writes], [1, 0]);
 });
 
+test('a Service that is created gets objects, with pods or without', () => {
+  const services = [{ namespace: 0, families: 2, isNew: true }];
+  const created: StoryChange = { atMs: 1000, namespace: 0, kind: 'service', places: [], service: 0 };
+  const empty = { ...story({ services: 1, pods: 0, changes: [] }), services, durationMs: 3000, changes: [created] };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const { written } = run(empty, controller);
+    assert.deepEqual([written.slices.writes, written.endpoints.writes], [2, 1]);
+    const again = { ...empty, changes: [created, { ...created, atMs: 2000 }] };
+    assert.deepEqual(run(again, controller).written, written);
+  }
+});
+
+test('kube-controller-manager looks for the services of pods that none selects', () => {
+  const costs = { ...EXACT.costs, [UPSTREAM]: { ...FREE, match: 1 } };
+  const others: StoryChange[] = Array.from({ length: 50 }, () => {
+    return { atMs: 1000, namespace: 0, kind: 'pod', places: [], service: -1 };
+  });
+  const one = story({ services: 10, changes: [[1000, 0, 'ready']] });
+  const shown = (changes: readonly StoryChange[]): number => {
+    const settings = { ...DEFAULT_SETTINGS, qps: 1000, burst: 1000, endpointSyncs: 1, serviceEndpointSyncs: 1 };
+    const calibration = { ...EXACT, cores: 8, costs };
+    const { samples } = runModel({ story: { ...one, changes }, controller: UPSTREAM, settings, calibration, seed: 1 });
+    return Math.round(samples.slices[0]!.latencyMs);
+  };
+  // Each of them takes 10 ms: 1 ms for each service of the namespace.
+  assert.deepEqual([shown(one.changes), shown([...others, ...one.changes])], [21, 521]);
+});
+
 test('a pod that goes makes room in Endpoints for the next one', () => {
   const rolled = story({
     services: 1,
