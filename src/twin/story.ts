@@ -88,10 +88,16 @@ export function checkStory(story: Story): void {
 export function storyBetween(story: Story, fromMs: number, toMs: number): Story {
   const places: { service: number; start: Published }[] = story.places.map((place) => ({ ...place }));
   const changes: StoryChange[] = [];
+  const created = new Set<number>();
   for (const change of story.changes) {
     if (change.atMs >= toMs) break;
-    if (change.atMs >= fromMs) changes.push({ ...change, atMs: change.atMs - fromMs });
-    else for (const { place, wanted } of change.places) places[place]!.start = wanted;
+    if (change.atMs >= fromMs) {
+      changes.push({ ...change, atMs: change.atMs - fromMs });
+      continue;
+    }
+    for (const { place, wanted } of change.places) places[place]!.start = wanted;
+    if (change.kind === 'service') created.add(change.service);
   }
-  return { ...story, durationMs: toMs - fromMs, places, changes };
+  const services = story.services.map((service, i) => (created.has(i) ? { ...service, isNew: false } : service));
+  return { ...story, durationMs: toMs - fromMs, services, places, changes };
 }

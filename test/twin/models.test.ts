@@ -4,7 +4,7 @@ import { story } from '../support/stories.ts';
 import type { Ledger, Output } from '../../src/twin/ledger.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
-import type { Story, StoryChange } from '../../src/twin/story.ts';
+import { type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
 
 const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenByte: 0, reply: 0 };
 /** A write takes 10 ms, an event arrives after 1 ms, and nothing costs CPU. */
@@ -137,6 +137,17 @@ test('a Service that is created gets objects, with pods or without', () => {
     const again = { ...empty, changes: [created, { ...created, atMs: 2000 }] };
     assert.deepEqual(run(again, controller).written, written);
   }
+});
+
+test('a part of a story begins with the Services that were created before', () => {
+  const services = [0, 1].map(() => ({ namespace: 0, families: 1, isNew: true }));
+  const created = [1000, 3000].map((atMs, service) => {
+    return { atMs, namespace: 0, kind: 'service' as const, places: [], service };
+  });
+  const whole = { ...story({ services: 2, pods: 0, changes: [] }), services, durationMs: 4000, changes: created };
+  const news = (part: Story): unknown[] => part.services.map(({ isNew }) => isNew);
+  assert.deepEqual(news(storyBetween(whole, 0, 2000)), [true, true]);
+  assert.deepEqual(news(storyBetween(whole, 2000, 4000)), [false, true]);
 });
 
 test('kube-controller-manager looks for the services of pods that none selects', () => {
