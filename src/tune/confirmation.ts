@@ -8,7 +8,7 @@ import type { Settings } from '../twin/settings.ts';
 import { type Story, storyBetween } from '../twin/story.ts';
 import { type Expression, type Objective, type Scope, valueOf } from './objective.ts';
 import type { Recommendation } from './recommend.ts';
-import { type Decision, type Look, lookAt, SAME } from './sequential.ts';
+import { type Look, lookAt, SAME } from './sequential.ts';
 
 export interface Confirmation {
   /** The kind of the server, such as `kube-apiserver`. */
@@ -85,7 +85,7 @@ export function triedOf(
       tried: pairs.map((pair) => value(pair.tried)),
       look,
       predicted,
-      verdict: verdictOf(look.decision, predicted),
+      verdict: verdictOf(look, predicted),
     };
   };
   const { constraints, goal } = objective;
@@ -120,10 +120,15 @@ export function recommendedOf({ best, changes }: Pick<Recommendation, 'best' | '
   return best === null || changes.length === 0 ? null : best.settings;
 }
 
-function verdictOf(decision: Decision | null, predicted: number): TriedFigure['verdict'] {
+/**
+ * A prediction holds if its direction was measured, or if its ratio, give or take `SAME`, lies in the measured
+ * interval. Near a border the direction alone is chance: 0.96 counts as the same, and 0.93 (0.90 to 0.97) as lower.
+ */
+export function verdictOf({ decision, low, high }: Look, predicted: number): TriedFigure['verdict'] {
   if (decision === null || decision === 'cannot tell') return 'cannot tell';
   const expected = predicted < 1 - SAME ? 'lower' : predicted > 1 + SAME ? 'higher' : 'same';
-  return decision === expected ? 'holds' : 'does not hold';
+  const isWithin = predicted * (1 + SAME) >= low && predicted * (1 - SAME) <= high;
+  return decision === expected || isWithin ? 'holds' : 'does not hold';
 }
 
 /** The ratio of two figures, which may both be 0. */

@@ -10,8 +10,10 @@ import {
   isRefuted,
   type Pair,
   triedOf,
+  verdictOf,
 } from '../../src/tune/confirmation.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
+import { lookAt } from '../../src/tune/sequential.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
@@ -75,6 +77,24 @@ describe('settings that are tried for real', () => {
       assert.ok(isDecided(tried) && isRefuted(confirmationOf([tried]), FAST));
     }
   });
+
+  for (const [predicted, ratios, decision, verdict] of [
+    // The interval is 0.89 to 0.97.
+    [0.96, [0.93, 0.937, 0.923], 'lower', 'holds'],
+    [0.99, [0.93, 0.937, 0.923], 'lower', 'holds'],
+    [1.04, [0.93, 0.937, 0.923], 'lower', 'does not hold'],
+    // The interval is 0.96 to 0.98.
+    [0.94, [0.97, 0.972, 0.968], 'same', 'holds'],
+    [0.9, [0.97, 0.972, 0.968], 'same', 'does not hold'],
+    // The interval is 1.05 to 1.15.
+    [1.02, [1.1, 1.11, 1.09], 'higher', 'holds'],
+    [0.98, [1.1, 1.11, 1.09], 'higher', 'does not hold'],
+  ] as const) {
+    it(`a predicted ratio of ${predicted} ${verdict} at about ${ratios[0]}`, () => {
+      const look = lookAt(ratios);
+      assert.deepEqual([look.decision, verdictOf(look, predicted)], [decision, verdict]);
+    });
+  }
 
   it('other settings than the recommended ones refute nothing', () => {
     const tried = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(9000, 150)));
