@@ -6,7 +6,7 @@ import { parseDuration } from '../lib/duration.ts';
 import { nearest } from '../lib/nearest.ts';
 import { bytesOf, type Kinds, latenciesOf, quantile, shareLater, worstQuantile, writesOf } from '../twin/figures.ts';
 import { apiServerMs } from '../twin/api-server-cost.ts';
-import type { Encoding } from '../recording/sizes.ts';
+import { type Encoding, ENCODINGS } from '../recording/sizes.ts';
 import { type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Score } from './search.ts';
 
@@ -45,7 +45,16 @@ export class ObjectiveError extends Error {}
 const QUANTILES: Readonly<Record<string, number>> = { p50: 0.5, p90: 0.9, p99: 0.99, 'p99.9': 0.999 };
 const NAMES = [...Object.keys(QUANTILES), 'later', 'writes', 'bytes', 'cpu', 'apiserver-cpu'];
 const SYNTAX = /^([a-z0-9.-]+)(?:\(([^()]*)\))?$/;
-const ARGUMENTS = ['add', 'remove', 'any', 'endpoints', 'slices', 'worst', 'protobuf', 'json'];
+
+/** The arguments of a figure in groups. It takes at most one argument of each. */
+type Arguments = readonly (readonly string[])[];
+
+const KINDS = ['add', 'remove', 'any'] as const satisfies readonly Kinds[];
+const OF_QUANTILES: Arguments = [KINDS, OUTPUTS, ['worst']];
+/** Beside the time. */
+const OF_LATER: Arguments = [KINDS, OUTPUTS];
+const OF_WRITES: Arguments = [OUTPUTS];
+const OF_BYTES: Arguments = [OUTPUTS, ENCODINGS];
 
 /** @throws ObjectiveError */
 export function parseObjective(text: string): Objective {
@@ -84,43 +93,62 @@ function parseExpression(text: string): Expression {
     const hint = near === null ? `known are ${NAMES.join(', ')}` : `is ${near} meant?`;
     throw new ObjectiveError(`objective: "${text}" is no figure: ${hint}`);
   }
-  const given = (match[2] ?? '').split(',').map((one) => one.trim());
-  const values = given.filter((one) => one !== '');
-  if (name === 'later') return parseLater(text, values);
-  for (const value of values) {
-    if (!ARGUMENTS.includes(value))
-      throw new ObjectiveError(`objective: "${value}" in "${text}" is none of ${ARGUMENTS.join(', ')}`);
+  const values = (match[2] ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+  switch (name) {
+    case 'later':
+      return parseLater(text, values);
+    case 'cpu':
+    case 'apiserver-cpu':
+      checkArguments(text, values, []);
+      return { of: name };
+    case 'writes':
+      checkArguments(text, values, OF_WRITES);
+      return { of: name, outputs: outputsOf(values) };
+    case 'bytes':
+      checkArguments(text, values, OF_BYTES);
+      return { of: name, outputs: outputsOf(values), encoding: oneOf(ENCODINGS, values) ?? 'protobuf' };
+    default:
+      checkArguments(text, values, OF_QUANTILES);
+      return { of: 'quantile', share: QUANTILES[name]!, ...changesOf(values), isWorst: values.includes('worst') };
   }
-  if (name === 'cpu' || name === 'apiserver-cpu') return { of: name };
-  if (name === 'writes' || name === 'bytes') {
-    const named = OUTPUTS.filter((output) => values.includes(output));
-    const outputs = named.length === 0 ? OUTPUTS : named;
-    if (name === 'writes') return { of: name, outputs };
-    return { of: name, outputs, encoding: values.includes('json') ? 'json' : 'protobuf' };
-  }
-  return {
-    of: 'quantile',
-    share: QUANTILES[name]!,
-    kinds: kindsOf(values),
-    output: outputOf(values),
-    isWorst: values.includes('worst'),
-  };
 }
 
 function parseLater(text: string, values: readonly string[]): Expression {
   const [first, ...others] = values;
   const thanMs = first === undefined ? null : parseDuration(first);
-  if (thanMs === null) throw new ObjectiveError(`objective: "${text}" names no time, as later(1s) does`);
-  return { of: 'later', thanMs, kinds: kindsOf(others), output: outputOf(others) };
+  if (thanMs === null || thanMs < 0) throw new ObjectiveError(`objective: "${text}" names no time, as later(1s) does`);
+  checkArguments(text, others, OF_LATER);
+  return { of: 'later', thanMs, ...changesOf(others) };
 }
 
-function kindsOf(values: readonly string[]): Kinds {
-  if (values.includes('add')) return 'add';
-  return values.includes('remove') ? 'remove' : 'any';
+/** An argument that was left out in silence would make it another figure. */
+function checkArguments(text: string, values: readonly string[], groups: Arguments): void {
+  for (const [i, value] of values.entries()) {
+    const group = groups.find((one) => one.includes(value));
+    if (group === undefined) {
+      const known = groups.length === 0 ? 'the figure takes none' : `known are ${groups.flat().join(', ')}`;
+      throw new ObjectiveError(`objective: "${value}" in "${text}" is no argument of this figure: ${known}`);
+    }
+    const other = values.slice(0, i).find((one) => group.includes(one));
+    if (other !== undefined)
+      throw new ObjectiveError(`objective: "${text}" has both "${other}" and "${value}": one of them is too many`);
+  }
 }
 
-function outputOf(values: readonly string[]): Output {
-  return values.includes('endpoints') ? 'endpoints' : 'slices';
+function changesOf(values: readonly string[]): { readonly kinds: Kinds; readonly output: Output } {
+  return { kinds: oneOf(KINDS, values) ?? 'any', output: oneOf(OUTPUTS, values) ?? 'slices' };
+}
+
+function outputsOf(values: readonly string[]): readonly Output[] {
+  const named = oneOf(OUTPUTS, values);
+  return named === undefined ? OUTPUTS : [named];
+}
+
+function oneOf<T extends string>(group: readonly T[], values: readonly string[]): T | undefined {
+  return group.find((one) => values.includes(one));
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, kB: 1e3, MB: 1e6, GB: 1e9 };
@@ -152,7 +180,10 @@ export interface Scope {
   readonly endpointsWatchers: number;
 }
 
-/** Infinity = there were changes, and none was ever shown. */
+/**
+ * If there were changes, and none was ever shown, a quantile is Infinity, and all of them count as later. A run does not
+ * tell how long those that it ends before have waited.
+ */
 export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ...watchers }: Scope): number {
   const seconds = durationMs / 1000;
   switch (expression.of) {
@@ -164,8 +195,11 @@ export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ..
       return writesOf(ledger, expression.outputs) / seconds;
     case 'bytes':
       return sentBytes(ledger, expression.outputs, expression.encoding, watchers) / seconds;
-    case 'later':
-      return shareLater(latenciesOf(ledger.samples[expression.output], expression.kinds), expression.thanMs);
+    case 'later': {
+      const { output, kinds, thanMs } = expression;
+      const shown = latenciesOf(ledger.samples[output], kinds);
+      return shown.length === 0 && ledger.open[output] > 0 ? 1 : shareLater(shown, thanMs);
+    }
     case 'quantile': {
       const { output, kinds, share, isWorst } = expression;
       const samples = ledger.samples[output];

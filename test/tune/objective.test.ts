@@ -59,11 +59,18 @@ for (const [text, expected] of [
   test(`the figure ${text} is ${expected}`, () => assert.equal(value(text), expected));
 }
 
-test('a change that is never shown is later than any limit', () => {
-  const never = createLedger(SIZES);
-  never.open.slices = 1;
-  assert.equal(scoreOf(parseObjective('p99<=1s, min writes'), never, SCOPE).excess, 1000);
-});
+for (const [constraint, excess] of [
+  ['p99<=1s', 1000],
+  ['later(1s)<=50%', 1],
+  ['later(1h, add)<=50%', 1],
+  ['later(1s, endpoints)<=50%', 0],
+] as const) {
+  test(`if no change is ever shown, ${constraint} is exceeded by ${excess}`, () => {
+    const never = createLedger(SIZES);
+    never.open.slices = 1;
+    assert.equal(scoreOf(parseObjective(`${constraint}, min writes`), never, SCOPE).excess, excess);
+  });
+}
 
 for (const [text, message] of [
   ['p99<=1s', 'objective: "p99<=1s" has no goal, such as "min bytes"'],
@@ -72,7 +79,46 @@ for (const [text, message] of [
   ['p95<=1s, min bytes', 'objective: "p95" is no figure: is p90 meant?'],
   [
     'p99(adds)<=1s, min bytes',
-    'objective: "adds" in "p99(adds)" is none of add, remove, any, endpoints, slices, worst, protobuf, json',
+    'objective: "adds" in "p99(adds)" is no argument of this figure: known are add, remove, any, endpoints, slices, worst',
+  ],
+  [
+    'p99(json)<=1s, min bytes',
+    'objective: "json" in "p99(json)" is no argument of this figure: known are add, remove, any, endpoints, slices, worst',
+  ],
+  [
+    'p99(add, remove)<=1s, min bytes',
+    'objective: "p99(add, remove)" has both "add" and "remove": one of them is too many',
+  ],
+  [
+    'p99(worst, add, worst)<=1s, min bytes',
+    'objective: "p99(worst, add, worst)" has both "worst" and "worst": one of them is too many',
+  ],
+  [
+    'later(1s, worst)<=1%, min bytes',
+    'objective: "worst" in "later(1s, worst)" is no argument of this figure: known are add, remove, any, endpoints, slices',
+  ],
+  [
+    'later(1s, 2s)<=1%, min bytes',
+    'objective: "2s" in "later(1s, 2s)" is no argument of this figure: known are add, remove, any, endpoints, slices',
+  ],
+  [
+    'later(1s, endpoints, slices)<=1%, min bytes',
+    'objective: "later(1s, endpoints, slices)" has both "endpoints" and "slices": one of them is too many',
+  ],
+  ['later(-1s)<=1%, min bytes', 'objective: "later(-1s)" names no time, as later(1s) does'],
+  ['min writes(add)', 'objective: "add" in "writes(add)" is no argument of this figure: known are endpoints, slices'],
+  [
+    'min bytes(worst)',
+    'objective: "worst" in "bytes(worst)" is no argument of this figure: known are endpoints, slices, protobuf, json',
+  ],
+  [
+    'min bytes(json, slices, protobuf)',
+    'objective: "bytes(json, slices, protobuf)" has both "json" and "protobuf": one of them is too many',
+  ],
+  ['min cpu(slices)', 'objective: "slices" in "cpu(slices)" is no argument of this figure: the figure takes none'],
+  [
+    'min apiserver-cpu(json)',
+    'objective: "json" in "apiserver-cpu(json)" is no argument of this figure: the figure takes none',
   ],
   ['p99<=1, min bytes', 'objective: "1" in "p99<=1" is no time, such as 500ms'],
   ['later<=1%, min bytes', 'objective: "later" names no time, as later(1s) does'],
