@@ -4,15 +4,7 @@
  * has not seen.
  */
 import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf } from './objective.ts';
-import {
-  type Kinds,
-  latenciesOf,
-  quantile,
-  shareLater,
-  WRITES_BY_MS,
-  writesByTime,
-  writesOf,
-} from '../twin/figures.ts';
+import { latenciesOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Encoding } from '../recording/sizes.ts';
 import { runModel, type Run } from '../twin/run.ts';
@@ -224,7 +216,7 @@ function outcomeOf(question: Question, settings: Settings): Outcome {
   };
   return {
     settings,
-    latencies: OUTPUTS.flatMap((output) => KINDS.map((kind) => latencyRow(ledger, output, kind))),
+    latencies: OUTPUTS.flatMap((output) => KINDS.map((kind) => latencyRow(ledger, output, kind, scope))),
     writesPerSecond: perOutput((output) => writesOf(ledger, [output]) / (scope.durationMs / 1000)),
     bytesPerSecond: perOutput((output) => {
       const bytes = (encoding: Encoding): number =>
@@ -263,8 +255,8 @@ function excessOf({ checks }: Outcome): number {
 
 const KINDS: readonly ChangeKind[] = ['add', 'remove'];
 
-function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind): LatencyRow {
-  const sorted = latenciesOf(ledger.samples[output], kind satisfies Kinds);
+function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind, scope: Scope): LatencyRow {
+  const sorted = latenciesOf(ledger.samples[output], kind);
   return {
     output,
     kind,
@@ -273,7 +265,7 @@ function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind): LatencyRo
     p90: quantile(sorted, 0.9),
     p99: quantile(sorted, 0.99),
     p999: quantile(sorted, 0.999),
-    laterThanSecond: shareLater(sorted, 1000),
+    laterThanSecond: valueOf({ of: 'later', thanMs: 1000, kinds: kind, output }, ledger, scope),
   };
 }
 

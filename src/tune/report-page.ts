@@ -89,7 +89,11 @@ function recommendationSections({ from, today: flags }: Answer, recommendation: 
     {
       title: 'Today and then',
       tone: 'plain',
-      note: [...bindingLines(recommendation), validText(from, recommendation), REMOVAL_LIMIT].join(' '),
+      note: [
+        ...bindingLines(recommendation),
+        ...(best === null ? [] : [validText(from, recommendation)]),
+        REMOVAL_LIMIT,
+      ].join(' '),
       table: { columns: ['', 'today', 'then'], rows: outcomeRows(today, shown) },
       plots: [distributionPlot(today, shown), writesPlot(today, shown)],
     },

@@ -96,7 +96,7 @@ function recommendationLines({ from }: Answer, recommendation: Recommendation, t
     ...table(['', 'today', 'then'], outcomeRows(today, shown)),
     '',
     ...bindingLines(recommendation),
-    validText(from, recommendation),
+    ...(best === null ? [] : [validText(from, recommendation)]),
     REMOVAL_LIMIT,
     `${recommendation.runs} settings were tried.`,
     '',

@@ -23,18 +23,20 @@ const PROFILE = {
 /**
  * @param evidence null = the story is a profile's, not a recording's
  * @param before what else happens, before its changes
+ * @param settings today's
  */
 export function smallAnswer(
   objective = 'p99(add)<=1s, min bytes',
   name = 'small',
   evidence: Evidence | null = null,
   before: readonly StoryChange[] = [],
+  settings = DEFAULT_SETTINGS,
 ): Answer {
   const story = profileStory(PROFILE, 1);
   const run = {
     story: { ...story, name, changes: [...before, ...story.changes] },
     controller: 'kube-controller-manager',
-    settings: DEFAULT_SETTINGS,
+    settings,
     calibration: DEFAULT_CALIBRATION,
     seed: 1,
   } as const;

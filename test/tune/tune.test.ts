@@ -5,6 +5,7 @@ import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
+import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const ANSWER = smallAnswer();
 const TEXT = answerText(ANSWER, textTable);
@@ -53,6 +54,28 @@ test('settings nearest to an unreachable objective are not recommended', () => {
   const impossible = smallAnswer('p99(add)<=1ms, min bytes');
   assert.equal(impossible.recommendation!.best, null);
   assert.match(answerText(impossible, textTable), /^Nothing meets the objective\. The nearest setting:$/m);
+});
+
+test('what meets nothing is valid for no load, in the text and on the page', () => {
+  const impossible = smallAnswer('bytes<=1/s, min p99(add)');
+  for (const [answer, expected] of [
+    [ANSWER, true],
+    [impossible, false],
+  ] as const) {
+    assert.equal(answerText(answer, textTable).includes('Valid up to '), expected);
+    assert.equal(renderPage(answerPage(answer)).includes('Valid up to '), expected);
+  }
+});
+
+test('settings under which nothing is ever shown show all changes too late', () => {
+  const settings = { ...DEFAULT_SETTINGS, endpointsBatchMs: 600_000, slicesBatchMs: 600_000 };
+  const { today, best } = smallAnswer('later(1s)<=1%, min bytes', 'small', null, [], settings).recommendation!;
+  assert.equal(today.checks[0]!.value, 1);
+  assert.deepEqual(
+    today.latencies.map(({ laterThanSecond }) => laterThanSecond),
+    [1, 1, 1, 1],
+  );
+  assert.ok(best!.checks[0]!.bound <= 0.01);
 });
 
 test('a recording without a comparison leads to no recommendation', () => {
