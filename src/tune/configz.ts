@@ -40,6 +40,17 @@ function whole(least: number, most: number): Kind {
   };
 }
 
+/** Reads 0 as client-go does: as its default. The flags do so too, but kube-controller-manager tells the 0. */
+function orDefault(kind: Kind, byDefault: number): Kind {
+  return {
+    ...kind,
+    read(value) {
+      const read = kind.read(value);
+      return read === 0 ? byDefault : read;
+    },
+  };
+}
+
 const SYNCS = whole(1, 10_000);
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -50,8 +61,8 @@ const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
   endpointsBatchMs: { path: ['EndpointController', 'EndpointUpdatesBatchPeriod'], kind: DURATION },
   slicesBatchMs: { path: ['EndpointSliceController', 'EndpointUpdatesBatchPeriod'], kind: DURATION },
   endpointsPerSlice: { path: ['EndpointSliceController', 'MaxEndpointsPerSlice'], kind: whole(1, 1000) },
-  qps: { path: ['Generic', 'ClientConnection', 'qps'], kind: NUMBER },
-  burst: { path: ['Generic', 'ClientConnection', 'burst'], kind: whole(0, INT32_MAX) },
+  qps: { path: ['Generic', 'ClientConnection', 'qps'], kind: orDefault(NUMBER, 5) },
+  burst: { path: ['Generic', 'ClientConnection', 'burst'], kind: orDefault(whole(0, INT32_MAX), 10) },
 };
 
 /**

@@ -42,19 +42,26 @@ test('a configz of other programs is refused, with the field', () => {
   for (const [text, message] of cases) assert.throws(() => parseConfigz(text), { message });
 });
 
+/** The text with one other value. */
+function told(section: string, name: string, value: unknown): string {
+  const whole = configz(parseRunFlags(FLAGS, () => undefined));
+  const [config] = Object.values(structuredClone(whole)) as [Record<string, Record<string, object>>];
+  const fields = section === 'Generic' ? config['Generic']!['ClientConnection']! : config[section]!;
+  return JSON.stringify({
+    'kubecontrollermanager.config.k8s.io': {
+      ...config,
+      [section]:
+        section === 'Generic' ? { ClientConnection: { ...fields, [name]: value } } : { ...fields, [name]: value },
+    },
+  });
+}
+
+test("a rate of 0 in a configz is client-go's default, as it is for the flags", () => {
+  assert.equal(parseConfigz(told('Generic', 'qps', 0)).qps, 5);
+  assert.equal(parseConfigz(told('Generic', 'burst', 0)).burst, 10);
+});
+
 test('a number out of bounds is refused, with the field and the bounds', () => {
-  const told = (section: string, name: string, value: unknown): string => {
-    const whole = configz(parseRunFlags(FLAGS, () => undefined));
-    const [config] = Object.values(structuredClone(whole)) as [Record<string, Record<string, object>>];
-    const fields = section === 'Generic' ? config['Generic']!['ClientConnection']! : config[section]!;
-    return JSON.stringify({
-      'kubecontrollermanager.config.k8s.io': {
-        ...config,
-        [section]:
-          section === 'Generic' ? { ClientConnection: { ...fields, [name]: value } } : { ...fields, [name]: value },
-      },
-    });
-  };
   const cases = [
     [
       'EndpointSliceController',
