@@ -12,7 +12,7 @@ import { after, before, describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
-import { figuresOf } from '../../src/recording/figures.ts';
+import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
 import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
@@ -257,5 +257,9 @@ describe('endpointd record --info', () => {
     assert.match(stdout, /\nThere were 1 roll-out:\n/);
     assert.ok(!stdout.includes('\u001B') && !stdout.includes('\u202E'), JSON.stringify(stdout));
     assert.match(stdout, /web/);
+    const json = await endpointd(['record', '--info', path, '-o', 'json']).ended;
+    assert.ok(!json.stdout.includes('\u202E'));
+    const [rollOut] = (JSON.parse(json.stdout) as RecordingFigures).rollOuts;
+    assert.equal(rollOut!.service, '\u001B[2Jweb\u202E');
   });
 });

@@ -1,7 +1,7 @@
 /** `endpointd record --info`: what a recording holds, and what it shows of the controller that ran meanwhile. */
 import process from 'node:process';
 import { formatCount, plural } from '../../lib/figures.ts';
-import { printable } from '../../lib/printable.ts';
+import { printable, printableJson } from '../../lib/printable.ts';
 import { writeReport } from '../../node/output.ts';
 import type { Contents } from '../../recording/contents.ts';
 import { figuresOf, type ControllerFigures, type RecordingFigures, type Spread } from '../../recording/figures.ts';
@@ -27,7 +27,7 @@ export async function info(args: readonly string[]): Promise<number> {
     const figures = figuresOf(events);
     return { recording: header, broken: broken(), ...figures };
   });
-  const text = output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : infoText(found);
+  const text = output === 'json' ? `${printableJson(found)}\n` : infoText(found);
   await starting('write the report', writeReport(process.stdout, text));
   return 0;
 }
