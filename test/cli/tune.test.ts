@@ -1,14 +1,31 @@
 /** `endpointd tune` as a process. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process, { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
 import type { Answer } from '../../src/tune/answer.ts';
+import { fileOf, pod, service } from '../recording/made.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+
+/** What is there at the begin, in a frame of its own, and then nothing but the end. */
+function recorded(isEnded: boolean): Buffer {
+  return fileOf((encoder, flush) => {
+    encoder.put('services', service('web'), 'other', 0);
+    encoder.put('pods', pod('web-1'), 'other', 0);
+    for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const) {
+      encoder.listed(resource, '1', 0);
+    }
+    flush();
+    if (isEnded) encoder.tell(60_000, { end: true });
+  });
+}
+
+const FIRST_FRAMES = recorded(false);
+const RECORDED = recorded(true);
 
 interface Outcome {
   readonly status: number;
@@ -35,6 +52,81 @@ describe('endpointd tune', () => {
     const { status, stderr, stdout } = await tune(`--from=${path}`);
     assert.deepEqual([status, stdout], [1, '']);
     assert.match(stderr, /^endpointd tune: cannot read \S+not-a-recording: /);
+  });
+
+  it('tune refuses a recording of a newer program, and a directory, with one line', async () => {
+    const newer = join(directory, 'newer.rec');
+    const bytes = Buffer.from(RECORDED);
+    // The version stands behind the title of the first frame.
+    bytes.writeUInt32LE(9, 8 + 'endpointd recording\n'.length);
+    writeFileSync(newer, bytes);
+    const cases = [
+      [
+        newer,
+        /^endpointd tune: cannot read \S+newer\.rec: it has version 9 of the format, .* a newer endpointd reads it$/,
+      ],
+      [directory, /^endpointd tune: cannot read \S+: it is a directory$/],
+    ] as const;
+    for (const [path, message] of cases) {
+      const { status, stderr, stdout } = await tune(`--from=${path}`);
+      assert.deepEqual([status, stdout], [1, '']);
+      assert.match(stderr.trimEnd(), message);
+    }
+  });
+
+  it('tune recommends nothing by a recording that is cut or damaged, and says where', async () => {
+    const damaged = Buffer.from(RECORDED);
+    damaged[damaged.length - 3]! ^= 0xff;
+    for (const [name, bytes] of [
+      ['cut.rec', RECORDED.subarray(0, -3)],
+      ['damaged.rec', damaged],
+    ] as const) {
+      const path = join(directory, name);
+      writeFileSync(path, bytes);
+      const { status, stdout } = await tune(`--from=${path}`);
+      assert.equal(status, 1);
+      assert.ok(
+        stdout.includes(`Nothing is recommended:\n  the recording is broken at byte ${FIRST_FRAMES.length}\n`),
+        stdout,
+      );
+    }
+  });
+
+  it('tune has no figure for a recording without changes, and recommends nothing', async () => {
+    const path = join(directory, 'quiet.rec');
+    writeFileSync(path, RECORDED);
+    const { status, stdout } = await tune(`--from=${path}`);
+    assert.equal(status, 1);
+    assert.match(stdout, /^ {2}the recording has 0 changes, and fewer than 1000 say too little$/m);
+    assert.doesNotMatch(stdout, /NaN|Infinity|undefined/);
+  });
+
+  it('tune shows a hostile file name as escapes in JSON too', async () => {
+    const path = join(directory, 'web\u202Ecer.rec');
+    writeFileSync(path, RECORDED);
+    const { stdout } = await tune(`--from=${path}`, '-o', 'json');
+    assert.ok(!stdout.includes('\u202E'));
+    assert.equal((JSON.parse(stdout) as Answer).from.name, path);
+  });
+
+  it('tune refuses before any work to write a calibration where it cannot', async () => {
+    const there = join(directory, 'there.json');
+    writeFileSync(there, 'mine');
+    const cases = [
+      [
+        there,
+        /^endpointd tune: cannot write the calibration to \S+there\.json: the file exists, and is not overwritten$/,
+      ],
+      [join(directory, 'none', 'new.json'), /^endpointd tune: cannot write the calibration to \S+new\.json: ENOENT: /],
+      [join(there, 'new.json'), /^endpointd tune: cannot write the calibration to \S+new\.json: ENOTDIR: /],
+    ] as const;
+    for (const [path, message] of cases) {
+      // The recording is looked for later, so this is the first complaint.
+      const { status, stderr, stdout } = await tune('--from=/nowhere', `--calibrate=${path}`);
+      assert.deepEqual([status, stdout], [1, '']);
+      assert.match(stderr.trimEnd(), message);
+    }
+    assert.equal(readFileSync(there, 'utf8'), 'mine');
   });
 
   it('tune names the unknown figure of an objective, with status 2', async () => {

@@ -1,6 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { access, constants, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import process from 'node:process';
 import { parseErrorText } from '../../lib/parse-error.ts';
+import { printableJson } from '../../lib/printable.ts';
 import { writeReport } from '../../node/output.ts';
 import { version } from '../../node/version.ts';
 import { renderPage } from '../../page/page.ts';
@@ -26,6 +29,7 @@ import { starting, StartError } from '../usage.ts';
 /** `endpointd tune`. Returns the exit status. */
 export async function tune(args: readonly string[]): Promise<number> {
   const options = parseTuneFlags(args, (text) => process.stdout.write(text));
+  if (options.calibrate !== '') await checkNew(options.calibrate);
   const known = await knownOf(options);
   const played = playedBy(options);
   const tries = options.confirm ? await triesOf(options, played.story) : null;
@@ -56,12 +60,23 @@ export async function tune(args: readonly string[]): Promise<number> {
   const answer =
     tries === null ? predicted : await confirmed(predicted, options.objective, tries, (text) => progress.show(text));
   progress.clear();
+  await starting('write the report', writeReport(process.stdout, outputOf(answer, options.output)));
   if (options.calibrate !== '') {
     const write = writeFile(options.calibrate, calibrationText(answer.calibration), { flag: 'wx' });
     await starting(`write the calibration to ${options.calibrate}`, write);
   }
-  await starting('write the report', writeReport(process.stdout, outputOf(answer, options.output)));
   return exitStatus(answer, options.confirm);
+}
+
+/**
+ * An answer takes minutes, so a file that cannot be made is told before.
+ * @throws StartError
+ */
+async function checkNew(calibrate: string): Promise<void> {
+  const what = `write the calibration to ${calibrate}`;
+  if (existsSync(calibrate)) throw new StartError(`cannot ${what}: the file exists, and is not overwritten`);
+  // The slash at its end tells a directory from a file.
+  await starting(what, access(`${dirname(calibrate)}/`, constants.W_OK));
 }
 
 async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story): Promise<Tries> {
@@ -75,6 +90,8 @@ type Input = Pick<TuneInput, 'evidence' | 'doubts'> & { readonly story: Story };
 function playedBy({ from, seed }: TuneOptions): Input {
   const profile = STORY_PROFILES.find(({ name }) => name === from);
   if (profile !== undefined) return { story: profileStory(profile, seed), evidence: null, doubts: [] };
+  if (statSync(from, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw new StartError(`cannot read ${from}: it is a directory`);
   return withRecording(from, ({ events, broken }) => {
     const played = playedOf(from, events);
     const cut = broken();
@@ -95,6 +112,6 @@ async function calibrationOf({ calibration: path }: TuneOptions, cores: number):
 }
 
 function outputOf(answer: Answer, format: TuneOptions['output']): string {
-  if (format === 'json') return `${JSON.stringify(answer, null, 2)}\n`;
+  if (format === 'json') return `${printableJson(answer)}\n`;
   return format === 'html' ? renderPage(answerPage(answer)) : answerText(answer, textTable);
 }
