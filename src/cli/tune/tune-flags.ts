@@ -38,12 +38,12 @@ const TUNING = {
   calibration: {
     kind: text('<file>'),
     default: '',
-    help: 'file with the times of API server and controller, as --calibrate writes it; without it, times that were measured on two cores',
+    help: 'file with the times of API server and controller, as --calibrate writes it; a fit on a recording begins at them; without it, times that were measured on two cores',
   },
   calibrate: {
     kind: text('<file>'),
     default: '',
-    help: 'write the times that were fitted to the recording to this new file',
+    help: 'write the times that the answer stands on, for a recording those that were fitted to it, to this new file',
   },
   confirm: {
     kind: bool,
