@@ -47,8 +47,18 @@ const PODS_FULL = 0.7;
 /** A part that has at least this share of the mean sync is most of it. */
 const MOST = 0.5;
 const LITTLE = 0.3;
+/** The clocks of two looks, and the rounding of an interval, explain no more than this. */
+const POSSIBLE_MAX = 1.05;
 
 export const RULES: readonly Rule[] = [
+  {
+    name: 'a figure is impossible',
+    reason:
+      'No process has more busy workers than workers, nor uses more CPU than it has. If one figure shows that the interval or a setting is not that of the process, all figures rest on a doubt.',
+    holds: ({ of }) => impossibleOf(of) !== '',
+    verdict: 'cannot tell',
+    because: ({ of }) => impossibleOf(of),
+  },
   {
     name: 'the main thread is full',
     reason: 'endpointd does all but planning on one thread: while this thread works, nothing else goes on.',
@@ -84,14 +94,28 @@ export const RULES: readonly Rule[] = [
   {
     name: 'all workers are busy with the API server',
     reason:
-      'Workers that are busy nearly all the time make keys wait. If a sync is hardly more than its write, and the limiter cannot be the cause, more workers take the wait away, as long as the API server stays as fast.',
+      'Workers that are busy nearly all the time make keys wait. If most of a sync is its write, and the limiter cannot be the cause of the rest, more workers take the wait away, as long as the API server stays as fast.',
     holds: (seen) =>
       seen.utilisation >= SATURATED &&
+      seen.restSeconds < MOST * seen.workSeconds &&
       Math.min(seen.throttleSecondsMax, seen.restSeconds) <= LITTLE * seen.workSeconds &&
       hasCpu(seen),
     verdict: 'syncs',
     because: (seen) =>
       `${round(seen.busy)} of ${seen.syncsMax} workers are busy, ${round(seen.waiting)} keys wait, each for ${ms(seen.waitSeconds)}, and about ${ms(seen.ioSeconds)} of the ${ms(seen.workSeconds)} of a sync is the API server`,
+  },
+  {
+    name: 'syncs wait for what no metric tells',
+    reason:
+      'If most of a sync is neither its write nor a wait for a token, and the process leaves CPU of its own unused, other programs may have the cores of the machine. More workers would wait for them too.',
+    holds: (seen) =>
+      seen.utilisation >= SATURATED &&
+      seen.restSeconds >= MOST * seen.workSeconds &&
+      seen.throttleSecondsMax <= LITTLE * seen.workSeconds &&
+      hasCpu(seen),
+    verdict: 'cannot tell',
+    because: (seen) =>
+      `${round(seen.busy)} of ${seen.syncsMax} workers are busy, but of the ${ms(seen.workSeconds)} of a sync about ${ms(seen.ioSeconds)} is the API server and at most ${ms(seen.throttleSecondsMax)} can be tokens: other programs may take the CPU of the machine, and then more workers do not help`,
   },
   {
     name: 'pods may wait where no metric tells',
@@ -137,6 +161,25 @@ function matters({ waitSeconds, throttleSecondsMax, ioSeconds, workSeconds, rest
 /** Whether nothing can have waited for a core for long. */
 function hasCpu({ of }: Seen): boolean {
   return of.cores === null ? of.mainThread !== null : of.cpu < 0.8 * of.cores;
+}
+
+/** What cannot be, and what it proves; '' = every figure is possible. */
+function impossibleOf({ seconds, queues, cpu, cores, mainThread }: Observation): string {
+  // A sync that began before the first look counts whole at its end.
+  const queue = queues.find(
+    ({ busy, syncsMax, workSeconds }) => busy > syncsMax * (POSSIBLE_MAX + workSeconds / seconds),
+  );
+  const interval = `the ${round(seconds)} s between the looks`;
+  if (queue !== undefined) {
+    return `${round(queue.busy)} of ${queue.syncsMax} workers of ${queue.name} cannot be busy: ${interval} or ${FLAGS[queue.name]} is not that of the process`;
+  }
+  if (mainThread !== null && mainThread > POSSIBLE_MAX) {
+    return `the main thread cannot have worked ${percent(mainThread)} of the time: ${interval} are not those of the process`;
+  }
+  if (cores !== null && cpu > POSSIBLE_MAX * cores) {
+    return `the process cannot have used ${round(cpu)} of ${cores} cores: ${interval} or --cores is not that of the process`;
+  }
+  return '';
 }
 
 const FLAGS: Readonly<Record<QueueName, string>> = {

@@ -9,7 +9,7 @@ import { parseMetrics, type Metrics } from '../metrics/text.ts';
 import { MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
 import { choice, duration, integer, parsed, text, within } from './flags/flag-kinds.ts';
-import { parseFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
+import { readFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl } from './live/monitor.ts';
 import { textTable } from './text-table.ts';
 import { StartError, starting, UsageError } from './usage.ts';
@@ -23,7 +23,7 @@ const LOOKS = {
   ...MONITOR_FLAGS,
   before: { kind: text('<path>'), default: '', help: 'file with the first look at /metrics, in place of --source' },
   after: { kind: text('<path>'), default: '', help: 'file with the second look' },
-  interval: { kind: duration(1000), default: '30s', help: 'time between the two looks; give it for two files too' },
+  interval: { kind: duration(1000), default: '30s', help: 'time between the two looks; two files need it' },
 } as const;
 
 const SETTINGS = {
@@ -68,7 +68,16 @@ type AdviseOptions = OptionsOf<typeof LOOKS & typeof SETTINGS & typeof OUTPUT>;
 
 /** Reads the arguments after `endpointd advise`. @throws UsageError or HelpShown */
 export function parseAdviseFlags(args: readonly string[], print: (text: string) => void): AdviseOptions {
-  return parseFlags(ADVISE_FLAGS, args, print) as AdviseOptions;
+  const { options: read, given } = readFlags(ADVISE_FLAGS, args, print);
+  const options = read as AdviseOptions;
+  if ((options.before === '') !== (options.after === '')) {
+    throw new UsageError('--before and --after need each other. Allowed: both, or neither.');
+  }
+  // A file does not say when it was taken, and every figure is a share of that time.
+  if (options.before !== '' && !given.has('interval')) {
+    throw new UsageError('--before and --after need --interval. Allowed: the time between the two looks.');
+  }
+  return options;
 }
 
 /** What no metric shows. */
@@ -115,9 +124,6 @@ interface Looks {
 /** @throws StartError */
 async function looksOf(options: AdviseOptions): Promise<Looks> {
   const { before, after, intervalMs } = options;
-  if ((before === '') !== (after === '')) {
-    throw new UsageError('--before and --after need each other. Allowed: both, or neither.');
-  }
   if (before !== '') {
     const [first, second] = [await readLook(before), await readLook(after)];
     return { before: first, after: second, seconds: intervalMs / 1000 };

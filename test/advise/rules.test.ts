@@ -132,6 +132,73 @@ describe('advice from two looks at the metrics', () => {
     assert.match(because, /the main thread worked 93 % of the time/);
   });
 
+  it('the advice is not more syncs if a sync is mostly no work of its own', () => {
+    // The process uses 0.3 of 8 cores, which other programs have.
+    const { verdict, because } = adviceOf({
+      syncs: 5000,
+      workSeconds: 495,
+      waitSeconds: 3000,
+      apiSeconds: 50,
+      cpuSeconds: 30,
+    });
+    assert.equal(verdict, 'cannot tell');
+    assert.match(
+      because,
+      /^4\.95 of 5 workers are busy, but of the 99 ms of a sync about 10 ms is the API server and at most 0\.0 ms can be tokens: other programs may take/,
+    );
+  });
+
+  it('no more syncs are advised if the rest of a sync may be a wait for tokens', () => {
+    const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 300, cpuSeconds: 30 };
+    // The API server is 60 of the 99 ms of a sync. Tokens are at most 20, then 40 ms of it.
+    assert.equal(adviceOf({ ...grown, throttleSeconds: 100 }).verdict, 'syncs');
+    assert.equal(adviceOf({ ...grown, throttleSeconds: 200 }).verdict, 'cannot tell');
+  });
+
+  it('the advice cannot tell if more workers are busy than there are', () => {
+    const grown = { syncs: 5000, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 30 };
+    assert.equal(adviceOf({ ...grown, workSeconds: 520 }).verdict, 'syncs');
+    const { verdict, flag, because } = adviceOf({ ...grown, workSeconds: 560 });
+    assert.deepEqual([verdict, flag], ['cannot tell', '']);
+    assert.match(
+      because,
+      /^5\.60 of 5 workers of endpoint cannot be busy: the 100 s .* or --concurrent-endpoint-syncs is not/,
+    );
+    // The syncs that began before the first look count whole: 5 of 100 s each.
+    assert.notEqual(adviceOf({ ...grown, syncs: 105, workSeconds: 525 }).because, because);
+  });
+
+  it('one impossible figure leaves no queue with a verdict', () => {
+    const busy = (name: string, seconds: number, syncs: number): string =>
+      metricsOf({ syncs, workSeconds: seconds, apiSeconds: seconds, cpuSeconds: 30 }).replaceAll('"endpoint"', name);
+    const looks = [0, 1].map((look) =>
+      parseMetrics(
+        `${busy('"endpoint_slice"', 900 * look, 5000 * look)}\n${busy('"endpoint"', 90 * look, 5000 * look)}`,
+      ),
+    );
+    const observed = observe(looks[0]!, looks[1]!, 100, SETTINGS);
+    assert.ok(observed.ok);
+    assert.deepEqual(
+      adviseOn(observed.observation).map(({ queue, verdict }) => [queue, verdict]),
+      [
+        ['endpoint', 'cannot tell'],
+        ['endpoint_slice', 'cannot tell'],
+      ],
+    );
+  });
+
+  it('the advice cannot tell if more CPU was used than there is', () => {
+    assert.match(
+      adviceOf({ syncs: 5000, workSeconds: 100, cpuSeconds: 1600 }).because,
+      /^the process cannot have used 16 of 8 cores: the 100 s between the looks or --cores is not/,
+    );
+    const more = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 180\n';
+    assert.match(
+      adviceOf({ syncs: 5000, workSeconds: 100, cpuSeconds: 190, more }).because,
+      /^the main thread cannot have worked 180 % of the time/,
+    );
+  });
+
   it('metrics of another program, and of two processes, are refused', () => {
     const other = parseMetrics('process_cpu_seconds_total 5\nworkqueue_depth{name="deployment"} 1\n');
     const refused = observe(other, other, 10, SETTINGS);

@@ -61,7 +61,7 @@ describe('endpointd advise', () => {
     let looks = 0;
     const server = createServer((request, response) => {
       assert.equal(request.headers.authorization, 'Bearer secret');
-      response.end(metrics(1000 + 100 * looks++));
+      response.end(metrics(1000 + 20 * looks++));
     }).listen(0, '127.0.0.1');
     server.unref();
     await once(server, 'listening');
@@ -82,21 +82,35 @@ describe('endpointd advise', () => {
     );
   });
 
+  it('advise on two files doubts an interval that the figures rule out', async () => {
+    const { status, stdout } = await advise([`--before=${before}`, `--after=${later}`, '--interval=30s']);
+    assert.equal(status, 0);
+    assert.match(
+      stdout,
+      /\nendpoint: cannot tell\.\n {2}17 of 5 workers of endpoint cannot be busy: the 30 s between the looks or --concurrent-endpoint-syncs is not that of the process\.\n/,
+    );
+  });
+
   it('advise refuses wrong arguments with one line', async () => {
     const other = file('other', 'up 1\n');
     const cases = [
       [
-        [`--before=${other}`, `--after=${other}`],
+        [`--before=${other}`, `--after=${other}`, '--interval=30s'],
         1,
         /^endpointd advise: cannot advise: these are the metrics of another program/,
       ],
       [
-        [`--before=${later}`, `--after=${before}`],
+        [`--before=${later}`, `--after=${before}`, '--interval=30s'],
         1,
         /: sums have fallen in a process that went on: the looks are in the wrong order$/m,
       ],
       [[`--before=${before}`], 2, /: --before and --after need each other\. Allowed: both, or neither\.\n$/],
-      [[`--before=${before}`, '--after=/none'], 1, /: cannot read \/none: ENOENT/],
+      [
+        [`--before=${before}`, `--after=${later}`],
+        2,
+        /: --before and --after need --interval\. Allowed: the time between the two looks\.\n$/,
+      ],
+      [[`--before=${before}`, '--after=/none', '--interval=30s'], 1, /: cannot read \/none: ENOENT/],
       [['--source=http://127.0.0.1:1'], 1, /: no answer from http:\/\/127\.0\.0\.1:1/],
     ] as const;
     for (const [args, status, message] of cases) {
