@@ -382,6 +382,9 @@ const SAFE_FIELDS: ReadonlySet<string> = new Set([
 /** The status of an answer, or the outcome of a request. */
 const CODE = /^(?:\d{3}|refused|timeout|reset|too-big|late|other)\b/;
 
+/** What a log line says under pseudonyms in place of a text of the server. */
+export const NOT_SHOWN = 'not shown without --plain';
+
 /** Writes a line of the log. With pseudonyms it leaves out the server's texts, except for the status. */
 function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
   if (pseudonyms === null) {
@@ -390,7 +393,7 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
   }
   const fields = Object.entries(line.fields).map(([name, value]) => {
     if (SAFE_FIELDS.has(name)) return [name, value] as const;
-    return [name, CODE.exec(String(value))?.[0] ?? 'not shown without --plain'] as const;
+    return [name, CODE.exec(String(value))?.[0] ?? NOT_SHOWN] as const;
   });
   config.log({ ...line, fields: Object.fromEntries(fields) });
 }

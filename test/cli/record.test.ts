@@ -210,27 +210,40 @@ describe('endpointd record', () => {
 });
 
 describe('endpointd record without rights', () => {
-  it('record asks under a user agent of its own, with GET alone', async () => {
-    const asked = new Set<string>();
-    const server = createServer((request, response) => {
-      asked.add(`${request.method} ${request.headers['user-agent']!.split('/')[0]}`);
-      response.writeHead(403, { 'content-type': 'application/json' });
-      response.end(
-        JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403 }),
-      );
-    });
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-refused-'));
+  const asked = new Set<string>();
+  const server = createServer((request, response) => {
+    asked.add(`${request.method} ${request.headers['user-agent']!.split('/')[0]}`);
+    response.writeHead(403, { 'content-type': 'application/json', warning: '299 - "canary of a webhook"' });
+    response.end(
+      JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403 }),
+    );
+  });
+  let master: string;
+
+  before(async () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const directory = mkdtempSync(join(tmpdir(), 'endpointd-refused-'));
-    const master = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    try {
-      const { status } = await endpointd(['record', join(directory, 'no.rec'), `--master=${master}`]).ended;
-      assert.equal(status, 1);
-      assert.deepEqual([...asked], ['GET endpointd-record']);
-    } finally {
-      server.close();
-      rmSync(directory, { recursive: true });
-    }
+    master = `--master=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  after(() => {
+    server.close();
+    rmSync(directory, { recursive: true });
+  });
+
+  it('record asks under a user agent of its own, with GET alone', async () => {
+    const { status } = await endpointd(['record', join(directory, 'asks.rec'), master]).ended;
+    assert.equal(status, 1);
+    assert.deepEqual([...asked], ['GET endpointd-record']);
+  });
+
+  it("record logs the text of a server's warning with --plain alone", async () => {
+    const quiet = await endpointd(['record', join(directory, 'quiet.rec'), master]).ended;
+    assert.match(quiet.stderr, /"Warning from the API server" text="not shown without --plain"/);
+    assert.ok(!quiet.stderr.includes('canary'), quiet.stderr);
+    const plain = await endpointd(['record', join(directory, 'plain.rec'), '--plain', master]).ended;
+    assert.match(plain.stderr, /"Warning from the API server" text="canary of a webhook"/);
   });
 });
 

@@ -2,14 +2,14 @@ import process from 'node:process';
 import { createClock } from '../../node/clock.ts';
 import { createCredentials, SERVICE_ACCOUNT_DIRECTORY } from '../../node/credentials.ts';
 import { endNow } from '../../node/end-process.ts';
-import { createLog } from '../../node/log.ts';
+import { createLog, type LogLine } from '../../node/log.ts';
 import { createRandom } from '../../node/random.ts';
 import { readOnly } from '../../node/read-only-transport.ts';
 import { onStopSignals } from '../../node/signals.ts';
 import { createTransport } from '../../node/transport.ts';
 import { userAgent, version } from '../../node/version.ts';
 import { formatBytes, plural } from '../../lib/figures.ts';
-import { createRecorder, type Recorder, type RecorderStatus } from '../../recording/recorder.ts';
+import { createRecorder, NOT_SHOWN, type Recorder, type RecorderStatus } from '../../recording/recorder.ts';
 import { parseRecordFlags, type RecordOptions } from './record-flags.ts';
 import { createProgress } from '../progress.ts';
 import { createRecordingFile, ZSTD } from './recording-file.ts';
@@ -51,7 +51,7 @@ export async function record(args: readonly string[]): Promise<number> {
             userAgent: userAgent('endpointd-record'),
             maxWritesInFlight: 1,
             clock,
-            log: log.write,
+            log: options.plain ? log.write : (line) => log.write(withoutWarning(line)),
             observe: () => undefined,
           },
           deliver,
@@ -70,6 +70,11 @@ export async function record(args: readonly string[]): Promise<number> {
   file.close();
   await log.flush(1000);
   return status;
+}
+
+/** A line of the transport without the text of a Warning header, in which a server or a webhook may name objects. */
+function withoutWarning(line: LogLine): LogLine {
+  return 'text' in line.fields ? { ...line, fields: { ...line.fields, text: NOT_SHOWN } } : line;
 }
 
 /**
