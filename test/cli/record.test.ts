@@ -1,13 +1,15 @@
 /** `endpointd record` as a process, beside a server and a controller, in a cluster whose every text carries a canary. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { execPath } from 'node:process';
+import process, { execPath } from 'node:process';
+import type { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
@@ -72,8 +74,24 @@ interface Outcome {
   readonly stderr: string;
 }
 
-function endpointd(args: readonly string[]): { child: ChildProcess; ended: Promise<Outcome>; said: () => string } {
-  const child = spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Outcome>;
+  readonly said: () => string;
+}
+
+function endpointd(args: readonly string[]): Running {
+  return running(spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+/** A process whose files have at most so many blocks of 512 bytes: what it writes beyond fails, as on a full disk. */
+function endpointdWithin(blocks: number, args: readonly string[]): Running {
+  const limited = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, execPath, BIN, ...args];
+  const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
+  return running(spawn('sh', limited, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+function running(child: ChildProcessByStdio<null, Readable, Readable>): Running {
   const texts = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (chunk: Buffer) => (texts[name] += chunk.toString()));
@@ -187,6 +205,24 @@ describe('endpointd record', () => {
     assert.ok(!text.includes('canary/canary:1') && !text.includes('CANARY'));
   });
 
+  it('a full disk ends a recording that can be read up to there', async () => {
+    const full = join(directory, 'full.rec');
+    const { ended, said } = endpointdWithin(8, ['record', full, '--plain', `--kubeconfig=${server.kubeconfig}`]);
+    await until('the first lists', () => /recording for/.test(said()));
+    for (let i = 0; i < 80; i++) {
+      const labels = { random: randomBytes(30).toString('hex') };
+      await create(`/api/v1/namespaces/${NAMESPACE}/pods`, { ...POD, metadata: { name: `full-${i}`, labels } });
+    }
+    const { status, stderr } = await ended;
+    assert.equal(status, 1);
+    assert.match(stderr, /\nendpointd record: cannot write \S+: EFBIG: .*\. What was recorded before can be read\n$/);
+    assert.ok(!stderr.includes('    at '), stderr);
+    assert.equal(statSync(full).size, 4096);
+    const info = await endpointd(['record', '--info', full]).ended;
+    assert.equal(info.status, 0);
+    assert.match(info.stdout, /\nThe file ends within a frame at byte \d+\. The report is about the part before\.\n/);
+  });
+
   it('record never overwrites a file', async () => {
     const { status, stderr } = await endpointd(['record', path, `--kubeconfig=${server.kubeconfig}`]).ended;
     assert.equal(status, 1);
@@ -206,6 +242,12 @@ describe('endpointd record', () => {
     const { status, stderr } = await endpointd(['record', '--info', server.kubeconfig]).ended;
     assert.equal(status, 1);
     assert.match(stderr, /^endpointd record: cannot read \S+: this is no recording of endpointd\n$/);
+  });
+
+  it('--info refuses a directory with one line', async () => {
+    const { status, stderr } = await endpointd(['record', '--info', directory]).ended;
+    assert.equal(status, 1);
+    assert.match(stderr, /^endpointd record: cannot read \S+: EISDIR: illegal operation on a directory, read\n$/);
   });
 });
 
@@ -236,6 +278,17 @@ describe('endpointd record without rights', () => {
     const { status } = await endpointd(['record', join(directory, 'asks.rec'), master]).ended;
     assert.equal(status, 1);
     assert.deepEqual([...asked], ['GET endpointd-record']);
+  });
+
+  it('record leaves no file where nothing was recorded', async () => {
+    const path = join(directory, 'none.rec');
+    const refused = await endpointd(['record', path, master]).ended;
+    assert.match(refused.stderr, /\nendpointd record: the server refuses services and pods: [^\n]+\n$/);
+    assert.ok(!existsSync(path));
+    const full = await endpointdWithin(0, ['record', path, master]).ended;
+    assert.equal(full.status, 1);
+    assert.match(full.stderr, /endpointd record: cannot write \S+\/none\.rec: EFBIG: file too large, write\n$/);
+    assert.ok(!existsSync(path));
   });
 
   it("record logs the text of a server's warning with --plain alone", async () => {

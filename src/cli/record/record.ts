@@ -12,7 +12,7 @@ import { formatBytes, plural } from '../../lib/figures.ts';
 import { createRecorder, NOT_SHOWN, type Recorder, type RecorderStatus } from '../../recording/recorder.ts';
 import { parseRecordFlags, type RecordOptions } from './record-flags.ts';
 import { createProgress } from '../progress.ts';
-import { createRecordingFile, ZSTD } from './recording-file.ts';
+import { createRecordingFile, ZSTD, type RecordingFile } from './recording-file.ts';
 import { info } from './record-info.ts';
 
 const LOOK_EVERY_MS = 200;
@@ -64,10 +64,9 @@ export async function record(args: readonly string[]): Promise<number> {
     write: file.write,
     log: log.write,
   });
-  const status = await untilOver(recorder, options);
+  const status = await untilOver(recorder, file, options);
   await close();
   clock.close();
-  file.close();
   await log.flush(1000);
   return status;
 }
@@ -78,24 +77,31 @@ function withoutWarning(line: LogLine): LogLine {
 }
 
 /**
- * Waits for the end of the time, for a signal, or until it is clear that nothing can be read. Returns the exit status.
+ * Waits for the end of the time, for a signal, or until it is clear that nothing can be read or written. Returns the exit
+ * status.
  */
-function untilOver(recorder: Recorder, options: RecordOptions): Promise<number> {
+function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptions): Promise<number> {
   const progress = createProgress(process.stderr, () => performance.now());
   return new Promise((resolve) => {
+    let listedAt = -1;
     const over = (status: number, text: string): void => {
       clearInterval(timer);
       off();
       recorder.stop();
-      progress.done(text);
-      resolve(status);
+      file.close();
+      const failure = file.failure();
+      const hasListed = listedAt >= 0;
+      // It tells nothing, and the next try would find that the file exists.
+      if ((status !== 0 || failure !== '') && !hasListed) file.remove();
+      const rest = hasListed ? '. What was recorded before can be read' : '';
+      progress.done(failure === '' ? text : `endpointd record: ${failure}${rest}`);
+      resolve(failure === '' ? status : 1);
     };
     const off = onStopSignals(() => over(0, summary(recorder.status(), options.file)), endNow);
-    let listedAt = -1;
     const timer = setInterval(() => {
       const now = recorder.status();
       const hopeless = now.waitsFor === '' ? whyHopeless(now) : tooLong(now);
-      if (hopeless !== '') {
+      if (hopeless !== '' || file.failure() !== '') {
         over(1, `endpointd record: ${hopeless}`);
         return;
       }

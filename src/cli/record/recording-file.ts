@@ -1,5 +1,5 @@
 /** Recordings as files: zstd compression, and bytes by file descriptor. */
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LineError } from '../../recording/fields.ts';
 import type { Compression } from '../../recording/frames.ts';
@@ -14,10 +14,14 @@ export const ZSTD: Compression = {
 
 export interface RecordingFile {
   /**
-   * Waits for the disk, so at most one frame is not written yet. @throws Error, for example because the disk is full
+   * Waits for the disk, so at most one frame is not written yet. After a write that has failed it does nothing, because
+   * a part of a frame may be written, and nothing behind it could be read.
    */
   readonly write: (bytes: Uint8Array) => void;
+  /** Why something could not be written, such as a full disk; '' = everything could. */
+  readonly failure: () => string;
   readonly close: () => void;
+  readonly remove: () => void;
 }
 
 /**
@@ -26,17 +30,31 @@ export interface RecordingFile {
  */
 export function createRecordingFile(path: string): RecordingFile {
   const file = opened(path, 'wx');
+  let failure = '';
+  const trying = (work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      failure ||= `cannot write ${path}: ${(error as Error).message}`;
+    }
+  };
   return {
     write(bytes) {
-      for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+      if (failure !== '') return;
+      trying(() => {
+        for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+      });
     },
-    close: () => closeSync(file),
+    failure: () => failure,
+    // A file system of another machine may say only now that it is full.
+    close: () => trying(() => closeSync(file)),
+    remove: () => trying(() => unlinkSync(path)),
   };
 }
 
 /**
  * @param use gets the recording, and must not use it after it has returned
- * @throws StartError if the file is no recording that this program can read
+ * @throws StartError if the file cannot be read, or is no recording that this program can read
  */
 export function withRecording<T>(path: string, use: (recording: Recording) => T): T {
   const file = opened(path, 'r');
@@ -45,7 +63,7 @@ export function withRecording<T>(path: string, use: (recording: Recording) => T)
     return use(
       readRecording((at, bytes) => {
         const part = Buffer.alloc(Math.max(0, Math.min(bytes, size - at)));
-        return part.subarray(0, part.length === 0 ? 0 : readSync(file, part, 0, part.length, at));
+        return part.subarray(0, part.length === 0 ? 0 : readInto(part, file, at, path));
       }, ZSTD),
     );
   } catch (error) {
@@ -53,6 +71,15 @@ export function withRecording<T>(path: string, use: (recording: Recording) => T)
     throw error;
   } finally {
     closeSync(file);
+  }
+}
+
+/** Returns how many bytes were read. @throws StartError, for example because the file is a directory */
+function readInto(part: Uint8Array, file: number, at: number, path: string): number {
+  try {
+    return readSync(file, part, 0, part.length, at);
+  } catch (error) {
+    throw new StartError(`cannot read ${path}: ${(error as Error).message}`, { cause: error });
   }
 }
 
