@@ -45,6 +45,10 @@ const RESOURCES = new Map(
   Object.entries(WORDS).map(([resource, word]) => [word as string, resource as RecordedResource]),
 );
 const NO_ENDPOINTS: readonly RecordedEndpoint[] = [];
+/** 366 days. Readers cut the time into parts of seconds, so a longer one would keep them busy without end. */
+const TENTHS_MAX = 366 * 24 * 3600 * 10_000;
+/** Of one resource in a line. These lines come every two seconds, in which no recorder takes in as many events. */
+const IRRELEVANT_MAX = 100_000;
 
 /** @throws LineError if the line is no header, or one of a newer program */
 export function readHeader(text: string): RecordingHeader {
@@ -98,6 +102,7 @@ function parse(text: string): Fields {
 function take(state: State, line: Fields): RecordedEvent | null {
   const since = readNumber(line['t']);
   if (since < 0) throw new LineError('time went back');
+  if (state.at + since > TENTHS_MAX) throw new LineError('more than 366 days');
   state.at += since;
   const atMs = state.at / 10;
   for (const word in line) {
@@ -115,7 +120,7 @@ function take(state: State, line: Fields): RecordedEvent | null {
   if (line['irrelevant'] !== undefined) {
     const counts = Object.entries(readFields(line['irrelevant'])).map(([name, count]) => [
       resourceOf(name),
-      readCount(count),
+      readCount(count, IRRELEVANT_MAX),
     ]);
     return {
       type: 'irrelevant',

@@ -170,8 +170,8 @@ export function readEndpoints(
   const endpoints: RecordedEndpoint[] = [];
   for (const item of readItems(json)) {
     if (Array.isArray(item)) {
-      const from = readCount(item[0]);
-      const count = readCount(item[1]);
+      const from = readCount(item[0], ENDPOINTS_MAX);
+      const count = readCount(item[1], ENDPOINTS_MAX);
       if (from + count > before.length) throw new LineError(`there are no endpoints ${from} to ${from + count}`);
       if (endpoints.length + count > ENDPOINTS_MAX) throw new LineError(`more than ${ENDPOINTS_MAX} endpoints`);
       for (let i = from; i < from + count; i++) endpoints.push(before[i]!);

@@ -62,12 +62,10 @@ export function readNumber(json: unknown): number {
   return json;
 }
 
-/** Of what a line may tell. More is the work of somebody who wants to exhaust the reader's memory. */
-const COUNT_MAX = 10_000_000;
-
-export function readCount(json: unknown): number {
+/** @param max a line that tells more is the work of somebody who wants to exhaust the reader's memory */
+export function readCount(json: unknown, max: number): number {
   const count = readNumber(json);
-  if (!Number.isSafeInteger(count) || count < 0 || count > COUNT_MAX) throw new LineError('expected a count');
+  if (!Number.isSafeInteger(count) || count < 0 || count > max) throw new LineError('expected a count');
   return count;
 }
 

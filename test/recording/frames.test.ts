@@ -72,7 +72,9 @@ describe('a recording that is not whole', () => {
       '{"t":-1,"end":true}',
       '{"pod":1,"t":0,"set":{"ready":3}}',
       '{"t":1e999,"end":true}',
-      '{"t":0,"irrelevant":{"pods":1e12}}',
+      '{"t":316224000001,"end":true}',
+      '{"t":200000000000,"listing":"pods","since":0}\n{"t":200000000000,"end":true}',
+      '{"t":0,"irrelevant":{"pods":100001}}',
       '{"t":0,"irrelevant":{"pods":-1}}',
       '{"slice":9,"t":0,"new":{"addressType":"IPv4","endpoints":[[0.5,0]]}}',
       '{"t":0}',
@@ -86,6 +88,17 @@ describe('a recording that is not whole', () => {
       more.splice(parts.length, 1);
       assert.deepEqual(lookAt(Buffer.concat(more)), { pods: 1, broken: { kind: 'damaged', atByte: at } }, line);
     }
+  });
+
+  it('a recording may last 366 days, and tell of 100,000 events at once', () => {
+    const parts: Uint8Array[] = [];
+    const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));
+    frames.add('{"recording":"endpointd","version":1,"program":"1","names":"plain"}');
+    frames.add('{"t":316224000000,"irrelevant":{"pods":100000}}');
+    frames.flush();
+    const { events, broken } = read(Buffer.concat(parts));
+    assert.deepEqual([...events], [{ type: 'irrelevant', atMs: 31_622_400_000, counts: { pods: 100_000 } }]);
+    assert.equal(broken(), null);
   });
 
   it('a recording of a newer program, and any other file, is refused', () => {

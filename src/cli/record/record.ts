@@ -91,7 +91,7 @@ function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptio
       file.close();
       const failure = file.failure();
       const hasListed = listedAt >= 0;
-      // It tells nothing, and the next try would find that the file exists.
+      // The file tells nothing, and the next try would not overwrite it.
       if ((status !== 0 || failure !== '') && !hasListed) file.remove();
       const rest = hasListed ? '. What was recorded before can be read' : '';
       progress.done(failure === '' ? text : `endpointd record: ${failure}${rest}`);
