@@ -94,8 +94,12 @@ describe('results of the peers', () => {
 
   it('a run whose other half is wrong has no pair', () => {
     const all = results(
-      ...[run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4, ['wrong']), run(MANAGER, 1, 20), run(ENDPOINTD, 1, 8)],
-      ...[run(MANAGER, 2, 40), run(ENDPOINTD, 2, 16)],
+      run(MANAGER, 0, 10),
+      run(ENDPOINTD, 0, 4, ['wrong']),
+      run(MANAGER, 1, 20),
+      run(ENDPOINTD, 1, 8),
+      run(MANAGER, 2, 40),
+      run(ENDPOINTD, 2, 16),
     );
     const [cpu] = compareAll(all, {})[0]!.rows;
     assert.deepEqual([cpu!.ratio.value, cpu!.ratio.low, cpu!.ratio.high], [0.4, 0.4, 0.4]);

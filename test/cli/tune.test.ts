@@ -65,7 +65,7 @@ describe('endpointd tune', () => {
         newer,
         /^endpointd tune: cannot read \S+newer\.rec: it has version 9 of the format, .* a newer endpointd reads it$/,
       ],
-      [directory, /^endpointd tune: cannot read \S+: it is a directory$/],
+      [directory, /^endpointd tune: cannot read \S+: EISDIR: /],
     ] as const;
     for (const [path, message] of cases) {
       const { status, stderr, stdout } = await tune(`--from=${path}`);

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { access, constants, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -90,8 +90,6 @@ type Input = Pick<TuneInput, 'evidence' | 'doubts'> & { readonly story: Story };
 function playedBy({ from, seed }: TuneOptions): Input {
   const profile = STORY_PROFILES.find(({ name }) => name === from);
   if (profile !== undefined) return { story: profileStory(profile, seed), evidence: null, doubts: [] };
-  if (statSync(from, { throwIfNoEntry: false })?.isDirectory() === true)
-    throw new StartError(`cannot read ${from}: it is a directory`);
   return withRecording(from, ({ events, broken }) => {
     const played = playedOf(from, events);
     const cut = broken();
