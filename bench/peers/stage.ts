@@ -507,12 +507,15 @@ async function judge(run: Run): Promise<string[]> {
     if (found.length > 0) wrong.push(`${found.length} objects are wrong at the end: ${wrongText(found, SAID_MAX)}`);
   }
   const { endpointsController } = whichControllers(controllers);
-  for (const { gaps, kind } of Object.values(streams)) {
+  for (const { gaps, returns, kind } of Object.values(streams)) {
     // Endpoints that no controller writes are inputs.
-    if (gaps.length > 0 && (kind === 'slices' || endpointsController)) {
-      wrong.push(
-        `${gaps.length} times a ready address was missing in ${kind}, such as ${gaps.slice(0, SAID_MAX).join(', ')}`,
-      );
+    if (kind === 'endpoints' && !endpointsController) continue;
+    for (const [keys, what] of [
+      [gaps, 'a ready address was missing'],
+      [returns, 'an address came back as ready that is not'],
+    ] as const) {
+      if (keys.length > 0)
+        wrong.push(`${keys.length} times ${what} in ${kind}, such as ${keys.slice(0, SAID_MAX).join(', ')}`);
     }
   }
   const unseen = changes.filter(isUnseen);

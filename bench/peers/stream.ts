@@ -1,7 +1,7 @@
 /**
  * What an independent watcher learns from the stream of one kind of objects: how many writes and bytes there are, when
- * a change is shown, and whether a ready address was missing that nobody had taken away. It has no clock: the caller
- * tells the time.
+ * a change is shown, whether a ready address was missing that nobody had taken away, and whether one came back that
+ * somebody had. It has no clock: the caller tells the time.
  */
 import { OVER_CAPACITY_ANNOTATION, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import { parseMicroTime } from '../../src/kube/time.ts';
@@ -51,15 +51,20 @@ export interface Stream {
   readonly allowed: Map<string, number>;
   writes: number;
   bytes: number;
+  /** Whether an address is to be ready, by service and address, as the last change made it. */
+  readonly wanted: Map<string, boolean>;
   /** Ready addresses that were missing although nothing had taken them away. */
   readonly gaps: string[];
+  /** Addresses that came back as ready although the last change, which was seen, had taken them away. */
+  readonly returns: string[];
   /** How many changes were taken back before anything was written, so nothing will show them. */
   coalesced: number;
   /** The milliseconds from a write's trigger time until the write was seen, with the time at which it was. */
   readonly trigger: { readonly atMs: number; readonly ms: number }[];
 }
 
-const GAPS_MAX = 1000;
+/** Of each kind. */
+const FAULTS_MAX = 1000;
 /** The annotation of the echo floor: the version of the pod's event that made it write. */
 export const ECHO_ANNOTATION = 'bench.endpointd.example/event';
 
@@ -75,7 +80,9 @@ export function createStream(kind: StreamKind, serviceOf: Stream['serviceOf']): 
     allowed: new Map(),
     writes: 0,
     bytes: 0,
+    wanted: new Map(),
     gaps: [],
+    returns: [],
     coalesced: 0,
     trigger: [],
   };
@@ -91,7 +98,11 @@ export function awaitAddress(
 ): void {
   const key = `${service} ${address}`;
   if (!ready) stream.allowed.set(key, (stream.allowed.get(key) ?? 0) + 1);
-  if (change === null) return;
+  if (change === null) {
+    stream.wanted.delete(key);
+    return;
+  }
+  stream.wanted.set(key, ready);
   change[SEEN_FIELDS[stream.kind]] = Number.NaN;
   const waiting = stream.awaited.get(key);
   if (waiting === undefined) stream.awaited.set(key, [{ ready, change }]);
@@ -117,6 +128,7 @@ export function settleAwaited(stream: Stream): void {
   for (const [key, waiting] of stream.awaited) {
     if (waiting.at(-1)!.ready !== stream.ready.has(key)) continue;
     for (const { change } of waiting) change[SEEN_FIELDS[stream.kind]] = null;
+    useUp(stream, key, waiting);
     stream.coalesced += waiting.length;
     stream.awaited.delete(key);
   }
@@ -177,18 +189,29 @@ function count(stream: Stream, key: string, by: 1 | -1, ms: number): void {
   if (before > 0 === after > 0) return;
   if (after === 0) noteGone(stream, key);
   const waiting = stream.awaited.get(key);
+  const isReturn = after > 0 && waiting === undefined && stream.wanted.get(key) === false;
+  if (isReturn && stream.returns.length < FAULTS_MAX) stream.returns.push(key);
   // The first expectation that wants what is shown now. Those before it came right together with it.
   const shown = waiting?.findIndex(({ ready }) => ready === after > 0) ?? -1;
   if (waiting === undefined || shown < 0) return;
-  for (const { change } of waiting.splice(0, shown + 1)) change[SEEN_FIELDS[stream.kind]] = ms;
+  const seen = waiting.splice(0, shown + 1);
+  for (const { change } of seen) change[SEEN_FIELDS[stream.kind]] = ms;
+  // The last one has used its own up.
+  useUp(stream, key, seen.slice(0, -1));
   if (waiting.length === 0) stream.awaited.delete(key);
+}
+
+/** Changes that nothing will show any more let no address vanish either. */
+function useUp({ allowed }: Stream, key: string, waiting: readonly Awaited[]): void {
+  const gone = waiting.filter(({ ready }) => !ready).length;
+  if (gone > 0) allowed.set(key, Math.max(0, (allowed.get(key) ?? 0) - gone));
 }
 
 function noteGone(stream: Stream, key: string): void {
   const allowed = stream.allowed.get(key) ?? 0;
   if (allowed > 0) stream.allowed.set(key, allowed - 1);
   else if (stream.overCapacity.has(key.slice(0, key.indexOf(' ')))) return;
-  else if (stream.gaps.length < GAPS_MAX) stream.gaps.push(key);
+  else if (stream.gaps.length < FAULTS_MAX) stream.gaps.push(key);
 }
 
 function readyAddresses(kind: StreamKind, object: KubeObject): Set<string> {

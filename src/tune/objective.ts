@@ -235,3 +235,20 @@ export function scoreOf(objective: Objective, ledger: Ledger, scope: Scope, marg
 
 /** The most of one constraint. So a constraint that cannot be met does not hide the others. */
 const EXCESS_MAX = 1000;
+
+/**
+ * The difference of two latencies in milliseconds that is small beside what the objective asks for: a tenth of its
+ * smallest limit, at most `SMALL_MS_MAX`. A pause of the collector, or another program, takes as long. 0 = a latency is
+ * the goal, so each difference counts.
+ */
+export function smallMs({ constraints, goal }: Objective): number {
+  if (goal.expression.of === 'quantile' || goal.expression.of === 'later') return 0;
+  const limits = constraints.flatMap(({ expression, most }) => {
+    if (expression.of === 'quantile') return [most];
+    return expression.of === 'later' ? [expression.thanMs] : [];
+  });
+  return Math.min(SMALL_MS_MAX, ...limits.map((limit) => limit * SMALL_SHARE));
+}
+
+const SMALL_MS_MAX = 10;
+const SMALL_SHARE = 0.1;

@@ -3,7 +3,7 @@ import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
 import { backTest } from './back-test.ts';
 import { absenceDoubt, type Evidence } from './evidence.ts';
-import type { Objective } from './objective.ts';
+import { type Objective, smallMs } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, startOf } from './numbers.ts';
 import { recommend } from './recommend.ts';
@@ -35,7 +35,9 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   checkStory(story);
   const start = startOf(input.run, measured);
   const tested =
-    evidence === null ? null : backTest({ ...input.run, calibration: start.calibration }, evidence, start.held);
+    evidence === null
+      ? null
+      : backTest({ ...input.run, calibration: start.calibration }, evidence, start.held, smallMs(objective));
   const calibration = tested?.calibration ?? start.calibration;
   const changes = story.changes.filter(({ kind }) => kind === 'pod' || kind === 'service').length;
   const absence = evidence === null ? null : absenceDoubt(evidence, settings);

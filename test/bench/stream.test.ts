@@ -91,6 +91,29 @@ describe('what a watcher makes of the stream', () => {
     assert.deepEqual(samplesOf(both).slices, []);
   });
 
+  it('a change that was taken back lets no address vanish later', () => {
+    const seen = stream();
+    noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));
+    awaitAddress(seen, 'shop/web', '10.0.0.1', false, change(1));
+    awaitAddress(seen, 'shop/web', '10.0.0.1', true, change(2));
+    settleAwaited(seen);
+    noteEvent(seen, 'MODIFIED', slice('a', []), 0, at(5));
+    assert.deepEqual(seen.gaps, ['shop/web 10.0.0.1']);
+  });
+
+  it('an address that comes back after its removal was seen is a fault', () => {
+    const seen = stream();
+    noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));
+    awaitAddress(seen, 'shop/web', '10.0.0.1', false, change(1));
+    // As long as the removal was not seen, the address may move to another slice.
+    noteEvent(seen, 'ADDED', slice('b', ['10.0.0.1']), 0, at(2));
+    noteEvent(seen, 'MODIFIED', slice('a', []), 0, at(3));
+    noteEvent(seen, 'MODIFIED', slice('b', []), 0, at(4));
+    assert.deepEqual([seen.gaps, seen.returns], [[], []]);
+    noteEvent(seen, 'MODIFIED', slice('a', ['10.0.0.1']), 0, at(5));
+    assert.deepEqual(seen.returns, ['shop/web 10.0.0.1']);
+  });
+
   it('figures and trigger times are those between two readings', () => {
     const seen = stream();
     const trigger = (ms: number) => ({

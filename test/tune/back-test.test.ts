@@ -49,6 +49,23 @@ test('a controller with other flags than given is not believed', () => {
   assert.ok(worst! > 0.3, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
+test('latencies that differ by no more than is small are not called off', () => {
+  // The API server has become slower for the second half.
+  const [before, after] = [evidence(5, 1), evidence(9, 1)];
+  const halfMs = TODAY.story.durationMs / 2;
+  const both = {
+    endpoints: [before, after].flatMap(({ samples }, i) =>
+      samples.endpoints.filter(({ atMs }) => atMs >= halfMs === (i === 1)),
+    ),
+    slices: [before, after].flatMap(({ samples }, i) =>
+      samples.slices.filter(({ atMs }) => atMs >= halfMs === (i === 1)),
+    ),
+  };
+  const worst = (smallMs: number): number =>
+    backTest(TODAY, { samples: both, writesAtMs: before.writesAtMs }, undefined, smallMs).worst!;
+  assert.ok(worst(0) > 2 * worst(30), `off by ${worst(0)} and ${worst(30)}`);
+});
+
 test('without writes nothing is compared', () => {
   const none = { endpoints: [], slices: [] };
   assert.equal(backTest(TODAY, { samples: none, writesAtMs: none }).worst, null);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ObjectiveError, parseObjective, scoreOf, valueOf } from '../../src/tune/objective.ts';
+import { ObjectiveError, parseObjective, scoreOf, smallMs, valueOf } from '../../src/tune/objective.ts';
 import { createLedger, type Ledger, type ObjectSizes } from '../../src/twin/ledger.ts';
 
 const SIZES: ObjectSizes = {
@@ -131,4 +131,14 @@ for (const [text, message] of [
       () => parseObjective(text),
       (error) => error instanceof ObjectiveError && error.message === message,
     ));
+}
+
+for (const [text, ms] of [
+  ['p99(add)<=1s, min bytes', 10],
+  ['p99(add)<=1s, p50(remove)<=50ms, min writes', 5],
+  ['later(20ms)<=1%, min writes', 2],
+  ['writes<=50/s, min cpu', 10],
+  ['writes<=50/s, min p99(add)', 0],
+] as const) {
+  test(`${ms} ms are a small difference for ${text}`, () => assert.equal(smallMs(parseObjective(text)), ms));
 }
