@@ -37,6 +37,7 @@ const BUILT_FROM = [
   'tsconfig.json',
   'tsconfig.build.json',
   'bench/RESULTS.md',
+  'bench/cells/CELLS.md',
   'bin',
   'deploy',
   'docs',
