@@ -1,7 +1,7 @@
 /** The files of the results that the repository keeps: data, and the document and pictures made from them. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { plotSvg } from '../../src/page/plot.ts';
-import type { Growth } from '../growth/report.ts';
+import { growthPage, type Growth } from '../growth/report.ts';
 import { peersPage } from './report-page.ts';
 import { addResults, compareAll, RESULTS_FORMAT, type Results } from './results.ts';
 import { growthText, pictures, resultsText } from './results-page.ts';
@@ -56,11 +56,10 @@ function writeResults(unordered: Results): void {
   };
   writeFileSync(KEPT, `${JSON.stringify(results)}\n`);
   writeFileSync(new URL('results.html', BENCH), peersPage(results));
+  const growth = lastGrowth();
+  if (growth !== null) writeFileSync(new URL('growth.html', BENCH), growthPage(growth));
   const comparisons = compareAll(results, marksByScenario());
-  writeFileSync(
-    new URL('RESULTS.md', BENCH),
-    [resultsText(results, comparisons), ...growthText(lastGrowth())].join('\n'),
-  );
+  writeFileSync(new URL('RESULTS.md', BENCH), [resultsText(results, comparisons), ...growthText(growth)].join('\n'));
   mkdirSync(IMAGES, { recursive: true });
   for (const { name, plot } of pictures(results, comparisons)) {
     writeFileSync(new URL(`${name}.svg`, IMAGES), `${plotSvg(plot, true)}\n`);

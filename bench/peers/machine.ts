@@ -1,16 +1,14 @@
 /** The machine and the programs of a result. */
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import process from 'node:process';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
-import { programHash } from '../support/program-hash.ts';
+import { filesHash, programHash } from '../support/program-hash.ts';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 
 const MANIFEST = new URL('../../package.json', import.meta.url);
-const LOCKFILE = new URL('../../package-lock.json', import.meta.url);
-const HASH_CHARS = 12;
+const ROOT = new URL('../../', import.meta.url);
 const GO_MOD = new URL('../../test/e2e/go.mod', import.meta.url);
 
 export function machineOf(): Readonly<Record<string, string>> {
@@ -33,7 +31,7 @@ export function versionsOf(): Readonly<Record<string, string>> {
     kubernetes: KUBERNETES_VERSION,
     etcd,
     go: goVersion(),
-    dependencies: createHash('sha256').update(readFileSync(LOCKFILE)).digest('hex').slice(0, HASH_CHARS),
+    dependencies: filesHash(ROOT, ['package-lock.json']),
     bench: programHash(new URL(import.meta.url)),
   };
 }

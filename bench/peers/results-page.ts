@@ -64,7 +64,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
   return [
     '# Results',
     '',
-    'What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much runs of the same program differ; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
+    'What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much runs of the same program differ; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
     '',
     ...tableText(
       commands.columns,

@@ -114,12 +114,10 @@ export function addResults(kept: Results, later: Results): Results {
         scenario === run.scenario && !isSameMeasurement(later.commands[command]!, kept.commands[run.command]!),
     );
   const stay = kept.runs.filter((run) => !isReplaced(run));
-  const roundsOf = (name: string): number =>
-    Math.max(0, ...stay.filter(({ scenario }) => scenario === name).map(({ round }) => round + 1));
   const added = later.runs.map((run) => ({
     ...run,
     command: run.command + kept.commands.length,
-    round: run.round + roundsOf(run.scenario),
+    round: run.round + roundsKept(kept, later.commands[run.command]!, run.scenario),
   }));
   const names = new Set(later.scenarios.map(({ name }) => name));
   return withoutIdleCommands({
