@@ -68,7 +68,7 @@ const FLAGS = {
   page: { value: 'FILE', what: 'write the report to this file, as one HTML page' },
   results: {
     value: null,
-    what: 'add the runs to bench/results.json, and write bench/RESULTS.md, bench/results.html, docs/images/bench-*.svg',
+    what: 'add the runs to bench/results.json, and write bench/RESULTS.md, its pages, docs/images/bench-*.svg',
   },
   prepare: { value: null, what: 'only make the first data of runs on a real API server, which are kept' },
   list: { value: null, what: 'list the scenarios' },

@@ -24,20 +24,21 @@ export function keepResults(kept: Results | null, results: Results): void {
 /**
  * `bench -- results [FILE]`: writes the document, the page and the pictures anew. FILE is what `peers --json` has written:
  * its runs are added before.
- * @throws Error if there is more than one file, or the file was added before or is of an older bench
+ * @throws Error if there is more than one file, or nothing is there, or the file was added before or is of an older bench
  */
 export function writeResultsOf([path, ...more]: readonly string[]): Promise<void> {
   if (more.length > 0) throw new Error('npm run bench -- results [FILE]: one file at most was expected');
-  const kept = readResults(KEPT);
+  const kept = readKept();
   if (path === undefined) {
+    if (kept === null) throw new Error(`${KEPT.pathname} is not there: peers --results writes it`);
     writeResults(kept);
     return Promise.resolve();
   }
   const later = readResults(path);
-  const begins = new Set(kept.commands.map(({ startedAt }) => startedAt));
+  const begins = new Set(kept?.commands.map(({ startedAt }) => startedAt));
   const again = later.commands.find(({ startedAt }) => begins.has(startedAt));
   if (again !== undefined) throw new Error(`${path}: the runs of ${again.startedAt} were added before`);
-  writeResults(addResults(kept, later));
+  keepResults(kept, later);
   return Promise.resolve();
 }
 

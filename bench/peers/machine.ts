@@ -9,6 +9,8 @@ import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 
 const MANIFEST = new URL('../../package.json', import.meta.url);
 const ROOT = new URL('../../', import.meta.url);
+/** They say how kube-apiserver and etcd are built and started. */
+const SERVERS = ['test/e2e/binaries.ts', 'test/e2e/cluster.ts', 'test/e2e/go.mod'];
 const GO_MOD = new URL('../../test/e2e/go.mod', import.meta.url);
 
 export function machineOf(): Readonly<Record<string, string>> {
@@ -32,7 +34,8 @@ export function versionsOf(): Readonly<Record<string, string>> {
     etcd,
     go: goVersion(),
     dependencies: filesHash(ROOT, ['package-lock.json']),
-    bench: programHash(new URL(import.meta.url)),
+    bench: programHash(new URL('bench/run.ts', ROOT)),
+    servers: filesHash(ROOT, SERVERS),
   };
 }
 

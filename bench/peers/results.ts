@@ -52,7 +52,7 @@ export interface Row {
   readonly figure: string;
   /** The median of each peer's runs; NaN = none has it. */
   readonly medians: Readonly<Record<PeerName, number>>;
-  /** The ratio of the last to the first of the two peers that are compared. */
+  /** The ratio of the subject to the base. */
   readonly ratio: Ratio;
   /** How much runs of the same peer differ, at least 1; NaN = not known. */
   readonly noise: number;

@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
 import { createBudget } from './budget.ts';
 import {
   type Command,
@@ -64,7 +65,7 @@ function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly
     ...settings,
     server,
     'other-flag': otherwise?.flags,
-    'other-program': otherwise?.program,
+    'other-program': otherProgramOf(otherwise),
   });
   const startedAt = new Date().toISOString();
   return {
@@ -80,6 +81,12 @@ function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly
     startedAt,
     endedAt: startedAt,
   };
+}
+
+/** A path alone would not tell that the other tree was built anew. */
+function otherProgramOf(otherwise: PeersOptions['otherwise']): string | null {
+  const program = otherwise?.program ?? null;
+  return program === null ? null : `${program} ${programHash(pathToFileURL(program))}`;
 }
 
 /** @param kept results that the runs will be added to; null = none */

@@ -34,7 +34,8 @@ const CONTROLLERS = new Set(['endpointslice', 'endpointslice-mirroring']);
 /**
  * Pairs each change whose slice was seen with the sync of its service that ended nearest to that moment. A change whose
  * sync the journal no longer has is left out. Where a sync took in several changes, the time before a later one belongs to
- * the first. So the stages of a change together are the time from its acknowledgement until it was seen.
+ * the first. So where a sync has one write, the stages of a change together are the time from its acknowledgement until it
+ * was seen. Where it has several, they reach to the last of them.
  * @param originMs the zero of the changes' clock, in milliseconds since the epoch
  */
 export function stageSamples(

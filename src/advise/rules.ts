@@ -171,7 +171,7 @@ function impossibleOf({ seconds, queues, cpu, cores, mainThread }: Observation):
   );
   const interval = `the ${round(seconds)} s between the looks`;
   if (queue !== undefined) {
-    return `${round(queue.busy)} of ${queue.syncsMax} workers of ${queue.name} cannot be busy: ${interval} or ${FLAGS[queue.name]} is not that of the process`;
+    return `${round(queue.busy)} of ${queue.syncsMax} workers of ${queue.name} cannot be busy: ${interval} or ${FLAGS[queue.name]} is not that of the process, or syncs from before took far longer than the others`;
   }
   if (mainThread !== null && mainThread > POSSIBLE_MAX) {
     return `the main thread cannot have worked ${percent(mainThread)} of the time: ${interval} are not those of the process`;

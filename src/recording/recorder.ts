@@ -290,7 +290,11 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
   }
   tellRestarts(state, now);
   tellRefusals(state, now);
-  if (state.linesListed < 0 && state.watches.every(isSettled)) state.linesListed = state.lines;
+  if (state.linesListed < 0 && state.watches.every(isSettled)) {
+    state.linesListed = state.lines;
+    // Whether the disk has room for the lists is known before they are called recorded.
+    state.frames.flush();
+  }
   if (now.nowMs >= state.flushAtMs) {
     flush(state, now);
     wakeAtMs = Math.min(wakeAtMs, state.flushAtMs);

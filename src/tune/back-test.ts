@@ -79,7 +79,7 @@ export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD, smal
     evidenceBetween(evidence, halfMs, story.durationMs),
   );
   const isOff = ({ figure, predicted, measured }: Comparison): boolean =>
-    figure === 'writes' || Math.abs(predicted - measured) > smallMs;
+    figure === 'writes' || Number.isNaN(predicted) || Math.abs(predicted - measured) > smallMs;
   const errors = comparisons.filter(isOff).map(({ error }) => error);
   const worst = comparisons.length === 0 ? null : Math.max(0, ...errors);
   return { calibration, comparisons, worst };

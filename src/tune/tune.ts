@@ -39,7 +39,10 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
       ? null
       : backTest({ ...input.run, calibration: start.calibration }, evidence, start.held, smallMs(objective));
   const calibration = tested?.calibration ?? start.calibration;
-  const changes = story.changes.filter(({ kind }) => kind === 'pod' || kind === 'service').length;
+  // A pod that no Service selects only costs the controller time.
+  const changes = story.changes.filter(
+    ({ kind, places }) => kind === 'service' || (kind === 'pod' && places.length > 0),
+  ).length;
   const absence = evidence === null ? null : absenceDoubt(evidence, settings);
   const refusals = [
     ...input.doubts,

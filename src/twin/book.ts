@@ -66,7 +66,8 @@ const ENDPOINTS_MAX = 1000;
 
 /**
  * The places that are published at the start are packed into full slices. Endpoints have room for 1,000 places of a
- * service. Which ones upstream takes is decided by their addresses, which the story does not have: here the first that came.
+ * service. Upstream prefers those that are ready, then decides by addresses, which the story does not have: here it is the
+ * first that came, ready or not.
  */
 export function createBook(story: Story, output: Output, ledger: Ledger, perSlice: number): Book {
   const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;

@@ -153,10 +153,10 @@ const FOREIGN_MS_MIN = 1000;
  * The topology queue has one key and one worker. The model does not know which hints fit, so all services with hints
  * are synced.
  */
-function queueHinted({ hinted, queue, topology, world: { costs, story } }: KubeController): void {
+function queueHinted({ book, hinted, queue, topology, world: { costs, story } }: KubeController): void {
   if (hinted.length === 0) return;
   runOn(topology, costs.match * story.services.length, () => {
-    for (const service of hinted) addKey(queue, service);
+    for (const service of hinted) if (!book.services[service]!.isMissing) addKey(queue, service);
   });
 }
 

@@ -66,6 +66,14 @@ test('latencies that differ by no more than is small are not called off', () => 
   assert.ok(worst(0) > 2 * worst(30), `off by ${worst(0)} and ${worst(30)}`);
 });
 
+test('latencies that are measured and not predicted at all are no small difference', () => {
+  const story = {
+    ...TODAY.story,
+    changes: TODAY.story.changes.filter(({ atMs }) => atMs < TODAY.story.durationMs / 2),
+  };
+  assert.equal(backTest({ ...TODAY, story }, evidence(40, 15), undefined, 10).worst, Infinity);
+});
+
 test('without writes nothing is compared', () => {
   const none = { endpoints: [], slices: [] };
   assert.equal(backTest(TODAY, { samples: none, writesAtMs: none }).worst, null);

@@ -95,10 +95,10 @@ test('a hostile name is shown as text, in the terminal and on the page', () => {
 });
 
 test('events that concern no Service are no changes to judge a prediction by', () => {
-  const quiet = Array.from({ length: 2000 }, () => ({
+  const quiet = Array.from({ length: 2000 }, (_, index) => ({
     atMs: 0,
     namespace: 0,
-    kind: 'quiet' as const,
+    kind: index % 2 === 0 ? ('quiet' as const) : ('pod' as const),
     places: [],
     service: -1,
   }));

@@ -139,6 +139,15 @@ test('a Service that is created gets objects, with pods or without', () => {
   }
 });
 
+test('a node that changes makes no objects of a Service that is created later', () => {
+  const services = [{ namespace: 0, families: 1, hasHints: true, isNew: true }];
+  const node: StoryChange = { atMs: 1000, namespace: 0, kind: 'node', places: [], service: -1 };
+  const later: StoryChange = { atMs: 3000, namespace: 0, kind: 'service', places: [], service: 0 };
+  const played = { ...story({ services: 1, pods: 0, changes: [] }), services, durationMs: 5000 };
+  const { writesAtMs } = run({ ...played, changes: [node, later] }, UPSTREAM);
+  assert.deepEqual(writesAtMs.slices.map(Math.round), [3011]);
+});
+
 test('a part of a story begins with the Services that were created before', () => {
   const services = [0, 1].map(() => ({ namespace: 0, families: 1, isNew: true }));
   const created = [1000, 3000].map((atMs, service) => {
