@@ -59,7 +59,7 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./threads/run.ts')).runThreadsBench(size),
   },
   account: {
-    what: 'the CPU of a start from nothing and of a flip, by thread, phase and part, in a new process and in a warm one',
+    what: 'the CPU of a start from nothing, of a flip and of a restart, by thread, phase and part, in a new process and in a warm one',
     run: async (size) => (await import('./account/run.ts')).runAccountBench(size),
   },
   startup: {

@@ -89,7 +89,7 @@ async function measure(
   };
 }
 
-async function turn({ client }: Stage, { pod, ready }: Flip<Stage['cluster']['pods'][number]>): Promise<void> {
+export async function turn({ client }: Stage, { pod, ready }: Flip<Stage['cluster']['pods'][number]>): Promise<void> {
   const conditions = readinessConditions(ready, Math.floor(Date.now() / 1000));
   await client.send(patchStatus('Pod', pod.app.namespace, pod.name, { conditions }));
 }

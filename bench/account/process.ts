@@ -22,6 +22,8 @@ export interface Stage {
   readonly client: ApiClient;
   readonly cluster: Cluster;
   readonly expected: ExpectedOutputs;
+  /** How many objects a service gets, where it has one slice. */
+  readonly outputsEach: number;
   /** The module that exports `run`. */
   readonly program: string;
   readonly args: readonly string[];

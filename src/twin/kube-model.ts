@@ -194,29 +194,35 @@ function startSyncs(controller: KubeController): void {
   }
 }
 
+/**
+ * A sync lists the pods before it reads its own objects from the cache. Only then does a stale cache fail it, so an event
+ * of its last write may come meanwhile.
+ */
 function sync(controller: KubeController, service: number): void {
   const { book, unseen, world } = controller;
   const { costs, ledger, story } = world;
   ledger.syncs++;
-  const isStale = unseen[service]! > 0;
   const { pods } = story.namespaces[story.services[service]!.namespace]!;
-  const writes = isStale ? [] : planService(book, service);
-  const plannedMs = world.agenda.nowMs;
-  compute(world.cores, costs.sync + costs.scan * pods + costs.endpoint * sizeOf(book, service), () => {
-    if (isStale) {
+  compute(world.cores, costs.sync + costs.scan * pods, () => {
+    if (unseen[service]! > 0) {
       ledger.staleSyncs++;
       if (!retryKey(controller.queue, service)) ledger.dropped++;
       done(controller, service);
-    } else {
-      writeNext(controller, { service, writes, plannedMs }, 0);
+      return;
     }
+    const readMs = world.agenda.nowMs;
+    const writes = planService(book, service);
+    compute(world.cores, costs.endpoint * sizeOf(book, service), () => {
+      writeNext(controller, { service, writes, readMs }, 0);
+    });
   });
 }
 
 interface WritingSync {
   readonly service: number;
   readonly writes: readonly ModelWrite[];
-  readonly plannedMs: number;
+  /** When its own objects were read from the cache. */
+  readonly readMs: number;
 }
 
 function writeNext(controller: KubeController, syncing: WritingSync, i: number): void {
@@ -249,11 +255,11 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
   });
 }
 
-/** Whether somebody else has written since the state of the plan. */
-function wasOvertaken({ foreignMs, world }: KubeController, { service, plannedMs }: WritingSync): boolean {
+/** Whether somebody else has written since. */
+function wasOvertaken({ foreignMs, world }: KubeController, { service, readMs }: WritingSync): boolean {
   const { agenda, watchLagMs } = world;
   const times = foreignMs.get(service) ?? NEVER;
-  return (times[placeAbove(times, plannedMs - watchLagMs)] ?? Infinity) <= agenda.nowMs;
+  return (times[placeAbove(times, readMs - watchLagMs)] ?? Infinity) <= agenda.nowMs;
 }
 
 const NEVER: readonly number[] = [];

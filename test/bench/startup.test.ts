@@ -13,7 +13,7 @@ test("the bench of a start shows Node's part, and compares the start with the ma
   assert.match(out, /\nmark: CPU <= 250 ms: \d+: (?:not )?reached\n/);
 });
 
-test('the account has both rounds of a start, and a flip, by thread and part', async () => {
+test('the account has a start, a flip and a restart, by thread and part', async () => {
   const { status, out } = await bench('account');
   assert.equal(status, 0, out);
   for (const title of ['first time in the process', 'second time in the process']) assert.ok(out.includes(title), out);
@@ -24,4 +24,6 @@ test('the account has both rounds of a start, and a flip, by thread and part', a
   assert.match(out, /\nsrc\/controller +\d+/);
   for (const title of ['after the start', 'warm']) assert.match(out, new RegExp(`\\n${title} +\\d+\\.\\d+`), out);
   assert.match(out, /\nsrc\/controller +\d+\.\d{3} +\d+\.\d{3}/);
+  const restart = out.slice(out.indexOf(', all right already\n'));
+  for (const line of [/\nuntil it rests +\d/, /\na pod: \d+\.\d us\n/, /\nsrc\/kube +\d+/]) assert.match(restart, line);
 });

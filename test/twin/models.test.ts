@@ -83,6 +83,23 @@ test('kube-controller-manager waits until it sees its own write, endpointd does 
   assert.deepEqual(latencies(ours), [15, 15]);
 });
 
+test('a cache that catches up while a sync lists the pods does not fail it', () => {
+  const two = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1018, 1, 'ready'],
+    ],
+  });
+  const costs = { ...EXACT.costs, [UPSTREAM]: { ...FREE, sync: 6 } };
+  const calibration = { ...EXACT, cores: 8, watchLagMs: 5, costs };
+  const settings = { ...DEFAULT_SETTINGS, qps: 1000, burst: 1000 };
+  const ledger = runModel({ story: two, controller: UPSTREAM, settings, calibration, seed: 1 });
+  // The second sync begins at 1023 and has listed the pods at 1029. The event of the first write comes at 1026.
+  assert.deepEqual(latencies(ledger), [21, 21]);
+  assert.equal(ledger.staleSyncs, 0);
+});
+
 test('a worker of kube-controller-manager that waits for a token does nothing else', () => {
   const four = story({ services: 4, changes: [0, 1, 2, 3].map((service) => [1000, service * 10, 'ready'] as const) });
   const ledger = run(four, UPSTREAM, { qps: 10, burst: 1, serviceEndpointSyncs: 1 });
