@@ -38,6 +38,7 @@ const BUILT_FROM = [
   'tsconfig.build.json',
   'bench/RESULTS.md',
   'bench/cells/CELLS.md',
+  'bench/cells/unseen/CELLS.md',
   'bin',
   'deploy',
   'docs',
