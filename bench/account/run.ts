@@ -17,11 +17,10 @@ const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const CONNECTIONS = 16;
 
 export async function runAccountBench(size: Size): Promise<void> {
-  if (process.env.R === undefined)
-    await onStage(SPREAD(size), size, async (stage) => {
-      await accountOfStart(stage, size);
-      await accountOfFlips(stage, size);
-    });
+  await onStage(SPREAD(size), size, async (stage) => {
+    await accountOfStart(stage, size);
+    await accountOfFlips(stage, size);
+  });
   await onStage(LARGE(size), size, (stage) => accountOfRestart(stage, size));
 }
 

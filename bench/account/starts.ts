@@ -29,7 +29,7 @@ const CONVERGE_MS_MAX = 300_000;
 const FIRST_SERVICES = 200;
 const POLL_MS = 5;
 
-/** A restart is over when the main thread has worked for less than this share of a second. A profile alone takes a tenth. */
+/** A restart is over when the main thread has worked for less than this share of a second: a profile alone keeps it at work. */
 const REST_SHARE = 0.2;
 const REST_MS = 1000;
 

@@ -98,8 +98,8 @@ export interface Stage {
   /** Resolves when the controller rests. Rejects if it does not. */
   readonly rest: () => Promise<void>;
   /**
-   * Turns a pod and turns it back, and resolves when both were seen; no figure but memory counts them. Rejects if the controller does
-   * not follow. The echo floor is not asked.
+   * Turns a pod and turns it back, and resolves when both were seen; no figure but memory counts them. Rejects if the
+   * controller does not follow. The echo floor is not asked.
    */
   readonly knows: () => Promise<void>;
   /** Measures the work. A story calls it once. */
@@ -139,7 +139,10 @@ export interface Scenario {
   readonly pairSeconds: number;
   readonly server: ServerKind;
   readonly outset: Outset;
-  /** Whether the story leaves pods, services and nodes as they were, but for the times of readiness, so that the filled server can be used again. */
+  /**
+   * Whether the story leaves pods, services and nodes as they were, but for the times of readiness, so that the filled
+   * server can be used again.
+   */
   readonly leavesInputs?: boolean;
   /** Whether the controller reaches the server through a gate that the story can close. */
   readonly gated?: boolean;

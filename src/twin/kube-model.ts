@@ -255,7 +255,7 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
   });
 }
 
-/** Whether somebody else has written since. */
+/** Whether somebody else has written since the sync has read its objects. */
 function wasOvertaken({ foreignMs, world }: KubeController, { service, readMs }: WritingSync): boolean {
   const { agenda, watchLagMs } = world;
   const times = foreignMs.get(service) ?? NEVER;
