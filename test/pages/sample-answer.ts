@@ -18,7 +18,7 @@ const PROFILE = {
   flipsPerSecond: 12,
   isStorm: false,
   rolloutsPerMinute: 3,
-  podsPerSecond: 5,
+  podsPerSecond: 2,
 };
 
 const CONTROLLER = (writes: number): string => `process_start_time_seconds 1
