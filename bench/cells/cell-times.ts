@@ -22,10 +22,10 @@ export function storyOf({ workload }: Pick<CellPlan, 'workload'>, seed: number, 
  */
 export function measuredPart(evidence: Evidence, { warmUpMs, measuredMs }: CellTimes): Evidence {
   const endMs = warmUpMs + measuredMs;
-  const { samples, writesAtMs } = evidenceBetween(evidence, warmUpMs, endMs);
+  const { samples, writes } = evidenceBetween(evidence, warmUpMs, endMs);
   const shown = (output: Output): Evidence['samples'][Output] =>
     samples[output].filter(({ atMs, latencyMs }) => atMs + latencyMs < endMs);
-  return { samples: { endpoints: shown('endpoints'), slices: shown('slices') }, writesAtMs };
+  return { samples: { endpoints: shown('endpoints'), slices: shown('slices') }, writes };
 }
 
 /** @throws Error if the text is no duration */

@@ -73,26 +73,25 @@ export async function runCell({ world, plan, repeat, seed, times, program, versi
 }
 
 function measuredOf(path: string, planned: Story, times: CellTimes): CellRun['measured'] {
-  const { story, evidence, doubts } = withRecording(path, ({ events }) => playedOf(path, events));
+  const { story, evidence, doubts, isEnded } = withRecording(path, ({ events }) => playedOf(path, events));
   if (doubts.length > 0) throw new Error(`the recording cannot be believed: ${doubts.join(', ')}`);
+  if (!isEnded) throw new Error('the recorder did not end in good order');
   // Lateness is measured by the recorder's clock. The first change of the story is the first change that it has
   // recorded.
   const lateMs = story.changes[0]!.atMs - planned.changes[0]!.atMs;
   const moved = evidenceBetween(evidence, lateMs, Infinity);
+  const earlier = <T extends { readonly atMs: number }>(all: readonly T[]): T[] =>
+    all.map((one) => ({ ...one, atMs: one.atMs - lateMs }));
   const since = (output: Output): Evidence => ({
-    samples: {
-      endpoints: [],
-      slices: [],
-      [output]: moved.samples[output].map((one) => ({ ...one, atMs: one.atMs - lateMs })),
-    },
-    writesAtMs: { endpoints: [], slices: [], [output]: moved.writesAtMs[output].map((atMs) => atMs - lateMs) },
+    samples: { endpoints: [], slices: [], [output]: earlier(moved.samples[output]) },
+    writes: { endpoints: [], slices: [], [output]: earlier(moved.writes[output]) },
   });
   const of = (output: Output): MeasuredOutput => {
-    const { samples, writesAtMs } = measuredPart(since(output), times);
+    const { samples, writes } = measuredPart(since(output), times);
     const sorted = latenciesOf(samples[output], 'any');
     if (sorted.length === 0) throw new Error(`no change of ${output} was shown: measure for longer`);
     const at = (share: number): number => round(quantile(sorted, share), 2);
-    return { changes: sorted.length, writes: writesAtMs[output].length, p50: at(0.5), p90: at(0.9), p99: at(0.99) };
+    return { changes: sorted.length, writes: writes[output].length, p50: at(0.5), p90: at(0.9), p99: at(0.99) };
   };
   return { endpoints: of('endpoints'), slices: of('slices') };
 }

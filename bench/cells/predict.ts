@@ -31,10 +31,10 @@ export function predict(
   return { endpoints: figuresOf(part, 'endpoints'), slices: figuresOf(part, 'slices') };
 }
 
-function figuresOf({ samples, writesAtMs }: Evidence, output: Output): Prediction {
+function figuresOf({ samples, writes }: Evidence, output: Output): Prediction {
   const sorted = latenciesOf(samples[output], 'any');
   const at = (share: number): number => quantile(sorted, share);
-  return { writes: writesAtMs[output].length, p50: at(0.5), p985: at(0.985), p99: at(0.99), p995: at(0.995) };
+  return { writes: writes[output].length, p50: at(0.5), p985: at(0.985), p99: at(0.99), p995: at(0.995) };
 }
 
 /**

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
 import { ENCODINGS, type Encoding } from '../../src/recording/sizes.ts';
 import { playedOf } from '../../src/tune/played.ts';
-import { bytesOf } from '../../src/twin/figures.ts';
+import { bytesOf, writesOf } from '../../src/twin/figures.ts';
 import { type Output, OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
@@ -129,9 +129,9 @@ async function countBytes(world: World, watchers: number, durationMs: number, pr
     const calibration = DEFAULT_CALIBRATION;
     const ledger = runModel({ story: recorded, controller: world.controller, settings, calibration, seed: 1 });
     return groups.map(({ output, encoding }, i) => {
-      const framing = CHUNK_BYTES * ledger.written[output].writes;
+      const framing = CHUNK_BYTES * writesOf(ledger, [output]);
       const predicted = watchers * (bytesOf(ledger, [output], encoding) + framing);
-      const writes = { seen: evidence.writesAtMs[output].length, predicted: ledger.written[output].writes };
+      const writes = { seen: evidence.writes[output].length, predicted: writesOf(ledger, [output]) };
       return { output, encoding, watchers, writes, counted: counted[i]!, predicted };
     });
   } finally {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { commitText } from '../support/commit.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { plotSvg } from '../../src/page/plot.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
@@ -100,7 +101,7 @@ export async function runGrowthBench(args: readonly string[], tiny: boolean): Pr
   const growth: Growth = {
     format: 1,
     command: `npm run bench -- growth ${args.join(' ')}`.trim(),
-    commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim(),
+    commit: commitText(),
     machine: machineOf(),
     versions: versionsOf(),
     startedAt,

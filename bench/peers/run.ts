@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
+import { commitText } from '../support/commit.ts';
 import { createBudget } from './budget.ts';
 import {
   type Command,
@@ -70,7 +71,7 @@ function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly
   const startedAt = new Date().toISOString();
   return {
     text: `npm run bench -- peers ${args.join(' ')}`.trim(),
-    commit: execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim(),
+    commit: commitText(),
     program: programHash(programOf(settings.size)),
     machine: machineOf(),
     versions: versionsOf(),

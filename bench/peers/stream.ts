@@ -156,14 +156,29 @@ export function noteEvent(
   if (service === null) stream.objects.delete(key);
   else stream.objects.set(key, { service, ready });
   if (service !== null && annotations?.[OVER_CAPACITY_ANNOTATION] !== undefined) stream.overCapacity.add(service);
+  const shown = { ms: now.ms, causedMs: triggerMsOf(object) - now.wallMs + now.ms };
   for (const address of ready) {
     if (before?.service === service && before.ready.has(address)) continue;
-    count(stream, `${service} ${address}`, 1, now.ms);
+    count(stream, `${service} ${address}`, 1, shown);
   }
   for (const address of before?.ready ?? []) {
     if (before!.service === service && ready.has(address)) continue;
-    count(stream, `${before!.service} ${address}`, -1, now.ms);
+    count(stream, `${before!.service} ${address}`, -1, shown);
   }
+}
+
+/** What an event shows, in milliseconds of the clock of changes. */
+interface Shown {
+  readonly ms: number;
+  /** No change before it is among those that the controller tells as the causes of its write; NaN = it tells none. */
+  readonly causedMs: number;
+}
+
+/** The trigger time of a write, milliseconds since the epoch; NaN = it has none. */
+function triggerMsOf({ metadata: { annotations } }: KubeObject): number {
+  const time = annotations?.[TRIGGER_TIME_ANNOTATION];
+  const parsed = time === undefined ? null : parseMicroTime(time);
+  return parsed === null ? Number.NaN : parsed.seconds * 1000;
 }
 
 function noteWrite(
@@ -175,13 +190,11 @@ function noteWrite(
 ): void {
   stream.writes++;
   stream.bytes += bytes;
-  const time = object.metadata.annotations?.[TRIGGER_TIME_ANNOTATION];
-  if (time === undefined || type === 'DELETED') return;
-  const parsed = parseMicroTime(time);
-  if (parsed !== null) stream.trigger.push({ atMs: now.ms, ms: now.wallMs - parsed.seconds * 1000 });
+  const triggerMs = triggerMsOf(object);
+  if (type !== 'DELETED' && !Number.isNaN(triggerMs)) stream.trigger.push({ atMs: now.ms, ms: now.wallMs - triggerMs });
 }
 
-function count(stream: Stream, key: string, by: 1 | -1, ms: number): void {
+function count(stream: Stream, key: string, by: 1 | -1, { ms, causedMs }: Shown): void {
   const before = stream.ready.get(key) ?? 0;
   const after = before + by;
   if (after === 0) stream.ready.delete(key);
@@ -192,10 +205,17 @@ function count(stream: Stream, key: string, by: 1 | -1, ms: number): void {
   const isReturn = after > 0 && waiting === undefined && stream.wanted.get(key) === false;
   if (isReturn && stream.returns.length < FAULTS_MAX) stream.returns.push(key);
   // The first expectation that wants what is shown now. Those before it came right together with it.
-  const shown = waiting?.findIndex(({ ready }) => ready === after > 0) ?? -1;
-  if (waiting === undefined || shown < 0) return;
+  const first = waiting?.findIndex(({ ready }) => ready === after > 0) ?? -1;
+  if (waiting === undefined || first < 0) return;
+  // If the controller tells of later causes, the first one was taken back before any write, with all until the later one.
+  const later = waiting.findIndex(({ ready, change }) => ready === after > 0 && change.sentMs >= causedMs);
+  const shown = Math.max(first, later);
   const seen = waiting.splice(0, shown + 1);
-  for (const { change } of seen) change[SEEN_FIELDS[stream.kind]] = ms;
+  for (const [i, { change }] of seen.entries()) {
+    const isTakenBack = i >= first && i < shown;
+    change[SEEN_FIELDS[stream.kind]] = isTakenBack ? null : ms;
+  }
+  stream.coalesced += shown - first;
   // The last one has used its own up.
   useUp(stream, key, seen.slice(0, -1));
   if (waiting.length === 0) stream.awaited.delete(key);

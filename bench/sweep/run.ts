@@ -7,6 +7,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { commitText } from '../support/commit.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { plotSvg } from '../../src/page/plot.ts';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
@@ -117,7 +118,7 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
   if (settings.size !== 'tiny') {
     execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
   }
-  const commit = execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8' }).trim();
+  const commit = commitText();
   const programs: Readonly<Record<string, string>> = { [ENDPOINTD]: commit, [MANAGER]: KUBERNETES_VERSION };
   const wanted = keysOf(options, programs);
   const notRun = await measureMissing(options, programs);

@@ -17,7 +17,7 @@ import {
   startOrders,
   type StoryCluster,
 } from '../replay/story-cluster.ts';
-import { createLedger, type Ledger, noteWritten, type Output, OUTPUTS } from '../twin/ledger.ts';
+import { createLedger, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import { startController } from './controller-process.ts';
 import { watchEndpoints } from './endpoints-view.ts';
 import { readObjects } from './read-objects.ts';
@@ -55,6 +55,7 @@ const STARTED_MS_MAX = 120_000;
 const SHOWN_MS_MAX = 30_000;
 const QUIET_MS = 1000;
 const POLL_MS = 50;
+const CPU_MS = 10_000;
 
 /** Creates the objects beside the pods. @throws Error if the server ends */
 export async function frame(server: ReplayServer, cluster: StoryCluster): Promise<void> {
@@ -116,17 +117,46 @@ async function played(
   signal: AbortSignal,
 ): Promise<Replayed> {
   await isRunning(client, views, signal);
-  const cpuBefore = await controller.cpuSeconds();
+  const spending = await noteCpu(state, controller, signal);
   const { lateMs, open } = await playStory(client, state, views, signal);
   const untilMs = performance.now() + SHOWN_MS_MAX;
   while (open.size > 0 && !signal.aborted && performance.now() < untilMs) await sleep(POLL_MS);
-  state.ledger.cpuMs = ((await controller.cpuSeconds()) - cpuBefore) * 1000;
+  await spending.stop();
   for (const { output, sentMs, ready } of open.values()) {
     state.ledger.open[output]++;
     note(state, output, ready, sentMs);
   }
   state.fromMs = Infinity;
   return { ledger: state.ledger, lateMs: percentile(lateMs, 0.99) };
+}
+
+/** Notes the controller's CPU from now on, in steps of `CPU_MS`. */
+async function noteCpu(
+  { ledger }: State,
+  controller: TestController,
+  signal: AbortSignal,
+): Promise<{ stop(): Promise<void> }> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const beganMs = performance.now();
+  let [before, atMs] = [await controller.cpuSeconds(), 0];
+  const note = async (): Promise<void> => {
+    const now = await controller.cpuSeconds();
+    ledger.cpu.push({ atMs, ms: 1000 * (now - before) });
+    [before, atMs] = [now, performance.now() - beganMs];
+  };
+  const noting = (async () => {
+    while (await sleep(CPU_MS, true, { signal: either }).catch(() => false)) await note();
+  })();
+  // Whoever stops it is told of a failure.
+  noting.catch(() => undefined);
+  return {
+    stop: async () => {
+      over.abort();
+      await noting;
+      await note();
+    },
+  };
 }
 
 /** Brings every pod to its start, and makes all Endpoints and slices anew, so that all runs begin alike. */
@@ -259,7 +289,7 @@ function note({ ledger, fromMs }: State, output: Output, ready: boolean, sentMs:
 function noteEvent({ ledger, fromMs }: State, output: Output, type: string, object: KubeObject): void {
   const nowMs = performance.now() - fromMs;
   if (type === 'LISTED' || !(nowMs >= 0)) return;
-  noteWritten(ledger, output, sizeOf(output, object), nowMs);
+  ledger.writes[output].push({ atMs: nowMs, endpoints: sizeOf(output, object) });
 }
 
 function sizeOf(output: Output, object: KubeObject): number {

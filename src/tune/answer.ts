@@ -34,7 +34,7 @@ export interface Answer {
   readonly confirmation: Confirmation | null;
   /** The source of each number. */
   readonly numbers: readonly KnownNumber[];
-  /** What could not be used, and why. */
+  /** What else is to be told: what could not be used, and why. */
   readonly notes: readonly string[];
   readonly assumptions: readonly string[];
 }

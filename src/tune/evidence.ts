@@ -4,23 +4,20 @@
  */
 import { placeAbove } from '../lib/sorted.ts';
 import { latenciesOf, quantile } from '../twin/figures.ts';
-import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
+import { type Output, OUTPUTS, type Sample, type Write } from '../twin/ledger.ts';
 import type { Settings } from '../twin/settings.ts';
 
 export interface Evidence {
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
-  /** When each object was written, in milliseconds since the start. */
-  readonly writesAtMs: Readonly<Record<Output, readonly number[]>>;
+  readonly writes: Readonly<Record<Output, readonly Pick<Write, 'atMs'>[]>>;
 }
 
 export function evidenceBetween(evidence: Evidence, fromMs: number, toMs: number): Evidence {
-  const isIn = (atMs: number): boolean => atMs >= fromMs && atMs < toMs;
-  const samplesOf = (output: Output): readonly Sample[] => evidence.samples[output].filter(({ atMs }) => isIn(atMs));
-  const writesOf = (output: Output): readonly number[] => evidence.writesAtMs[output].filter(isIn);
-  return {
-    samples: { endpoints: samplesOf('endpoints'), slices: samplesOf('slices') },
-    writesAtMs: { endpoints: writesOf('endpoints'), slices: writesOf('slices') },
+  const within = <T extends Pick<Write, 'atMs'>>(all: Readonly<Record<Output, readonly T[]>>): Record<Output, T[]> => {
+    const isIn = ({ atMs }: T): boolean => atMs >= fromMs && atMs < toMs;
+    return { endpoints: all.endpoints.filter(isIn), slices: all.slices.filter(isIn) };
   };
+  return { samples: within(evidence.samples), writes: within(evidence.writes) };
 }
 
 /** A leader that ended without giving up its Lease is followed after so long at the earliest. */
@@ -35,13 +32,13 @@ const AWAY_CHANGES_MIN = 3;
  * 0 = it was never away. So a restart shows, and another leader.
  * @param batchMs how long the controller collects changes by its flags, which is no absence
  */
-export function longestAbsence({ samples, writesAtMs }: Evidence, batchMs: Readonly<Record<Output, number>>): number {
-  const writes = Float64Array.from(OUTPUTS.flatMap((output) => writesAtMs[output])).sort();
+export function longestAbsence({ samples, writes }: Evidence, batchMs: Readonly<Record<Output, number>>): number {
+  const writesAtMs = Float64Array.from(OUTPUTS.flatMap((output) => writes[output].map(({ atMs }) => atMs))).sort();
   const late = OUTPUTS.flatMap((output) =>
     samples[output].filter(({ latencyMs }) => latencyMs >= AWAY_MS + batchMs[output]),
   );
   const away = late.filter(({ atMs, latencyMs }) => {
-    const next = writes[placeAbove(writes, atMs)] ?? Infinity;
+    const next = writesAtMs[placeAbove(writesAtMs, atMs)] ?? Infinity;
     return next >= atMs + latencyMs - BACK_MS;
   });
   if (away.length < AWAY_CHANGES_MIN) return 0;
@@ -87,7 +84,7 @@ export function compare(ledger: Evidence, evidence: Evidence): Comparison[] {
     for (const [figure, share] of QUANTILES) {
       comparisons.push(compared(figure, output, quantile(predicted, share), Math.max(1, quantile(measured, share))));
     }
-    comparisons.push(compared('writes', output, ledger.writesAtMs[output].length, evidence.writesAtMs[output].length));
+    comparisons.push(compared('writes', output, ledger.writes[output].length, evidence.writes[output].length));
   }
   return comparisons;
 }

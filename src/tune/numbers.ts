@@ -1,5 +1,5 @@
 /** The numbers of an answer and their sources. Measured numbers enter the calibration. */
-import { writesOf } from '../twin/figures.ts';
+import { cpuOf, writesOf } from '../twin/figures.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
 import type { Held } from './back-test.ts';
@@ -56,7 +56,7 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
 function cpuFactorFor(run: Run, msPerWrite: number): number {
   const ledger = runModel(run);
   const writes = writesOf(ledger);
-  return writes === 0 ? run.calibration.cpuFactor : (run.calibration.cpuFactor * msPerWrite * writes) / ledger.cpuMs;
+  return writes === 0 ? run.calibration.cpuFactor : (run.calibration.cpuFactor * msPerWrite * writes) / cpuOf(ledger);
 }
 
 /** @param fallback the source of numbers that nobody has measured: a fit, a file, usual values */

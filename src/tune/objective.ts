@@ -4,23 +4,28 @@
  */
 import { parseDuration } from '../lib/duration.ts';
 import { nearest } from '../lib/nearest.ts';
-import { bytesOf, type Kinds, latenciesOf, quantile, shareLater, worstQuantile, writesOf } from '../twin/figures.ts';
+import {
+  bytesOf,
+  cpuOf,
+  joined,
+  type Kinds,
+  latenciesOf,
+  partsOf,
+  quantile,
+  shareLater,
+  writesOf,
+} from '../twin/figures.ts';
 import { apiServerMs } from '../twin/api-server-cost.ts';
 import { type Encoding, ENCODINGS } from '../recording/sizes.ts';
-import { type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
+import { type Ledger, type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 import type { Score } from './search.ts';
 
-/**
- * A figure of a run: milliseconds, a share in [0, 1], or writes, bytes to all watchers and CPU milliseconds a second.
- */
-export type Expression =
-  | {
-      readonly of: 'quantile';
-      readonly share: number;
-      readonly kinds: Kinds;
-      readonly output: Output;
-      readonly isWorst: boolean;
-    }
+/** A figure of a run. `isWorst`: of the five minutes in which it is largest. */
+export type Expression = Figure & { readonly isWorst: boolean };
+
+/** Milliseconds, a share in [0, 1], or writes, bytes to all watchers and CPU milliseconds a second. */
+type Figure =
+  | { readonly of: 'quantile'; readonly share: number; readonly kinds: Kinds; readonly output: Output }
   | { readonly of: 'later'; readonly thanMs: number; readonly kinds: Kinds; readonly output: Output }
   | { readonly of: 'writes'; readonly outputs: readonly Output[] }
   | { readonly of: 'bytes'; readonly outputs: readonly Output[]; readonly encoding: Encoding }
@@ -50,11 +55,12 @@ const SYNTAX = /^([a-z0-9.-]+)(?:\(([^()]*)\))?$/;
 type Arguments = readonly (readonly string[])[];
 
 const KINDS = ['add', 'remove', 'any'] as const satisfies readonly Kinds[];
-const OF_QUANTILES: Arguments = [KINDS, OUTPUTS, ['worst']];
-/** Beside the time. */
-const OF_LATER: Arguments = [KINDS, OUTPUTS];
-const OF_WRITES: Arguments = [OUTPUTS];
-const OF_BYTES: Arguments = [OUTPUTS, ENCODINGS];
+const WORST = 'worst';
+/** Those of `later` stand behind its time. */
+const OF_LATENCIES: Arguments = [KINDS, OUTPUTS, [WORST]];
+const OF_WRITES: Arguments = [OUTPUTS, [WORST]];
+const OF_BYTES: Arguments = [OUTPUTS, ENCODINGS, [WORST]];
+const OF_CPU: Arguments = [[WORST]];
 
 /** @throws ObjectiveError */
 export function parseObjective(text: string): Objective {
@@ -97,12 +103,16 @@ function parseExpression(text: string): Expression {
     .split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '');
+  return { ...parseFigure(text, name, values), isWorst: values.includes(WORST) };
+}
+
+function parseFigure(text: string, name: string, values: readonly string[]): Figure {
   switch (name) {
     case 'later':
       return parseLater(text, values);
     case 'cpu':
     case 'apiserver-cpu':
-      checkArguments(text, values, []);
+      checkArguments(text, values, OF_CPU);
       return { of: name };
     case 'writes':
       checkArguments(text, values, OF_WRITES);
@@ -111,16 +121,16 @@ function parseExpression(text: string): Expression {
       checkArguments(text, values, OF_BYTES);
       return { of: name, outputs: outputsOf(values), encoding: oneOf(ENCODINGS, values) ?? 'protobuf' };
     default:
-      checkArguments(text, values, OF_QUANTILES);
-      return { of: 'quantile', share: QUANTILES[name]!, ...changesOf(values), isWorst: values.includes('worst') };
+      checkArguments(text, values, OF_LATENCIES);
+      return { of: 'quantile', share: QUANTILES[name]!, ...changesOf(values) };
   }
 }
 
-function parseLater(text: string, values: readonly string[]): Expression {
+function parseLater(text: string, values: readonly string[]): Figure {
   const [first, ...others] = values;
   const thanMs = first === undefined ? null : parseDuration(first);
   if (thanMs === null || thanMs < 0) throw new ObjectiveError(`objective: "${text}" names no time, as later(1s) does`);
-  checkArguments(text, others, OF_LATER);
+  checkArguments(text, others, OF_LATENCIES);
   return { of: 'later', thanMs, ...changesOf(others) };
 }
 
@@ -128,10 +138,10 @@ function parseLater(text: string, values: readonly string[]): Expression {
 function checkArguments(text: string, values: readonly string[], groups: Arguments): void {
   for (const [i, value] of values.entries()) {
     const group = groups.find((one) => one.includes(value));
-    if (group === undefined) {
-      const known = groups.length === 0 ? 'the figure takes none' : `known are ${groups.flat().join(', ')}`;
-      throw new ObjectiveError(`objective: "${value}" in "${text}" is no argument of this figure: ${known}`);
-    }
+    if (group === undefined)
+      throw new ObjectiveError(
+        `objective: "${value}" in "${text}" is no argument of this figure: known are ${groups.flat().join(', ')}`,
+      );
     const other = values.slice(0, i).find((one) => group.includes(one));
     if (other !== undefined)
       throw new ObjectiveError(`objective: "${text}" has both "${other}" and "${value}": one of them is too many`);
@@ -184,11 +194,40 @@ export interface Scope {
  * If there were changes, and none was ever shown, a quantile is Infinity, and all of them count as later. A run does not
  * tell how long those that it ends before have waited.
  */
-export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ...watchers }: Scope): number {
+export function valueOf(expression: Expression, ledger: Ledger, scope: Scope): number {
+  if (!expression.isWorst) return figureOf(expression, ledger, scope);
+  const steps = partsOf(ledger, WORST_STEP_MS);
+  let worst = -Infinity;
+  for (let i = 0; i < steps.length; i++) {
+    const part = joined(ledger, steps.slice(i, i + WORST_MS / WORST_STEP_MS));
+    if (!isTelling(expression, part, scope.durationMs - i * WORST_STEP_MS)) continue;
+    worst = Math.max(worst, figureOf(expression, part, { ...scope, durationMs: WORST_MS }));
+  }
+  return worst === -Infinity ? figureOf(expression, ledger, scope) : worst;
+}
+
+/** The length of the parts of which `worst` takes the largest figure. A part begins with each step. */
+export const WORST_MS = 300_000;
+const WORST_STEP_MS = 60_000;
+
+/**
+ * Whether a part has enough changes for a share of them, or all the time that a rate is of.
+ * @param leftMs from its begin to the end of the run
+ */
+function isTelling(figure: Figure, { samples }: Ledger, leftMs: number): boolean {
+  if (figure.of !== 'quantile' && figure.of !== 'later') return leftMs >= WORST_MS;
+  const { kinds, output } = figure;
+  const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
+  return samples[output].reduce((count, one) => count + (isCounted(one) ? 1 : 0), 0) >= TELLING_CHANGES_MIN;
+}
+
+const TELLING_CHANGES_MIN = 100;
+
+function figureOf(expression: Figure, ledger: Ledger, { durationMs, ...watchers }: Scope): number {
   const seconds = durationMs / 1000;
   switch (expression.of) {
     case 'cpu':
-      return ledger.cpuMs / seconds;
+      return cpuOf(ledger) / seconds;
     case 'apiserver-cpu':
       return apiServerMs(ledger, { slices: watchers.nodes, endpoints: watchers.endpointsWatchers }) / seconds;
     case 'writes':
@@ -201,9 +240,8 @@ export function valueOf(expression: Expression, ledger: Ledger, { durationMs, ..
       return shown.length === 0 && ledger.open[output] > 0 ? 1 : shareLater(shown, thanMs);
     }
     case 'quantile': {
-      const { output, kinds, share, isWorst } = expression;
-      const samples = ledger.samples[output];
-      const value = isWorst ? worstQuantile(samples, kinds, share) : quantile(latenciesOf(samples, kinds), share);
+      const { output, kinds, share } = expression;
+      const value = quantile(latenciesOf(ledger.samples[output], kinds), share);
       return Number.isNaN(value) ? (ledger.open[output] > 0 ? Infinity : 0) : value;
     }
   }

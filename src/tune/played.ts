@@ -11,13 +11,15 @@ export interface Played {
   readonly story: Story;
   readonly evidence: Evidence;
   readonly doubts: readonly string[];
+  /** Whether the recorder ended in good order. Else what it wrote before counts. */
+  readonly isEnded: boolean;
 }
 
 const OUTPUT_OF: Readonly<Record<OutputKind, Output>> = { endpoints: 'endpoints', endpointslices: 'slices' };
 
 export function playedOf(name: string, events: Iterable<RecordedEvent>): Played {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
-  const writesAtMs: Record<Output, number[]> = { endpoints: [], slices: [] };
+  const writes: Record<Output, { readonly atMs: number }[]> = { endpoints: [], slices: [] };
   const selections = createSelections();
   const recorded = createRecordedStory(name);
   const measuring = createMeasuring({
@@ -25,7 +27,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
       const change = { atMs: sinceMs - recorded.beganMs(), latencyMs: atMs - sinceMs };
       samples[OUTPUT_OF[kind]].push({ ...change, kind: ready ? 'add' : 'remove' });
     },
-    written: (kind, atMs) => writesAtMs[OUTPUT_OF[kind]].push(atMs - recorded.beganMs()),
+    written: (kind, atMs) => writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() }),
   });
   const doubts = new Set<string>();
   let isEnded = false;
@@ -37,8 +39,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
     const doubt = doubtOf(event);
     if (doubt !== null) doubts.add(doubt);
   }
-  if (!isEnded) doubts.add('the recording did not end in good order');
-  return { story: recorded.finish(), evidence: { samples, writesAtMs }, doubts: [...doubts] };
+  return { story: recorded.finish(), evidence: { samples, writes }, doubts: [...doubts], isEnded };
 }
 
 function doubtOf(event: RecordedEvent): string | null {

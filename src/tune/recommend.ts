@@ -3,8 +3,8 @@
  * resamples do not exceed, with each unsure number of the calibration raised and lowered, and by draws that the search
  * has not seen.
  */
-import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf } from './objective.ts';
-import { latenciesOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
+import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf, WORST_MS } from './objective.ts';
+import { cpuOf, latenciesOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Encoding } from '../recording/sizes.ts';
 import { runModel, type Run } from '../twin/run.ts';
@@ -116,7 +116,7 @@ export interface Grid {
 const MARGINS: readonly number[] = [1, 0.85, 0.7, 0.5];
 const RESAMPLES = 30;
 const BOUND_SHARE = 0.9;
-/** A flag keeps today's value if that costs at most this share of the goal. */
+/** Flags keep today's values if that costs at most this share of the goal, all together. */
 const TIE = 0.01;
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
 const P99_ADD: Expression = { of: 'quantile', share: 0.99, kinds: 'add', output: 'slices', isWorst: false };
@@ -173,20 +173,29 @@ function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
   return { durationMs: run.story.durationMs, nodes, endpointsWatchers };
 }
 
-/** Returns flag by flag to today's value where that costs nothing. */
+/** Returns flag by flag to today's value, each time the one that costs least, until one would cost more than `TIE`. */
 function withFewestChanges(
   found: Settings,
   today: Settings,
   flags: readonly Flag[],
   score: (settings: Settings) => Score,
 ): Settings {
+  const limit = score(found);
+  const isTie = ({ excess, goal }: Score): boolean => excess <= limit.excess && goal <= limit.goal * (1 + TIE);
   let best = found;
-  for (const flag of flags) {
-    const without = { ...best, ...valuesOf(today, flag) };
-    const [a, b] = [score(without), score(best)];
-    if (a.excess <= b.excess && a.goal <= b.goal * (1 + TIE)) best = without;
+  const withToday = (flag: Flag): { settings: Settings; score: Score } => {
+    const settings = { ...best, ...valuesOf(today, flag) };
+    return { settings, score: score(settings) };
+  };
+  for (;;) {
+    const ties = flags
+      .filter(({ fields }) => fields.some((field) => best[field] !== today[field]))
+      .map((flag) => withToday(flag))
+      .filter((without) => isTie(without.score));
+    const [cheapest] = ties.toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : isBetter(b.score, a.score) ? 1 : 0));
+    if (cheapest === undefined) return best;
+    best = cheapest.settings;
   }
-  return best;
 }
 
 function changesOf(today: Settings, settings: Settings, flags: readonly Flag[]): Recommendation['changes'] {
@@ -204,16 +213,9 @@ function valuesOf(settings: Settings, { fields }: Flag): Partial<Settings> {
 function outcomeOf(question: Question, settings: Settings): Outcome {
   const { run, objective } = question;
   const scope = scopeOf(question);
-  const seed = run.seed + 1;
-  const ledger = runModel({ ...run, settings, seed });
-  const draws = uncertain(question).flatMap((calibration, i) => {
-    const other = runModel({ ...run, settings, calibration, seed });
-    return resamples(other, scope.durationMs, RESAMPLES, seed + i);
-  });
-  const check = (text: string, expression: Expression, most: number): Check => {
-    const values = Float64Array.from(draws, (draw) => valueOf(expression, draw, scope)).sort();
-    return { text, value: valueOf(expression, ledger, scope), bound: quantile(values, BOUND_SHARE), most };
-  };
+  const ledger = runModel({ ...run, settings, seed: unseenSeed(run) });
+  const bounds = boundsOf(question, settings, [scope])[0]!;
+  const figures = [...objective.constraints, { ...objective.goal, most: Infinity }];
   return {
     settings,
     latencies: OUTPUTS.flatMap((output) => KINDS.map((kind) => latencyRow(ledger, output, kind, scope))),
@@ -223,17 +225,53 @@ function outcomeOf(question: Question, settings: Settings): Outcome {
         sentBytes(ledger, [output], encoding, scope) / (scope.durationMs / 1000);
       return { protobuf: bytes('protobuf'), json: bytes('json') };
     }),
-    cpuShare: ledger.cpuMs / scope.durationMs,
-    apiServerCpuShare: valueOf({ of: 'apiserver-cpu' }, ledger, scope) / 1000,
+    cpuShare: cpuOf(ledger) / scope.durationMs,
+    apiServerCpuShare: valueOf({ of: 'apiserver-cpu', isWorst: false }, ledger, scope) / 1000,
     distribution: distributionOf(ledger),
     writesByTime: writesByTime(ledger).map((count) => (count * 1000) / WRITES_BY_MS),
     overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
     open: ledger.open.endpoints + ledger.open.slices,
-    checks: [
-      ...objective.constraints.map(({ text, expression, most }) => check(text, expression, most)),
-      check(objective.goal.text, objective.goal.expression, Infinity),
-    ],
+    checks: figures.map(({ text, expression, most }, i) => ({
+      text,
+      value: valueOf(expression, ledger, scope),
+      bound: bounds[i]!,
+      most,
+    })),
   };
+}
+
+/** Draws that the search has not seen. */
+function unseenSeed({ seed }: Run): number {
+  return seed + 1;
+}
+
+/**
+ * The values that nine of ten draws do not exceed, for each scope those of all constraints and of the goal. A draw is a
+ * resample of a run, by the calibration and by calibrations with each unsure number raised and lowered.
+ */
+function boundsOf({ run, objective, unsure }: Question, settings: Settings, scopes: readonly Scope[]): number[][] {
+  const expressions = [...objective.constraints, objective.goal].map(({ expression }) => expression);
+  const values = scopes.map(() => expressions.map((): number[] => []));
+  const seed = unseenSeed(run);
+  for (const [i, calibration] of uncertain(run.calibration, unsure).entries()) {
+    const ledger = runModel({ ...run, settings, calibration, seed });
+    for (const isWorst of [false, true]) {
+      if (!expressions.some((expression) => expression.isWorst === isWorst)) continue;
+      const withinMs = isWorst ? WORST_MS : Infinity;
+      for (const draw of resamples(ledger, run.story.durationMs, RESAMPLES, seed + i, withinMs)) {
+        for (const [s, scope] of scopes.entries()) {
+          for (const [e, expression] of expressions.entries())
+            if (expression.isWorst === isWorst) values[s]![e]!.push(valueOf(expression, draw, scope));
+        }
+      }
+    }
+  }
+  return values.map((all) => all.map((of) => quantile(Float64Array.from(of).sort(), BOUND_SHARE)));
+}
+
+/** Whether these bounds meet each constraint. */
+function isMet({ constraints }: Objective, bounds: readonly number[]): boolean {
+  return constraints.every(({ most }, i) => bounds[i]! <= most);
 }
 
 function distributionOf({ samples }: Ledger): number[] {
@@ -241,8 +279,7 @@ function distributionOf({ samples }: Ledger): number[] {
   return sorted.length === 0 ? [] : Array.from({ length: 100 }, (_, i) => quantile(sorted, (i + 1) / 100));
 }
 
-/** The calibration, and calibrations with each unsure number raised and lowered. */
-function uncertain({ run: { calibration }, unsure }: Question): Run['calibration'][] {
+function uncertain(calibration: Run['calibration'], unsure: Unsure): Run['calibration'][] {
   return [
     calibration,
     ...FITTED.flatMap(({ name, scale }) => [scale(calibration, unsure[name]), scale(calibration, 1 / unsure[name])]),
@@ -265,7 +302,7 @@ function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind, scope: Sco
     p90: quantile(sorted, 0.9),
     p99: quantile(sorted, 0.99),
     p999: quantile(sorted, 0.999),
-    laterThanSecond: valueOf({ of: 'later', thanMs: 1000, kinds: kind, output }, ledger, scope),
+    laterThanSecond: valueOf({ of: 'later', thanMs: 1000, kinds: kind, output, isWorst: false }, ledger, scope),
   };
 }
 
@@ -355,24 +392,29 @@ function bindingsOf(question: Question, settings: Settings): Binding[] {
 
 const MORE = 1.5;
 
-/** The last step of the ladder of nodes at which all constraints hold. Their cost depends on the number of watchers. */
-function nodesMaxOf({ run, objective, nodes, endpointsWatchers }: Question, settings: Settings): number | null {
+/** The last step of the ladder of nodes at which nine of ten draws meet all constraints. null: they matter for none. */
+function nodesMaxOf(question: Question, settings: Settings): number | null {
+  const { objective, nodes } = question;
   if (!objective.constraints.some(({ expression: { of } }) => of === 'bytes' || of === 'apiserver-cpu')) return null;
-  const ledger = runModel({ ...run, settings });
-  const isMet = (factor: number): boolean => {
-    const scope = { durationMs: run.story.durationMs, nodes: nodes * factor, endpointsWatchers };
-    return scoreOf(objective, ledger, scope).excess === 0;
-  };
-  return nodes * (LOADS.findLast(isMet) ?? 1);
+  const scopes = LOADS.map((factor) => ({ ...scopeOf(question), nodes: nodes * factor }));
+  const bounds = boundsOf(question, settings, scopes);
+  return nodes * lastOf((step) => isMet(objective, bounds[step]!));
 }
 
-/** The last step of the ladder of changes at which all constraints hold. */
-function loadFactorOf({ run, objective, ...watchers }: Question, settings: Settings): number {
+/** The last step of the ladder of changes at which nine of ten draws meet all constraints. */
+function loadFactorOf(question: Question, settings: Settings): number {
+  return lastOf((step) => {
+    const run = { ...question.run, story: hastened(question.run.story, LOADS[step]!) };
+    const hastier = { ...question, run };
+    return isMet(question.objective, boundsOf(hastier, settings, [scopeOf(hastier)])[0]!);
+  });
+}
+
+/** The factor of the last step before the first that does not hold; 1 = none holds. */
+function lastOf(holds: (step: number) => boolean): number {
   let last = 1;
-  for (const factor of LOADS) {
-    const story = hastened(run.story, factor);
-    const ledger = runModel({ ...run, story, settings });
-    if (scoreOf(objective, ledger, { durationMs: story.durationMs, ...watchers }).excess > 0) return last;
+  for (const [step, factor] of LOADS.entries()) {
+    if (!holds(step)) return last;
     last = factor;
   }
   return last;

@@ -16,6 +16,8 @@ export interface TuneInput {
   readonly evidence: Evidence | null;
   /** Reasons in the recording not to believe it: gaps, refused resources. */
   readonly doubts: readonly string[];
+  /** What else is to be told of the recording. */
+  readonly notes: readonly string[];
   /** The numbers that metrics tell. */
   readonly measured: Measured;
   /** Today's flags and the watchers, with their sources. */
@@ -70,7 +72,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     recommendation: refusals.length > 0 ? null : recommend(question, progress),
     confirmation: null,
     numbers: [...input.given, ...calibrationNumbers(calibration, start, measured, fallback)],
-    notes: measured.notes,
+    notes: [...input.notes, ...measured.notes],
     assumptions: ASSUMPTIONS,
   };
 }

@@ -1,4 +1,5 @@
 /** What writes cost kube-apiserver. */
+import { writesOf } from './figures.ts';
 import { type Ledger, type Output, OUTPUTS } from './ledger.ts';
 
 /**
@@ -9,6 +10,9 @@ const WRITE_MS = 1.02;
 const WATCHER_MS = 0.0055;
 
 /** CPU of all API servers for the writes of a run, milliseconds. @param watchers of each output */
-export function apiServerMs({ written }: Ledger, watchers: Readonly<Record<Output, number>>): number {
-  return OUTPUTS.reduce((sum, output) => sum + written[output].writes * (WRITE_MS + WATCHER_MS * watchers[output]), 0);
+export function apiServerMs(ledger: Ledger, watchers: Readonly<Record<Output, number>>): number {
+  return OUTPUTS.reduce(
+    (sum, output) => sum + writesOf(ledger, [output]) * (WRITE_MS + WATCHER_MS * watchers[output]),
+    0,
+  );
 }

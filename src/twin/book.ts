@@ -2,7 +2,7 @@
  * The endpoints of a story in one output of a controller: as the controller's cache has them, and as it has published
  * them. A plan takes the difference. Both programs share this, because their plans are the same.
  */
-import { type ChangeKind, type Ledger, noteWritten, type Output } from './ledger.ts';
+import type { ChangeKind, Ledger, Output } from './ledger.ts';
 import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
 import type { PlaceChange, Published, Story } from './story.ts';
 
@@ -221,7 +221,7 @@ function planChanges(book: Book, service: number): readonly ModelWrite[] {
 /** The API server has acknowledged a write. */
 export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
   const { isShownReady, ledger, open, output } = book;
-  noteWritten(ledger, output, write.endpoints, nowMs);
+  ledger.writes[output].push({ atMs: nowMs, endpoints: write.endpoints });
   for (const { place, isReady } of write.shows) {
     isShownReady[place] = isReady ? 1 : 0;
     const change = open[place];

@@ -9,8 +9,6 @@ export type Latencies = Float64Array;
 /** `add` changes, `remove` changes, or both. */
 export type Kinds = ChangeKind | 'any';
 
-const BLOCK_MS = 300_000;
-
 export function latenciesOf(samples: readonly Sample[], kinds: Kinds): Latencies {
   const values = new Float64Array(samples.length);
   let count = 0;
@@ -23,51 +21,70 @@ export function quantile(sorted: Latencies, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }
 
-/**
- * The largest quantile of the five-minute blocks with at least 100 changes, or of all changes if there is no such
- * block.
- */
-export function worstQuantile(samples: readonly Sample[], kinds: Kinds, share: number): number {
-  const blocks = Map.groupBy(samples, ({ atMs }) => Math.floor(atMs / BLOCK_MS));
-  let worst = Number.NaN;
-  for (const block of blocks.values()) {
-    const sorted = latenciesOf(block, kinds);
-    if (sorted.length >= BLOCK_SAMPLES_MIN)
-      worst = Number.isNaN(worst) ? quantile(sorted, share) : Math.max(worst, quantile(sorted, share));
-  }
-  return Number.isNaN(worst) ? quantile(latenciesOf(samples, kinds), share) : worst;
-}
-
-const BLOCK_SAMPLES_MIN = 100;
-
 /** The share of changes that took longer, in [0, 1]. */
 export function shareLater(sorted: Latencies, thanMs: number): number {
   return sorted.length === 0 ? 0 : (sorted.length - placeAbove(sorted, thanMs)) / sorted.length;
 }
 
-export function writesOf({ written }: Ledger, outputs: readonly Output[] = OUTPUTS): number {
-  return outputs.reduce((sum, output) => sum + written[output].writes, 0);
+export function writesOf({ writes }: Ledger, outputs: readonly Output[] = OUTPUTS): number {
+  return outputs.reduce((sum, output) => sum + writes[output].length, 0);
 }
 
 /** The bytes of the written objects, as one watcher of these outputs gets them. */
-export function bytesOf({ written, sizes }: Ledger, outputs: readonly Output[], encoding: Encoding): number {
+export function bytesOf({ writes, sizes }: Ledger, outputs: readonly Output[], encoding: Encoding): number {
   return outputs.reduce((sum, output) => {
     const { base, each } = sizes[output][encoding];
-    return sum + base * written[output].writes + each * written[output].endpoints;
+    return writes[output].reduce((all, { endpoints }) => all + base + each * endpoints, sum);
   }, 0);
+}
+
+/** The controller's CPU in milliseconds. */
+export function cpuOf({ cpu }: Ledger): number {
+  return cpu.reduce((sum, { ms }) => sum + ms, 0);
 }
 
 export const WRITES_BY_MS = 10_000;
 
 /** Writes of both outputs in each ten seconds. */
-export function writesByTime({ writesAtMs }: Ledger): number[] {
+export function writesByTime({ writes }: Ledger): number[] {
   const counts: number[] = [];
   for (const output of OUTPUTS) {
-    for (const atMs of writesAtMs[output]) {
+    for (const { atMs } of writes[output]) {
       const time = Math.floor(atMs / WRITES_BY_MS);
       while (counts.length <= time) counts.push(0);
       counts[time]!++;
     }
   }
   return counts;
+}
+
+/** What happened in one part after the other, each `lengthMs` long, as ledgers of their own. Changes that nothing has shown stay in all. */
+export function partsOf(ledger: Ledger, lengthMs: number): Ledger[] {
+  const parts: Ledger[] = [];
+  const partAt = (atMs: number): Ledger => {
+    const place = Math.floor(atMs / lengthMs);
+    while (parts.length <= place)
+      parts.push({ ...ledger, samples: perOutput(() => []), writes: perOutput(() => []), cpu: [] });
+    return parts[place]!;
+  };
+  for (const output of OUTPUTS) {
+    for (const sample of ledger.samples[output]) partAt(sample.atMs).samples[output].push(sample);
+    for (const write of ledger.writes[output]) partAt(write.atMs).writes[output].push(write);
+  }
+  for (const spent of ledger.cpu) partAt(spent.atMs).cpu.push(spent);
+  return parts;
+}
+
+/** A run of which only these parts have happened. */
+export function joined(ledger: Ledger, parts: readonly Ledger[]): Ledger {
+  return {
+    ...ledger,
+    samples: perOutput((output) => parts.flatMap(({ samples }) => samples[output])),
+    writes: perOutput((output) => parts.flatMap(({ writes }) => writes[output])),
+    cpu: parts.flatMap(({ cpu }) => cpu),
+  };
+}
+
+function perOutput<T>(of: (output: Output) => T): Record<Output, T> {
+  return { endpoints: of('endpoints'), slices: of('slices') };
 }

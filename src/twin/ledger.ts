@@ -21,19 +21,25 @@ export interface Sample {
 /** The bytes that the API server sends to a watcher for each change of an object. */
 export type ObjectSizes = Readonly<Record<Output, Readonly<Record<Encoding, SizeLine>>>>;
 
-export interface Written {
-  writes: number;
-  /** The endpoints of all written objects. */
-  endpoints: number;
+/** A write that the API server has acknowledged. */
+export interface Write {
+  /** Milliseconds since the start. */
+  readonly atMs: number;
+  /** The endpoints of the written object. */
+  readonly endpoints: number;
+}
+
+/** CPU of the controller from `atMs` on, milliseconds since the start, until the next such entry. */
+export interface Spent {
+  readonly atMs: number;
+  readonly ms: number;
 }
 
 export interface Ledger {
   readonly samples: Readonly<Record<Output, Sample[]>>;
-  readonly written: Readonly<Record<Output, Written>>;
+  readonly writes: Readonly<Record<Output, Write[]>>;
   /** The sizes of the story. */
   readonly sizes: ObjectSizes;
-  /** When each write was acknowledged, milliseconds since the start. */
-  readonly writesAtMs: Readonly<Record<Output, number[]>>;
   readonly overtaken: Record<Output, number>;
   /** Changes that no object had shown at the end. */
   readonly open: Record<Output, number>;
@@ -46,16 +52,14 @@ export interface Ledger {
   dropped: number;
   /** The sum of the waits of writes for tokens. */
   throttledMs: number;
-  /** The controller's CPU. */
-  cpuMs: number;
+  readonly cpu: Spent[];
 }
 
 export function createLedger(sizes: ObjectSizes): Ledger {
   return {
     samples: { endpoints: [], slices: [] },
-    written: { endpoints: { writes: 0, endpoints: 0 }, slices: { writes: 0, endpoints: 0 } },
+    writes: { endpoints: [], slices: [] },
     sizes,
-    writesAtMs: { endpoints: [], slices: [] },
     overtaken: { endpoints: 0, slices: 0 },
     open: { endpoints: 0, slices: 0 },
     syncs: 0,
@@ -63,13 +67,6 @@ export function createLedger(sizes: ObjectSizes): Ledger {
     conflicts: 0,
     dropped: 0,
     throttledMs: 0,
-    cpuMs: 0,
+    cpu: [],
   };
-}
-
-export function noteWritten(ledger: Ledger, output: Output, endpoints: number, nowMs: number): void {
-  const written = ledger.written[output];
-  written.writes++;
-  written.endpoints += endpoints;
-  ledger.writesAtMs[output].push(nowMs);
 }

@@ -14,12 +14,12 @@ export interface Cores {
   readonly agenda: Agenda;
   free: number;
   readonly waiting: LinkedList<Job>;
-  /** The busy time of all cores together. */
-  busyMs: number;
+  /** The busy time of all cores together in each second. Work counts where it begins. */
+  readonly busyMs: number[];
 }
 
 export function createCores(agenda: Agenda, count: number): Cores {
-  return { agenda, free: count, waiting: createLinkedList(), busyMs: 0 };
+  return { agenda, free: count, waiting: createLinkedList(), busyMs: [] };
 }
 
 /** Calls `done` when a core has worked for `ms`. */
@@ -34,7 +34,9 @@ export function compute(cores: Cores, ms: number, done: () => void): void {
 }
 
 function run(cores: Cores, { ms, done }: Job): void {
-  cores.busyMs += ms;
+  const second = Math.floor(cores.agenda.nowMs / 1000);
+  while (cores.busyMs.length <= second) cores.busyMs.push(0);
+  cores.busyMs[second]! += ms;
   at(cores.agenda, cores.agenda.nowMs + ms, () => {
     const next = takeNext(cores.waiting);
     if (next === null) cores.free++;

@@ -45,7 +45,7 @@ export function runModel(run: Run): Ledger {
   deliver(world, model, 0);
   play(agenda, story.durationMs + AFTERWARDS_MS);
   model.close();
-  ledger.cpuMs = cores.busyMs;
+  for (const [second, ms] of cores.busyMs.entries()) ledger.cpu.push({ atMs: 1000 * second, ms });
   return ledger;
 }
 

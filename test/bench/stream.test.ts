@@ -25,12 +25,12 @@ function slice(name: string, ready: readonly string[], annotations: Record<strin
   };
 }
 
-function change(ackedMs: number): TimedChange {
+function change(ackedMs: number, sentMs = 0): TimedChange {
   return {
     dueMs: 0,
     isolated: false,
     services: [],
-    sentMs: 0,
+    sentMs,
     ackedMs,
     resourceVersion: '',
     endpointsMs: null,
@@ -39,6 +39,10 @@ function change(ackedMs: number): TimedChange {
 }
 
 const at = (ms: number) => ({ ms, wallMs: 1_000_000 + ms });
+
+function trigger(ms: number): Record<string, string> {
+  return { 'endpoints.kubernetes.io/last-change-trigger-time': new Date(1_000_000 + ms).toISOString() };
+}
 
 describe('what a watcher makes of the stream', () => {
   it('a change is seen with the event that shows it, whichever slice that is', () => {
@@ -91,6 +95,27 @@ describe('what a watcher makes of the stream', () => {
     assert.deepEqual(samplesOf(both).slices, []);
   });
 
+  it('a change that was taken back is not taken for a later one that was shown', () => {
+    for (const [causedMs, expected] of [
+      [5000, [null, null, 5500, Number.NaN]],
+      // The controller tells of causes as old as the first change, or of none: so that may be what it shows.
+      [1000, [5500, Number.NaN, Number.NaN, Number.NaN]],
+      [null, [5500, Number.NaN, Number.NaN, Number.NaN]],
+    ] as const) {
+      const seen = stream();
+      noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));
+      const changes = [1000, 3000, 5000, 7000].map((sentMs) => change(sentMs, sentMs));
+      for (const [i, one] of changes.entries()) awaitAddress(seen, 'shop/web', '10.0.0.1', i % 2 === 1, one);
+      noteEvent(seen, 'MODIFIED', slice('a', [], causedMs === null ? {} : trigger(causedMs)), 0, at(5500));
+      assert.deepEqual(
+        changes.map(({ slicesMs }) => slicesMs),
+        expected,
+      );
+      assert.equal(seen.coalesced, expected.filter((ms) => ms === null).length);
+      assert.deepEqual(seen.gaps, []);
+    }
+  });
+
   it('a change that was taken back lets no address vanish later', () => {
     const seen = stream();
     noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));
@@ -116,9 +141,6 @@ describe('what a watcher makes of the stream', () => {
 
   it('figures and trigger times are those between two readings', () => {
     const seen = stream();
-    const trigger = (ms: number) => ({
-      'endpoints.kubernetes.io/last-change-trigger-time': new Date(1_000_000 + ms).toISOString(),
-    });
     noteEvent(seen, 'MODIFIED', slice('a', [], trigger(0)), 9, at(500));
     noteEvent(seen, 'MODIFIED', slice('a', [], trigger(1000)), 9, at(1250));
     // As a restarted controller does it: the time of the Service's creation.

@@ -74,7 +74,7 @@ describe('endpointd tune', () => {
     }
   });
 
-  it('tune recommends nothing by a recording that is cut or damaged, and says where', async () => {
+  it('tune says where a recording is cut or damaged, and uses what precedes', async () => {
     const damaged = Buffer.from(RECORDED);
     damaged[damaged.length - 3]! ^= 0xff;
     for (const [name, bytes] of [
@@ -85,9 +85,9 @@ describe('endpointd tune', () => {
       writeFileSync(path, bytes);
       const { status, stdout } = await tune(`--from=${path}`);
       assert.equal(status, 1);
-      assert.ok(
-        stdout.includes(`Nothing is recommended:\n  the recording is broken at byte ${FIRST_FRAMES.length}\n`),
+      assert.match(
         stdout,
+        new RegExp(`^Note: the recording is broken at byte ${FIRST_FRAMES.length}: what precedes counts, `, 'm'),
       );
     }
   });
@@ -176,12 +176,7 @@ describe('endpointd tune', () => {
     };
     const path = join(directory, 'configz.json');
     writeFileSync(path, JSON.stringify({ 'kubecontrollermanager.config.k8s.io': config }));
-    const flags = [
-      '--from=rollout',
-      '--controller=kube-controller-manager',
-      `--configz=${path}`,
-      '--kube-api-burst=77',
-    ];
+    const flags = ['--from=huge', '--controller=kube-controller-manager', `--configz=${path}`, '--kube-api-burst=77'];
     const { stdout } = await tune(...flags, '-o', 'json');
     const { numbers, today } = JSON.parse(stdout) as Answer;
     assert.deepEqual([today.qps, today.burst], [100, 77]);

@@ -47,6 +47,7 @@ export function sampleAnswer(): Answer {
       run,
       evidence: runModel({ ...run, seed: 77 }),
       doubts: [],
+      notes: [],
       measured: { ...measuredOf(scrapes, null), cpuMsPerWrite: null },
       given: [
         { name: '--kube-api-qps', value: '50', unsure: '', from: 'configz.json' },

@@ -45,6 +45,7 @@ export function smallAnswer(
       run,
       evidence,
       doubts: [],
+      notes: [],
       measured: NOTHING_MEASURED,
       given: [],
       calibrationFrom: 'usual',

@@ -134,8 +134,8 @@ export function isWithinLimits({ writes, p50, p99 }: Errors): boolean {
 
 /** What the queue model says beside the exact twin. */
 export function errorsOf({ played, ledger }: PlayedCell): Errors {
-  const { samples, written } = ledger;
-  return apart({ samples, writes: { endpoints: written.endpoints.writes, slices: written.slices.writes } }, played);
+  const { samples, writes } = ledger;
+  return apart({ samples, writes: { endpoints: writes.endpoints.length, slices: writes.slices.length } }, played);
 }
 
 /** The larger one of both outputs, as a share of `exact`. */

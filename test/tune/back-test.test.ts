@@ -29,13 +29,10 @@ const TODAY: Run = {
 /** What a recorder would have measured where the API server is slow and the watch is late. */
 function evidence(apiMs: number, watchLagMs: number): Evidence {
   const calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: apiMs, tail: 4 }, watchLagMs };
-  const { samples, written } = runModel({ ...TODAY, calibration, seed: 77 });
-  const spread = (count: number): number[] =>
-    Array.from({ length: count }, (_, i) => (i / count) * TODAY.story.durationMs);
-  return {
-    samples,
-    writesAtMs: { endpoints: spread(written.endpoints.writes), slices: spread(written.slices.writes) },
-  };
+  const { samples, writes } = runModel({ ...TODAY, calibration, seed: 77 });
+  const spread = ({ length }: readonly unknown[]): { readonly atMs: number }[] =>
+    Array.from({ length }, (_, i) => ({ atMs: (i / length) * TODAY.story.durationMs }));
+  return { samples, writes: { endpoints: spread(writes.endpoints), slices: spread(writes.slices) } };
 }
 
 test('three numbers that are fitted on the first half predict the second half', () => {
@@ -62,7 +59,7 @@ test('latencies that differ by no more than is small are not called off', () => 
     ),
   };
   const worst = (smallMs: number): number =>
-    backTest(TODAY, { samples: both, writesAtMs: before.writesAtMs }, undefined, smallMs).worst!;
+    backTest(TODAY, { samples: both, writes: before.writes }, undefined, smallMs).worst!;
   assert.ok(worst(0) > 2 * worst(30), `off by ${worst(0)} and ${worst(30)}`);
 });
 
@@ -76,5 +73,5 @@ test('latencies that are measured and not predicted at all are no small differen
 
 test('without writes nothing is compared', () => {
   const none = { endpoints: [], slices: [] };
-  assert.equal(backTest(TODAY, { samples: none, writesAtMs: none }).worst, null);
+  assert.equal(backTest(TODAY, { samples: none, writes: none }).worst, null);
 });

@@ -37,7 +37,7 @@ const OBJECTIVE = parseObjective('p99(add)<=1s, min writes');
 function ledgerOf(latencyMs: number, writes: number): Ledger {
   const ledger = createLedger(USUAL_SIZES);
   ledger.samples.slices.push({ atMs: 0, kind: 'add', latencyMs });
-  ledger.written.slices.writes = writes;
+  for (let i = 0; i < writes; i++) ledger.writes.slices.push({ atMs: 0, endpoints: 1 });
   return ledger;
 }
 

@@ -13,7 +13,7 @@ function evidence(
       endpoints: [],
       slices: shown.map(([atMs, shownMs]) => ({ atMs, latencyMs: shownMs - atMs, kind: 'add' })),
     },
-    writesAtMs: { endpoints: [...writes], slices: shown.map(([, shownMs]) => shownMs) },
+    writes: { endpoints: writes.map((atMs) => ({ atMs })), slices: shown.map(([, atMs]) => ({ atMs })) },
   };
 }
 

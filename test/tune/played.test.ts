@@ -89,6 +89,9 @@ for (const [event, doubt] of [
     assert.deepEqual(play(event, { type: 'end', atMs: 700 }).doubts, [doubt]));
 }
 
-test('a recording that was cut off is doubted', () => {
-  assert.deepEqual(play().doubts, ['the recording did not end in good order']);
+test('a recording that was cut off is told from one that ended, and is not doubted', () => {
+  for (const events of [[], [{ type: 'end', atMs: 700 }]] as const) {
+    const { doubts, isEnded } = play(...events);
+    assert.deepEqual([doubts, isEnded], [[], events.length === 1]);
+  }
 });

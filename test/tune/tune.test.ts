@@ -80,7 +80,7 @@ test('settings under which nothing is ever shown show all changes too late', () 
 
 test('a recording without a comparison leads to no recommendation', () => {
   const none = { endpoints: [], slices: [] };
-  const answer = smallAnswer('min bytes', 'rec', { samples: none, writesAtMs: none });
+  const answer = smallAnswer('min bytes', 'rec', { samples: none, writes: none });
   assert.deepEqual(answer.refusals, [
     'the recording has 168 changes, and fewer than 1000 say too little',
     'nothing that was written in the second half of the recording can be compared',
@@ -103,6 +103,6 @@ test('events that concern no Service are no changes to judge a prediction by', (
     service: -1,
   }));
   const none = { endpoints: [], slices: [] };
-  const answer = smallAnswer('min bytes', 'rec', { samples: none, writesAtMs: none }, quiet);
+  const answer = smallAnswer('min bytes', 'rec', { samples: none, writes: none }, quiet);
   assert.equal(answer.refusals[0], 'the recording has 168 changes, and fewer than 1000 say too little');
 });

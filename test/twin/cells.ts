@@ -5,6 +5,7 @@
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { percentile } from '../../src/lib/percentile.ts';
+import { writesOf } from '../../src/twin/figures.ts';
 import { runModel } from '../../src/twin/run.ts';
 import {
   apart,
@@ -70,7 +71,7 @@ say(
 function play(cell: Cell): Found {
   const played = playCell(cell);
   const { ledger, story } = played;
-  const writes = ledger.written.endpoints.writes + ledger.written.slices.writes;
+  const writes = writesOf(ledger);
   return {
     cell,
     errors: errorsOf(played),

@@ -32,6 +32,11 @@ function latencies({ samples }: Ledger): number[] {
   return samples.slices.map(({ latencyMs }) => Math.round(latencyMs));
 }
 
+/** When objects were written. */
+function writtenAtMs({ writes }: Ledger, output: Output): number[] {
+  return writes[output].map(({ atMs }) => Math.round(atMs));
+}
+
 test('a change shows after the watch and the write', () => {
   const one = story({ services: 1, changes: [[1000, 0, 'ready']] });
   for (const controller of ['endpointd', UPSTREAM] as const) assert.deepEqual(latencies(run(one, controller)), [11]);
@@ -49,7 +54,7 @@ test('a batch period collects changes from the first one on', () => {
   for (const controller of ['endpointd', UPSTREAM] as const) {
     const ledger = run(three, controller, { slicesBatchMs: 500 });
     assert.deepEqual(latencies(ledger), [511, 111, 511]);
-    assert.equal(ledger.written.slices.writes, 2);
+    assert.equal(ledger.writes.slices.length, 2);
   }
 });
 
@@ -61,8 +66,8 @@ test('a change that is taken back within the period is not written', () => {
       [1100, 0, 'unready'],
     ],
   });
-  const { written, overtaken } = run(there, 'endpointd', { slicesBatchMs: 500, endpointsBatchMs: 500 });
-  assert.deepEqual([written.slices.writes, overtaken.slices], [0, 2]);
+  const { writes, overtaken } = run(there, 'endpointd', { slicesBatchMs: 500, endpointsBatchMs: 500 });
+  assert.deepEqual([writes.slices.length, overtaken.slices], [0, 2]);
 });
 
 test('kube-controller-manager waits until it sees its own write, endpointd does not', () => {
@@ -140,8 +145,8 @@ test('the same run has the same figures', () => {
 
 test('Endpoints have the first thousand addresses, slices have all', () => {
   const last = story({ services: 1, pods: 1001, changes: [[1000, 1000, 'ready']] });
-  const { written } = run(last, 'endpointd');
-  assert.deepEqual([written.slices.writes, written.endpoints.writes], [1, 0]);
+  const { writes } = run(last, 'endpointd');
+  assert.deepEqual([writes.slices.length, writes.endpoints.length], [1, 0]);
 });
 
 test('a Service that is created gets objects, with pods or without', () => {
@@ -149,10 +154,10 @@ test('a Service that is created gets objects, with pods or without', () => {
   const created: StoryChange = { atMs: 1000, namespace: 0, kind: 'service', places: [], service: 0 };
   const empty = { ...story({ services: 1, pods: 0, changes: [] }), services, durationMs: 3000, changes: [created] };
   for (const controller of ['endpointd', UPSTREAM] as const) {
-    const { written } = run(empty, controller);
-    assert.deepEqual([written.slices.writes, written.endpoints.writes], [2, 1]);
+    const { writes } = run(empty, controller);
+    assert.deepEqual([writes.slices.length, writes.endpoints.length], [2, 1]);
     const again = { ...empty, changes: [created, { ...created, atMs: 2000 }] };
-    assert.deepEqual(run(again, controller).written, written);
+    assert.deepEqual(run(again, controller).writes, writes);
   }
 });
 
@@ -161,8 +166,7 @@ test('a node that changes makes no objects of a Service that is created later', 
   const node: StoryChange = { atMs: 1000, namespace: 0, kind: 'node', places: [], service: -1 };
   const later: StoryChange = { atMs: 3000, namespace: 0, kind: 'service', places: [], service: 0 };
   const played = { ...story({ services: 1, pods: 0, changes: [] }), services, durationMs: 5000 };
-  const { writesAtMs } = run({ ...played, changes: [node, later] }, UPSTREAM);
-  assert.deepEqual(writesAtMs.slices.map(Math.round), [3011]);
+  assert.deepEqual(writtenAtMs(run({ ...played, changes: [node, later] }, UPSTREAM), 'slices'), [3011]);
 });
 
 test('a part of a story begins with the Services that were created before', () => {
@@ -204,9 +208,9 @@ test('a pod that goes makes room in Endpoints for the next one', () => {
     ],
   });
   for (const controller of ['endpointd', UPSTREAM] as const) {
-    const { written, writesAtMs, samples } = run(rolled, controller);
-    assert.deepEqual(writesAtMs.endpoints.map(Math.round), [1011, 2011]);
-    assert.deepEqual([samples.endpoints.length, written.slices.writes], [1, 4]);
+    const ledger = run(rolled, controller);
+    assert.deepEqual(writtenAtMs(ledger, 'endpoints'), [1011, 2011]);
+    assert.deepEqual([ledger.samples.endpoints.length, ledger.writes.slices.length], [1, 4]);
   }
 });
 
@@ -220,7 +224,7 @@ const ready = story({ services: 1, changes: [[1000, 0, 'ready']] });
 
 test('kube-controller-manager puts slices right a second after others wrote them', () => {
   const after = (slicesBatchMs: number): number[] =>
-    run(withForeign(ready, 'slices', 1500), UPSTREAM, { slicesBatchMs }).writesAtMs.slices.map(Math.round);
+    writtenAtMs(run(withForeign(ready, 'slices', 1500), UPSTREAM, { slicesBatchMs }), 'slices');
   assert.deepEqual(after(0), [1011, 2511]);
   assert.deepEqual(after(200), [1211, 2511]);
   assert.deepEqual(after(3000), [4011]);
@@ -235,7 +239,7 @@ test('it puts Endpoints right when their service is next synced, endpointd at on
     ],
   });
   const writes = (controller: Controller): number[] =>
-    run(withForeign(two, 'endpoints', 1500), controller).writesAtMs.endpoints.map(Math.round);
+    writtenAtMs(run(withForeign(two, 'endpoints', 1500), controller), 'endpoints');
   assert.deepEqual(writes(UPSTREAM), [1011, 1911]);
   assert.deepEqual(writes('endpointd'), [1011, 1511, 1911]);
 });
@@ -244,7 +248,7 @@ test('the Event object of a conflict takes a token, and the sync begins anew', (
   // One token a second: the write's, the Event object's at the next second, the retry's at the one after.
   const ledger = run(withForeign(ready, 'slices', 1005), UPSTREAM, { qps: 1, burst: 1 });
   assert.deepEqual(latencies(ledger), [2011]);
-  assert.deepEqual([ledger.conflicts, ledger.written.slices.writes], [1, 1]);
+  assert.deepEqual([ledger.conflicts, ledger.writes.slices.length], [1, 1]);
 });
 
 test('after a change of nodes kube-controller-manager syncs services with hints', () => {

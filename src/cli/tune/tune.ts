@@ -47,6 +47,7 @@ export async function tune(args: readonly string[]): Promise<number> {
       },
       evidence: played.evidence,
       doubts: played.doubts,
+      notes: played.notes,
       measured: known.measured,
       given: known.given,
       calibrationFrom: options.calibration === '' ? 'usual: measured on two cores' : options.calibration,
@@ -85,16 +86,29 @@ async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story):
 }
 
 /** The story that is played, and the evidence that it is compared with. */
-type Input = Pick<TuneInput, 'evidence' | 'doubts'> & { readonly story: Story };
+type Input = Pick<TuneInput, 'evidence' | 'doubts' | 'notes'> & { readonly story: Story };
 
 function playedBy({ from, seed }: TuneOptions): Input {
   const profile = STORY_PROFILES.find(({ name }) => name === from);
-  if (profile !== undefined) return { story: profileStory(profile, seed), evidence: null, doubts: [] };
+  if (profile !== undefined) return { story: profileStory(profile, seed), evidence: null, doubts: [], notes: [] };
   return withRecording(from, ({ events, broken }) => {
-    const played = playedOf(from, events);
+    const { isEnded, ...played } = playedOf(from, events);
     const cut = broken();
-    const doubts = cut === null ? played.doubts : [`the recording is broken at byte ${cut.atByte}`, ...played.doubts];
-    return { ...played, doubts };
+    if (cut !== null)
+      return {
+        ...played,
+        notes: [
+          `the recording is broken at byte ${cut.atByte}: what precedes counts, and a watch that was lost then is not told`,
+        ],
+      };
+    return {
+      ...played,
+      notes: isEnded
+        ? []
+        : [
+            'the recorder did not end in good order: what it has written counts, and a watch that was lost then is not told',
+          ],
+    };
   });
 }
 

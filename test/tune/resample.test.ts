@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { resamples } from '../../src/tune/resample.ts';
+import { cpuOf, writesOf } from '../../src/twin/figures.ts';
+import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
+import { USUAL_SIZES } from '../../src/twin/profiles.ts';
+
+const BLOCK_MS = 30_000;
+
+/** A run of blocks. Each has as many changes, each with its write and a millisecond of CPU. */
+function runOf(changes: readonly number[]): Ledger {
+  const ledger = createLedger(USUAL_SIZES);
+  for (const [block, count] of changes.entries()) {
+    for (let i = 0; i < count; i++) {
+      const atMs = block * BLOCK_MS + i;
+      ledger.samples.slices.push({ atMs, kind: 'add', latencyMs: block });
+      ledger.writes.slices.push({ atMs, endpoints: 1 });
+      ledger.cpu.push({ atMs, ms: 1 });
+    }
+  }
+  return ledger;
+}
+
+/** The blocks that a resample was drawn from. The block of a change is its latency. */
+function blocksOf({ samples }: Ledger): number[] {
+  return [...new Set(samples.slices.map(({ latencyMs }) => latencyMs))].toSorted((a, b) => a - b);
+}
+
+test('changes, writes and CPU of a block are drawn together', () => {
+  const run = runOf([1, 10, 100]);
+  const draws = [...resamples(run, 3 * BLOCK_MS, 50, 1)];
+  for (const draw of draws) {
+    assert.deepEqual([writesOf(draw), cpuOf(draw)], [draw.samples.slices.length, draw.samples.slices.length]);
+  }
+  const sums = new Set(draws.map((draw) => writesOf(draw)));
+  // Three blocks, drawn with replacement, make ten sums.
+  for (const sum of sums) assert.ok([3, 12, 21, 30, 102, 111, 120, 201, 210, 300].includes(sum), String(sum));
+  assert.ok(sums.size > 5);
+});
+
+test('the same seed draws the same', () => {
+  const run = runOf([1, 2, 3, 4]);
+  const draw = (): Ledger[] => [...resamples(run, 4 * BLOCK_MS, 3, 7)];
+  assert.deepEqual(draw(), draw());
+});
+
+test('blocks are drawn within their five minutes', () => {
+  const run = runOf(Array.from({ length: 20 }, () => 1));
+  for (const draw of resamples(run, 20 * BLOCK_MS, 20, 1, 10 * BLOCK_MS)) {
+    const blocks = blocksOf(draw);
+    assert.equal(draw.samples.slices.filter(({ latencyMs }) => latencyMs < 10).length, 10);
+    assert.equal(draw.samples.slices.filter(({ latencyMs }) => latencyMs >= 10).length, 10);
+    assert.ok(blocks.length < 20, 'some are drawn twice');
+  }
+});
+
+test('what is behind the last whole block is there once in each resample', () => {
+  const run = runOf([1, 10, 100, 1000]);
+  // Two and a half blocks, and what is written after the end.
+  for (const draw of resamples(run, 2.5 * BLOCK_MS, 20, 1)) assert.ok([1102, 1111, 1120].includes(writesOf(draw)));
+});
