@@ -167,10 +167,10 @@ export function noteEvent(
   }
 }
 
-/** What an event shows, in milliseconds of the clock of changes. */
+/** When an event was seen, and of what its write was made, in milliseconds of the clock of changes. */
 interface Shown {
   readonly ms: number;
-  /** No change before it is among those that the controller tells as the causes of its write; NaN = it tells none. */
+  /** The time of the earliest cause that the controller tells; NaN = it tells none. */
   readonly causedMs: number;
 }
 
@@ -207,9 +207,7 @@ function count(stream: Stream, key: string, by: 1 | -1, { ms, causedMs }: Shown)
   // The first expectation that wants what is shown now. Those before it came right together with it.
   const first = waiting?.findIndex(({ ready }) => ready === after > 0) ?? -1;
   if (waiting === undefined || first < 0) return;
-  // If the controller tells of later causes, the first one was taken back before any write, with all until the later one.
-  const later = waiting.findIndex(({ ready, change }) => ready === after > 0 && change.sentMs >= causedMs);
-  const shown = Math.max(first, later);
+  const shown = laterShown(waiting, first, causedMs);
   const seen = waiting.splice(0, shown + 1);
   for (const [i, { change }] of seen.entries()) {
     const isTakenBack = i >= first && i < shown;
@@ -219,6 +217,18 @@ function count(stream: Stream, key: string, by: 1 | -1, { ms, causedMs }: Shown)
   // The last one has used its own up.
   useUp(stream, key, seen.slice(0, -1));
   if (waiting.length === 0) stream.awaited.delete(key);
+}
+
+/**
+ * The place of the change that a write shows which wants the same as the one at `first`. If the change before a later one
+ * was there before the earliest cause of the write, the write knew it: so all before the later one was taken back
+ * before any write. A pod's events come in order.
+ */
+function laterShown(waiting: readonly Awaited[], first: number, causedMs: number): number {
+  const later = waiting.findIndex(
+    ({ ready, change }, i) => i > first && ready === waiting[first]!.ready && change.sentMs >= causedMs,
+  );
+  return later > first && waiting[later - 1]!.change.ackedMs < causedMs ? later : first;
 }
 
 /** Changes that nothing will show any more let no address vanish either. */

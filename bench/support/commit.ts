@@ -4,7 +4,14 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What benches write themselves is no change of what they measure. */
-const RESULTS = ['bench/**/*.json', 'bench/**/*.html', 'bench/**/*.md', 'docs/images/**'];
+const RESULTS = [
+  'bench/RESULTS.md',
+  'bench/*.json',
+  'bench/*.html',
+  'bench/cells/**/data.json',
+  'bench/cells/**/CELLS.md',
+  'docs/images/**',
+];
 
 /** Its short hash, with `-dirty` behind it if files have changed since. */
 export function commitText(): string {

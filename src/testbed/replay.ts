@@ -146,10 +146,9 @@ async function noteCpu(
     [before, atMs] = [now, performance.now() - beganMs];
   };
   const noting = (async () => {
-    while (await sleep(CPU_MS, true, { signal: either }).catch(() => false)) await note();
+    // A reading that fails is left out. The next one has what it would have had.
+    while (await sleep(CPU_MS, true, { signal: either }).catch(() => false)) await note().catch(() => undefined);
   })();
-  // Whoever stops it is told of a failure.
-  noting.catch(() => undefined);
   return {
     stop: async () => {
       over.abort();

@@ -7,11 +7,10 @@ import { nearest } from '../lib/nearest.ts';
 import {
   bytesOf,
   cpuOf,
-  joined,
   type Kinds,
   latenciesOf,
-  partsOf,
   quantile,
+  runBetween,
   shareLater,
   writesOf,
 } from '../twin/figures.ts';
@@ -188,6 +187,8 @@ export interface Scope {
   readonly nodes: number;
   /** How many clients watch Endpoints. */
   readonly endpointsWatchers: number;
+  /** The length of the parts of which `worst` takes the largest figure; without it `WORST_MS`. */
+  readonly worstMs?: number;
 }
 
 /**
@@ -196,26 +197,32 @@ export interface Scope {
  */
 export function valueOf(expression: Expression, ledger: Ledger, scope: Scope): number {
   if (!expression.isWorst) return figureOf(expression, ledger, scope);
-  const steps = partsOf(ledger, WORST_STEP_MS);
+  const { durationMs, worstMs = WORST_MS } = scope;
   let worst = -Infinity;
-  for (let i = 0; i < steps.length; i++) {
-    const part = joined(ledger, steps.slice(i, i + WORST_MS / WORST_STEP_MS));
-    if (!isTelling(expression, part, scope.durationMs - i * WORST_STEP_MS)) continue;
-    worst = Math.max(worst, figureOf(expression, part, { ...scope, durationMs: WORST_MS }));
+  for (const fromMs of beginsOf(durationMs, worstMs)) {
+    const part = runBetween(ledger, fromMs, fromMs + worstMs);
+    if (isTelling(expression, part))
+      worst = Math.max(worst, figureOf(expression, part, { ...scope, durationMs: worstMs }));
   }
   return worst === -Infinity ? figureOf(expression, ledger, scope) : worst;
 }
 
-/** The length of the parts of which `worst` takes the largest figure. A part begins with each step. */
+/** The length of the parts of a run of which `worst` takes the largest figure. */
 export const WORST_MS = 300_000;
-const WORST_STEP_MS = 60_000;
+/** So many parts begin within the length of one. */
+const WORST_STEPS = 5;
 
-/**
- * Whether a part has enough changes for a share of them, or all the time that a rate is of.
- * @param leftMs from its begin to the end of the run
- */
-function isTelling(figure: Figure, { samples }: Ledger, leftMs: number): boolean {
-  if (figure.of !== 'quantile' && figure.of !== 'later') return leftMs >= WORST_MS;
+/** The begins of all parts, and of the one that ends with the run; [] = the run is shorter than a part. */
+function beginsOf(durationMs: number, worstMs: number): number[] {
+  const lastMs = durationMs - worstMs;
+  if (lastMs < 0) return [];
+  const stepMs = worstMs / WORST_STEPS;
+  return [...Array.from({ length: Math.ceil(lastMs / stepMs) }, (_, i) => i * stepMs), lastMs];
+}
+
+/** Whether a part has enough changes for a share of them. */
+function isTelling(figure: Figure, { samples }: Ledger): boolean {
+  if (figure.of !== 'quantile' && figure.of !== 'later') return true;
   const { kinds, output } = figure;
   const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
   return samples[output].reduce((count, one) => count + (isCounted(one) ? 1 : 0), 0) >= TELLING_CHANGES_MIN;
@@ -223,7 +230,8 @@ function isTelling(figure: Figure, { samples }: Ledger, leftMs: number): boolean
 
 const TELLING_CHANGES_MIN = 100;
 
-function figureOf(expression: Figure, ledger: Ledger, { durationMs, ...watchers }: Scope): number {
+function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpointsWatchers }: Scope): number {
+  const watchers = { nodes, endpointsWatchers };
   const seconds = durationMs / 1000;
   switch (expression.of) {
     case 'cpu':
@@ -252,7 +260,7 @@ export function sentBytes(
   ledger: Ledger,
   outputs: readonly Output[],
   encoding: Encoding,
-  { nodes, endpointsWatchers }: Omit<Scope, 'durationMs'>,
+  { nodes, endpointsWatchers }: Pick<Scope, 'nodes' | 'endpointsWatchers'>,
 ): number {
   return outputs.reduce(
     (sum, output) => sum + (output === 'slices' ? nodes : endpointsWatchers) * bytesOf(ledger, [output], encoding),

@@ -1,32 +1,44 @@
 /** How sure a figure is: its run is repeated with blocks of time drawn anew (a block bootstrap). */
 import { createPrng, nextInt } from '../lib/prng.ts';
-import { joined, partsOf } from '../twin/figures.ts';
+import { runBetween, runMoved, runOf } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
 
-/** Changes within a block depend on each other. Blocks hardly do. */
-const BLOCK_MS = 30_000;
+/** The lengths in a resample, in milliseconds. */
+export interface Blocks {
+  /** Of the run. */
+  readonly durationMs: number;
+  /** Of a block. Changes within a block depend on each other. Blocks hardly do. */
+  readonly blockMs: number;
+  /**
+   * Of the parts of the run within which blocks are exchanged, at the time of their new place. Infinity = in the whole
+   * run, where they keep their times, which matter for no figure of a whole run.
+   */
+  readonly partMs: number;
+}
 
 /**
  * Runs with as many blocks as this one, drawn with replacement. What is behind the last whole block is no block: each run
  * has it once.
- *
- * @param withinMs a block is drawn from the blocks of the same part of the run, which is so long; Infinity = from all
  */
 export function* resamples(
   ledger: Ledger,
-  durationMs: number,
+  { durationMs, blockMs, partMs }: Blocks,
   count: number,
   seed: number,
-  withinMs = Infinity,
 ): Generator<Ledger, void> {
-  const whole = Math.floor(durationMs / BLOCK_MS);
-  const found = partsOf(ledger, BLOCK_MS);
-  const blocks = Array.from({ length: whole }, (_, i) => joined(ledger, found.slice(i, i + 1)));
-  const parts = [...Map.groupBy(blocks, (_, i) => Math.floor((i * BLOCK_MS) / withinMs)).values()];
-  const rest = found.slice(whole);
+  const whole = Math.floor(durationMs / blockMs);
+  const blocks = Array.from({ length: whole }, (_, i) => runBetween(ledger, i * blockMs, (i + 1) * blockMs));
+  const rest = runBetween(ledger, whole * blockMs, Infinity);
+  const slots = blocks.map((_, i) => i);
+  const parts = [...Map.groupBy(slots, (slot) => Math.floor((slot * blockMs) / partMs)).values()];
   const prng = createPrng(seed);
   for (let i = 0; i < count; i++) {
-    const drawn = parts.flatMap((part) => part.map(() => part[nextInt(prng, part.length)]!));
-    yield joined(ledger, [...drawn, ...rest]);
+    const drawn = parts.flatMap((part) =>
+      part.map((slot) => {
+        const from = part[nextInt(prng, part.length)]!;
+        return partMs === Infinity ? blocks[from]! : runMoved(blocks[from]!, (slot - from) * blockMs);
+      }),
+    );
+    yield runOf(ledger, [...drawn, rest]);
   }
 }

@@ -58,25 +58,31 @@ export function writesByTime({ writes }: Ledger): number[] {
   return counts;
 }
 
-/** What happened in one part after the other, each `lengthMs` long, as ledgers of their own. Changes that nothing has shown stay in all. */
-export function partsOf(ledger: Ledger, lengthMs: number): Ledger[] {
-  const parts: Ledger[] = [];
-  const partAt = (atMs: number): Ledger => {
-    const place = Math.floor(atMs / lengthMs);
-    while (parts.length <= place)
-      parts.push({ ...ledger, samples: perOutput(() => []), writes: perOutput(() => []), cpu: [] });
-    return parts[place]!;
+/** What happened from `fromMs` on and before `toMs`. Changes that nothing has shown stay. */
+export function runBetween(ledger: Ledger, fromMs: number, toMs: number): Ledger {
+  const within = <T extends { readonly atMs: number }>(all: readonly T[]): T[] =>
+    all.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+  return {
+    ...ledger,
+    samples: perOutput((output) => within(ledger.samples[output])),
+    writes: perOutput((output) => within(ledger.writes[output])),
+    cpu: within(ledger.cpu),
   };
-  for (const output of OUTPUTS) {
-    for (const sample of ledger.samples[output]) partAt(sample.atMs).samples[output].push(sample);
-    for (const write of ledger.writes[output]) partAt(write.atMs).writes[output].push(write);
-  }
-  for (const spent of ledger.cpu) partAt(spent.atMs).cpu.push(spent);
-  return parts;
 }
 
-/** A run of which only these parts have happened. */
-export function joined(ledger: Ledger, parts: readonly Ledger[]): Ledger {
+/** The same, so much later. */
+export function runMoved(ledger: Ledger, byMs: number): Ledger {
+  const moved = <T extends { readonly atMs: number }>(one: T): T => Object.assign({}, one, { atMs: one.atMs + byMs });
+  return {
+    ...ledger,
+    samples: perOutput((output) => ledger.samples[output].map(moved)),
+    writes: perOutput((output) => ledger.writes[output].map(moved)),
+    cpu: ledger.cpu.map(moved),
+  };
+}
+
+/** A run in which only what is in these parts has happened. */
+export function runOf(ledger: Ledger, parts: readonly Ledger[]): Ledger {
   return {
     ...ledger,
     samples: perOutput((output) => parts.flatMap(({ samples }) => samples[output])),

@@ -24,7 +24,8 @@ const MINUTE_MS = 60_000;
 
 /**
  * Twelve and a half minutes. In the second five, each change takes 10 s in place of 1 s, and twice as much is written and computed.
- * In the last half minute, with which no five end, there is ten times as much to do. One change takes a minute.
+ * In the last half minute, which belongs to the five minutes at the end alone, there is ten times as much to do. One
+ * change takes a minute.
  */
 function busyLater(): Ledger {
   const made = createLedger(SIZES);
@@ -47,15 +48,15 @@ function busyLater(): Ledger {
 for (const [text, expected] of [
   ['p50(worst)', 10_000],
   ['p50', 1000],
-  // One removal in all is too few for a part of its own.
+  // One removal is too few for a share of five minutes.
   ['p50(remove, worst)', MINUTE_MS],
   ['later(2s, worst)', 1],
   ['later(2s)', 201 / 1301],
-  ['writes(worst)', 200 / 300],
+  ['writes(worst)', 1000 / 300],
   ['writes', 1300 / 750],
-  ['bytes(slices, worst)', (200 / 300) * 100 * 20],
-  ['cpu(worst)', (200 / 300) * 3],
-  ['apiserver-cpu(worst)', (200 / 300) * (1.02 + 0.55)],
+  ['bytes(slices, worst)', (1000 / 300) * 100 * 20],
+  ['cpu(worst)', (1000 / 300) * 3],
+  ['apiserver-cpu(worst)', (1000 / 300) * (1.02 + 0.55)],
 ] as const) {
   test(`the figure ${text} of a run that is busy later is ${expected.toFixed(2)}`, () => {
     const { expression } = parseObjective(`min ${text}`).goal;

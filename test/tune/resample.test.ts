@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { resamples } from '../../src/tune/resample.ts';
+import { type Blocks, resamples } from '../../src/tune/resample.ts';
 import { cpuOf, writesOf } from '../../src/twin/figures.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
 import { USUAL_SIZES } from '../../src/twin/profiles.ts';
@@ -21,14 +21,13 @@ function runOf(changes: readonly number[]): Ledger {
   return ledger;
 }
 
-/** The blocks that a resample was drawn from. The block of a change is its latency. */
-function blocksOf({ samples }: Ledger): number[] {
-  return [...new Set(samples.slices.map(({ latencyMs }) => latencyMs))].toSorted((a, b) => a - b);
+function blocksOf(count: number): Blocks {
+  return { durationMs: count * BLOCK_MS, blockMs: BLOCK_MS, partMs: Infinity };
 }
 
 test('changes, writes and CPU of a block are drawn together', () => {
   const run = runOf([1, 10, 100]);
-  const draws = [...resamples(run, 3 * BLOCK_MS, 50, 1)];
+  const draws = [...resamples(run, blocksOf(3), 50, 1)];
   for (const draw of draws) {
     assert.deepEqual([writesOf(draw), cpuOf(draw)], [draw.samples.slices.length, draw.samples.slices.length]);
   }
@@ -40,22 +39,26 @@ test('changes, writes and CPU of a block are drawn together', () => {
 
 test('the same seed draws the same', () => {
   const run = runOf([1, 2, 3, 4]);
-  const draw = (): Ledger[] => [...resamples(run, 4 * BLOCK_MS, 3, 7)];
+  const draw = (): Ledger[] => [...resamples(run, blocksOf(4), 3, 7)];
   assert.deepEqual(draw(), draw());
 });
 
-test('blocks are drawn within their five minutes', () => {
+test('blocks are exchanged within their part, and take the time of their new place', () => {
   const run = runOf(Array.from({ length: 20 }, () => 1));
-  for (const draw of resamples(run, 20 * BLOCK_MS, 20, 1, 10 * BLOCK_MS)) {
-    const blocks = blocksOf(draw);
-    assert.equal(draw.samples.slices.filter(({ latencyMs }) => latencyMs < 10).length, 10);
-    assert.equal(draw.samples.slices.filter(({ latencyMs }) => latencyMs >= 10).length, 10);
-    assert.ok(blocks.length < 20, 'some are drawn twice');
+  for (const draw of resamples(run, { ...blocksOf(20), partMs: 10 * BLOCK_MS }, 20, 1)) {
+    const drawn = draw.samples.slices;
+    assert.deepEqual(
+      drawn.map(({ atMs }) => atMs / BLOCK_MS),
+      Array.from({ length: 20 }, (_, slot) => slot),
+    );
+    // The block that a change was drawn from is its latency.
+    assert.ok(drawn.every(({ latencyMs }, slot) => latencyMs < 10 === slot < 10));
+    assert.ok(new Set(drawn.map(({ latencyMs }) => latencyMs)).size < 20, 'some are drawn twice');
   }
 });
 
 test('what is behind the last whole block is there once in each resample', () => {
   const run = runOf([1, 10, 100, 1000]);
   // Two and a half blocks, and what is written after the end.
-  for (const draw of resamples(run, 2.5 * BLOCK_MS, 20, 1)) assert.ok([1102, 1111, 1120].includes(writesOf(draw)));
+  for (const draw of resamples(run, blocksOf(2.5), 20, 1)) assert.ok([1102, 1111, 1120].includes(writesOf(draw)));
 });
