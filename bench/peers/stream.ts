@@ -145,7 +145,8 @@ export function noteEvent(
   bytes: number,
   now: { readonly ms: number; readonly wallMs: number },
 ): void {
-  if (type !== 'LISTED') noteWrite(stream, object, type, bytes, now);
+  const triggerMs = triggerMsOf(object);
+  if (type !== 'LISTED') noteWrite(stream, type, bytes, triggerMs, now);
   const { namespace, name, annotations } = object.metadata;
   const version = annotations?.[ECHO_ANNOTATION];
   if (version !== undefined) stream.echoes.set(String(Number(version)), now.ms);
@@ -156,7 +157,7 @@ export function noteEvent(
   if (service === null) stream.objects.delete(key);
   else stream.objects.set(key, { service, ready });
   if (service !== null && annotations?.[OVER_CAPACITY_ANNOTATION] !== undefined) stream.overCapacity.add(service);
-  const shown = { ms: now.ms, causedMs: triggerMsOf(object) - now.wallMs + now.ms };
+  const shown = { ms: now.ms, causedMs: triggerMs - now.wallMs + now.ms };
   for (const address of ready) {
     if (before?.service === service && before.ready.has(address)) continue;
     count(stream, `${service} ${address}`, 1, shown);
@@ -183,14 +184,13 @@ function triggerMsOf({ metadata: { annotations } }: KubeObject): number {
 
 function noteWrite(
   stream: Stream,
-  object: KubeObject,
   type: string,
   bytes: number,
+  triggerMs: number,
   now: { readonly ms: number; readonly wallMs: number },
 ): void {
   stream.writes++;
   stream.bytes += bytes;
-  const triggerMs = triggerMsOf(object);
   if (type !== 'DELETED' && !Number.isNaN(triggerMs)) stream.trigger.push({ atMs: now.ms, ms: now.wallMs - triggerMs });
 }
 

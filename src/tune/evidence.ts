@@ -3,8 +3,8 @@
  * has the same fields.
  */
 import { placeAbove } from '../lib/sorted.ts';
-import { latenciesOf, quantile } from '../twin/figures.ts';
-import { type Output, OUTPUTS, type Sample, type Write } from '../twin/ledger.ts';
+import { between, latenciesOf, quantile } from '../twin/figures.ts';
+import { type Output, OUTPUTS, perOutput, type Sample, type Write } from '../twin/ledger.ts';
 import type { Settings } from '../twin/settings.ts';
 
 export interface Evidence {
@@ -13,11 +13,10 @@ export interface Evidence {
 }
 
 export function evidenceBetween(evidence: Evidence, fromMs: number, toMs: number): Evidence {
-  const within = <T extends Pick<Write, 'atMs'>>(all: Readonly<Record<Output, readonly T[]>>): Record<Output, T[]> => {
-    const isIn = ({ atMs }: T): boolean => atMs >= fromMs && atMs < toMs;
-    return { endpoints: all.endpoints.filter(isIn), slices: all.slices.filter(isIn) };
+  return {
+    samples: perOutput((output) => between(evidence.samples[output], fromMs, toMs)),
+    writes: perOutput((output) => between(evidence.writes[output], fromMs, toMs)),
   };
-  return { samples: within(evidence.samples), writes: within(evidence.writes) };
 }
 
 /** A leader that ended without giving up its Lease is followed after so long at the earliest. */

@@ -5,7 +5,7 @@
  */
 import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf, WORST_MS } from './objective.ts';
 import { cpuOf, latenciesOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
-import { type ChangeKind, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
+import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput } from '../twin/ledger.ts';
 import type { Encoding } from '../recording/sizes.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
@@ -211,10 +211,11 @@ function valuesOf(settings: Settings, { fields }: Flag): Partial<Settings> {
 
 /** The outcome by draws that the search has not seen. */
 function outcomeOf(question: Question, settings: Settings): Outcome {
-  const { run, objective } = question;
+  const { objective } = question;
   const scope = scopeOf(question);
-  const ledger = runModel({ ...run, settings, seed: unseenSeed(run) });
-  const bounds = boundsOf(question, settings, [scope])[0]!;
+  const runs = unseenRuns(question, settings);
+  const ledger = runs[0]!;
+  const bounds = boundsOf(question, runs, [scope])[0]!;
   const figures = [...objective.constraints, { ...objective.goal, most: Infinity }];
   return {
     settings,
@@ -240,24 +241,28 @@ function outcomeOf(question: Question, settings: Settings): Outcome {
   };
 }
 
-/** Draws that the search has not seen. */
+/** Runs by draws that the search has not seen: by the calibration, then with each unsure number raised and lowered. */
+function unseenRuns({ run, unsure }: Question, settings: Settings): Ledger[] {
+  const seed = unseenSeed(run);
+  return uncertain(run.calibration, unsure).map((calibration) => runModel({ ...run, settings, calibration, seed }));
+}
+
 function unseenSeed({ seed }: Run): number {
   return seed + 1;
 }
 
 /**
- * The values that nine of ten draws do not exceed, for each scope those of all constraints and of the goal. A draw is a
- * resample of a run, by the calibration and by calibrations with each unsure number raised and lowered.
+ * The values that nine of ten resamples of these runs do not exceed, for each scope those of all constraints and of the
+ * goal.
  * @param scopes differ in their watchers alone
  */
-function boundsOf({ run, objective, unsure }: Question, settings: Settings, scopes: readonly Scope[]): number[][] {
+function boundsOf({ run, objective }: Question, runs: readonly Ledger[], scopes: readonly Scope[]): number[][] {
   const expressions = [...objective.constraints, objective.goal].map(({ expression }) => expression);
   const values = scopes.map(() => expressions.map((): number[] => []));
   const seed = unseenSeed(run);
   const { durationMs, worstMs = WORST_MS } = scopes[0]!;
   const blockMs = worstMs / BLOCKS_IN_WORST;
-  for (const [i, calibration] of uncertain(run.calibration, unsure).entries()) {
-    const ledger = runModel({ ...run, settings, calibration, seed });
+  for (const [i, ledger] of runs.entries()) {
     for (const isWorst of [false, true]) {
       if (!expressions.some((expression) => expression.isWorst === isWorst)) continue;
       const blocks = { durationMs, blockMs, partMs: isWorst ? worstMs : Infinity };
@@ -310,10 +315,6 @@ function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind, scope: Sco
     p999: quantile(sorted, 0.999),
     laterThanSecond: valueOf({ of: 'later', thanMs: 1000, kinds: kind, output, isWorst: false }, ledger, scope),
   };
-}
-
-function perOutput<T>(value: (output: Output) => T): Record<Output, T> {
-  return { endpoints: value('endpoints'), slices: value('slices') };
 }
 
 const CANDIDATES_MAX = 3;
@@ -403,7 +404,7 @@ function nodesMaxOf(question: Question, settings: Settings): number | null {
   const { objective, nodes } = question;
   if (!objective.constraints.some(({ expression: { of } }) => of === 'bytes' || of === 'apiserver-cpu')) return null;
   const scopes = LOADS.map((factor) => ({ ...scopeOf(question), nodes: nodes * factor }));
-  const bounds = boundsOf(question, settings, scopes);
+  const bounds = boundsOf(question, unseenRuns(question, settings), scopes);
   return nodes * lastOf((step) => isMet(objective, bounds[step]!));
 }
 
@@ -414,7 +415,7 @@ function loadFactorOf(question: Question, settings: Settings): number {
     const hastier = { ...question, run: { ...question.run, story: hastened(question.run.story, factor) } };
     // All that happens in five minutes happens in less time now.
     const scope = { ...scopeOf(hastier), worstMs: WORST_MS / factor };
-    return isMet(question.objective, boundsOf(hastier, settings, [scope])[0]!);
+    return isMet(question.objective, boundsOf(hastier, unseenRuns(hastier, settings), [scope])[0]!);
   });
 }
 

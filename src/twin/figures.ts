@@ -1,7 +1,7 @@
 /** The figures of a run that an operator asks for. */
 import { placeAbove } from '../lib/sorted.ts';
 import type { Encoding } from '../recording/sizes.ts';
-import { type ChangeKind, type Ledger, type Output, OUTPUTS, type Sample } from './ledger.ts';
+import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput, type Sample } from './ledger.ts';
 
 /** Latencies in milliseconds, sorted. */
 export type Latencies = Float64Array;
@@ -58,19 +58,22 @@ export function writesByTime({ writes }: Ledger): number[] {
   return counts;
 }
 
-/** What happened from `fromMs` on and before `toMs`. Changes that nothing has shown stay. */
+/** What is from `fromMs` on and before `toMs`. */
+export function between<T extends { readonly atMs: number }>(all: readonly T[], fromMs: number, toMs: number): T[] {
+  return all.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+}
+
+/** A run in which only what is from `fromMs` on and before `toMs` has happened. Changes that nothing has shown stay. */
 export function runBetween(ledger: Ledger, fromMs: number, toMs: number): Ledger {
-  const within = <T extends { readonly atMs: number }>(all: readonly T[]): T[] =>
-    all.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
   return {
     ...ledger,
-    samples: perOutput((output) => within(ledger.samples[output])),
-    writes: perOutput((output) => within(ledger.writes[output])),
-    cpu: within(ledger.cpu),
+    samples: perOutput((output) => between(ledger.samples[output], fromMs, toMs)),
+    writes: perOutput((output) => between(ledger.writes[output], fromMs, toMs)),
+    cpu: between(ledger.cpu, fromMs, toMs),
   };
 }
 
-/** The same, so much later. */
+/** A run in which all has happened so much later. */
 export function runMoved(ledger: Ledger, byMs: number): Ledger {
   const moved = <T extends { readonly atMs: number }>(one: T): T => Object.assign({}, one, { atMs: one.atMs + byMs });
   return {
@@ -89,8 +92,4 @@ export function runOf(ledger: Ledger, parts: readonly Ledger[]): Ledger {
     writes: perOutput((output) => parts.flatMap(({ writes }) => writes[output])),
     cpu: parts.flatMap(({ cpu }) => cpu),
   };
-}
-
-function perOutput<T>(of: (output: Output) => T): Record<Output, T> {
-  return { endpoints: of('endpoints'), slices: of('slices') };
 }

@@ -8,6 +8,10 @@ import type { Encoding, SizeLine } from '../recording/sizes.ts';
 export type Output = 'endpoints' | 'slices';
 export const OUTPUTS: readonly Output[] = ['endpoints', 'slices'];
 
+export function perOutput<T>(of: (output: Output) => T): Record<Output, T> {
+  return { endpoints: of('endpoints'), slices: of('slices') };
+}
+
 /** `add`: an address becomes ready. `remove`: it is no longer ready. */
 export type ChangeKind = 'add' | 'remove';
 

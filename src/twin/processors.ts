@@ -50,11 +50,10 @@ export interface Thread {
   readonly cores: Cores;
   isBusy: boolean;
   readonly waiting: LinkedList<Job>;
-  busyMs: number;
 }
 
 export function createThread(cores: Cores): Thread {
-  return { cores, isBusy: false, waiting: createLinkedList(), busyMs: 0 };
+  return { cores, isBusy: false, waiting: createLinkedList() };
 }
 
 export function runOn(thread: Thread, ms: number, done: () => void): void {
@@ -65,7 +64,6 @@ export function runOn(thread: Thread, ms: number, done: () => void): void {
 
 function begin(thread: Thread, { ms, done }: Job): void {
   thread.isBusy = true;
-  thread.busyMs += ms;
   compute(thread.cores, ms, () => {
     done();
     const next = takeNext(thread.waiting);
