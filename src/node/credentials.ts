@@ -229,12 +229,15 @@ async function readText(path: string, what: string): Promise<string> {
   }
 }
 
-/** The PEM text of `data` (in base64), else of the file; null = neither is given. */
+/**
+ * The PEM text of `data` (in base64), else of the file; null = neither is given. A file that is being written may be
+ * empty. To OpenSSL that is no certificate at all, and the next connection would be anonymous. @throws CredentialsError
+ */
 async function pem(data: string, path: string, at: string): Promise<string | null> {
-  if (data === '') return path === '' ? null : readText(path, `${at}:`);
-  const text = Buffer.from(data, 'base64').toString();
-  if (!text.includes('-----BEGIN ')) throw new CredentialsError(`${at}-data: is not PEM in base64`);
-  return text;
+  if (data === '' && path === '') return null;
+  const text = data === '' ? await readText(path, `${at}:`) : Buffer.from(data, 'base64').toString();
+  if (text.includes('-----BEGIN ')) return text;
+  throw new CredentialsError(data === '' ? `${at}: ${path} is not PEM` : `${at}-data: is not PEM in base64`);
 }
 
 /**

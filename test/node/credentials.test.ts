@@ -74,8 +74,12 @@ test('certificates in files are read again, and half a renewal is refused', asyn
   const path = kubeconfig({}, { 'client-certificate': cert, 'client-key': key });
   const { read } = createCredentials(config({ kubeconfig: path }));
   assert.equal((await read('refresh')).tls.cert, PKI.clientCert);
+  writeFileSync(cert, '');
+  await assert.rejects(read('refresh'), /client-certificate: \/.* is not PEM$/);
   writeFileSync(cert, PKI.otherCert);
   await assert.rejects(read('refresh'), /client-certificate or client-key: .*mismatch/);
+  writeFileSync(key, '');
+  await assert.rejects(read('refresh'), /client-key: \/.* is not PEM$/);
   writeFileSync(key, PKI.otherKey);
   assert.equal((await read('refresh')).tls.cert, PKI.otherCert);
 });
@@ -160,9 +164,12 @@ test('errors name the file and the field, and hold no secret', async () => {
     { kubeconfig: kubeconfig({ 'certificate-authority': '/no/ca' }, {}) },
     /certificate-authority: \/no\/ca: ENOENT/,
   );
-  const none = file('nothing of the kind\n');
   await refused(
-    { kubeconfig: kubeconfig({ 'certificate-authority': none }, {}) },
+    { kubeconfig: kubeconfig({ 'certificate-authority': file('nothing of the kind\n') }, {}) },
+    /certificate-authority: \/.* is not PEM$/,
+  );
+  await refused(
+    { kubeconfig: kubeconfig({ 'certificate-authority': file(PKI.clientKey) }, {}) },
     /certificate-authority \/.*: holds no certificate \(PEM/,
   );
   await refused(
