@@ -32,7 +32,7 @@ import { fewestWrites } from './fewest-writes.ts';
 import { lasting } from './lasting-watch.ts';
 import { meanFigures, stageFigures, stageSamples, type Telling } from './stages.ts';
 import { startSampler, thinned, type Sampler, type Timeline } from './sampler.ts';
-import type { ChangeOrder, Peer, RunningPeer, Scenario, Settings, Stage } from './scenario.ts';
+import type { ChangeOrder, Peer, RunningPeer, Scenario, Settings, Size, Stage } from './scenario.ts';
 import type { BenchServer } from './server.ts';
 import {
   awaitAddress,
@@ -73,11 +73,12 @@ const RIGHT_MS_MAX = 300_000;
 const FOLLOWED_MS_MAX = 20_000;
 const SEEN_MS_MAX = 120_000;
 const POLL_MS = 20;
-/** If nothing was written for so long, changes that are not shown yet will not be. */
-const QUIET_MS = 1000;
-/** A controller rests if it used less than this share of a core for so long. */
+/**
+ * A controller that used less than `REST_SHARE` of a core for so long rests. If nothing was written for so long, changes
+ * that are not shown yet will not be.
+ */
+const STILL_MS: Readonly<Record<Size, number>> = { tiny: 250, small: 1000, full: 1000 };
 const REST_SHARE = 0.05;
-const REST_MS = 1000;
 const TIMELINE_POINTS_MAX = 200;
 const SAID_MAX = 5;
 const SETTLE_MS = 50;
@@ -92,6 +93,7 @@ interface Run {
   readonly client: ApiClient;
   readonly cluster: Cluster;
   readonly peer: Peer;
+  readonly stillMs: number;
   readonly outputs: Outputs;
   /** What the peer does not follow, one line each. */
   readonly notFollowed: string[];
@@ -150,6 +152,7 @@ export async function play(
     client,
     cluster,
     peer,
+    stillMs: STILL_MS[settings.size],
     outputs,
     notFollowed: [],
     streams,
@@ -349,13 +352,13 @@ async function orFails({ running, outputs }: Run, work: Promise<void>): Promise<
   await Promise.race([...failed, work]);
 }
 
-async function rests({ running }: Run): Promise<void> {
+async function rests({ running, stillMs }: Run): Promise<void> {
   const cpu = (): number => Object.values(running?.processes ?? {}).reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
   const untilMs = performance.now() + RIGHT_MS_MAX;
   for (let before = cpu(); performance.now() < untilMs;) {
-    await sleep(REST_MS);
+    await sleep(stillMs);
     const now = cpu();
-    if (now - before < (REST_SHARE * REST_MS) / 1000) return;
+    if (now - before < (REST_SHARE * stillMs) / 1000) return;
     before = now;
   }
   throw new Error(`the controller did not come to rest in ${RIGHT_MS_MAX / 1000} s`);
@@ -459,7 +462,7 @@ function release(run: Run): void {
 }
 
 async function seen(run: Run): Promise<void> {
-  const { streams, changes, peer } = run;
+  const { streams, changes, peer, stillMs } = run;
   const both = Object.values(streams);
   const left = (): { readonly owed: number; readonly open: number } => {
     if (!peer.echoes) {
@@ -476,7 +479,7 @@ async function seen(run: Run): Promise<void> {
     const { owed, open } = left();
     const nowMs = performance.now();
     if (writes() !== before) [quietSinceMs, before] = [nowMs, writes()];
-    if (owed === 0 && (open === 0 || nowMs - quietSinceMs > QUIET_MS)) break;
+    if (owed === 0 && (open === 0 || nowMs - quietSinceMs > stillMs)) break;
     if (nowMs > untilMs) return;
     await orFails(run, sleep(POLL_MS));
   }

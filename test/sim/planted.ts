@@ -1,6 +1,6 @@
 /**
  * Bugs that were planted once to see whether the simulation finds them: `node test/sim/planted.ts 0` plays stories with the
- * first of them in place, and prints the first seed that fails.
+ * first of them in place, and prints a seed that fails.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -12,6 +12,8 @@ export interface Planted {
   /** Occurs once in the file. */
   readonly from: string;
   readonly to: string;
+  /** Has found it, and is tried before the seeds from 1 on. */
+  readonly seed: number;
 }
 
 export const PLANTED: readonly Planted[] = [
@@ -20,31 +22,35 @@ export const PLANTED: readonly Planted[] = [
     file: 'controller/syncs/sync.ts',
     from: 'const { failure } = unit.sync!;\n  const { later } = stage;',
     to: 'const failure = null;\n  const { later } = stage;',
+    seed: 46,
   },
   {
     name: 'a write whose answer was lost is taken for not done',
     file: 'controller/writes/write-outcome.ts',
     from: 'uncertain: event.mayHaveArrived,',
     to: 'uncertain: false,',
+    seed: 57,
   },
   {
     name: 'what drops an endpoint goes beside what takes it in',
     file: 'core/slices/write-phases.ts',
     from: 'needs[i]!.every((other) => phases[other]! > 0)',
     to: 'true',
+    seed: 83,
   },
   {
     name: 'what another endpointd with other flags writes is repaired every second, for ever',
     file: 'controller/queues/fights.ts',
     from: 'rounds.count++;',
     to: '',
+    seed: 108,
   },
 ];
 
 const SEEDS_MAX = 300;
 
 if (import.meta.main) {
-  const { file, from, to } = PLANTED[Number(process.argv[2])]!;
+  const { file, from, to, seed } = PLANTED[Number(process.argv[2])]!;
   const at = new URL(`../../src/${file}`, import.meta.url).href;
   const source = readFileSync(new URL(at), 'utf8');
   if (source.split(from).length !== 2) throw new Error(`${file} is to have this once: ${from}`);
@@ -56,8 +62,13 @@ if (import.meta.main) {
   });
   const { play } = await import('./play.ts');
   const { makeStory } = await import('./story.ts');
-  let seed = 1;
-  let wrong = null;
-  while (wrong === null && seed <= SEEDS_MAX) ({ wrong } = play(makeStory(seed++)));
-  console.log(wrong === null ? `not found by ${SEEDS_MAX} seeds` : `seed ${seed - 1}: ${wrong}`);
+  const firstSeeds = Array.from({ length: SEEDS_MAX }, (_, i) => i + 1);
+  let found = `not found by ${SEEDS_MAX} seeds`;
+  for (const each of [seed, ...firstSeeds]) {
+    const { wrong } = play(makeStory(each));
+    if (wrong === null) continue;
+    found = `seed ${each}: ${wrong}`;
+    break;
+  }
+  console.log(found);
 }
