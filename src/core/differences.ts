@@ -353,6 +353,16 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     sign: { problem: 'unknown-node' },
   },
   {
+    id: 'slices-node-gone',
+    title: 'A Node is deleted that still has pods',
+    upstream: 'keeps their endpoints until something else has the Service synced',
+    ours: 'takes them out at once, as any sync would, and in again as soon as the Node is back',
+    reports: [],
+    rules: ['Nodes'],
+    defects: [],
+    shownBy: 'scenarios/topology.test.ts: a pod goes with its node, and comes back with it',
+  },
+  {
     id: 'slices-recycled-metadata',
     title: 'A slice that is taken for other ports or for the placeholder',
     upstream: 'loses the annotations and finalizers of others, and is written whatever happened to it meanwhile',

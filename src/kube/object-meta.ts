@@ -22,6 +22,9 @@ const META_UID = tagOf('ObjectMeta', 'uid');
 const META_RESOURCE_VERSION = tagOf('ObjectMeta', 'resourceVersion');
 const META_LABELS = tagOf('ObjectMeta', 'labels');
 const META_ANNOTATIONS = tagOf('ObjectMeta', 'annotations');
+const META_OWNERS = tagOf('ObjectMeta', 'ownerReferences');
+const META_FINALIZERS = tagOf('ObjectMeta', 'finalizers');
+const OWNER_UID = tagOf('OwnerReference', 'uid');
 const ENTRY_KEY = tagOf('MapEntry', 'key');
 const ENTRY_VALUE = tagOf('MapEntry', 'value');
 
@@ -33,6 +36,9 @@ export interface MetaRecord {
   resourceVersion: string;
   labels: Labels;
   annotations: Labels;
+  /** The uids of the owners. */
+  owners: readonly string[];
+  finalizers: readonly string[];
   /** Whether this is the bookmark that ends the initial events of a WatchList. */
   initialEventsEnd: boolean;
 }
@@ -49,6 +55,8 @@ export function projectMeta(source: ObjectSource): MetaRecord {
   return meta;
 }
 
+const NONE: readonly string[] = [];
+
 function emptyMeta(): MetaRecord {
   return {
     namespace: '',
@@ -57,6 +65,8 @@ function emptyMeta(): MetaRecord {
     resourceVersion: '',
     labels: EMPTY_LABELS,
     annotations: EMPTY_LABELS,
+    owners: NONE,
+    finalizers: NONE,
     initialEventsEnd: false,
   };
 }
@@ -110,11 +120,33 @@ function readMetaFields(reader: ProtoReader, meta: MetaRecord): void {
         annotations.push(readPair(reader));
         break;
       }
+      case META_OWNERS: {
+        meta.owners = [...meta.owners, readOwnerUid(reader)];
+        break;
+      }
+      case META_FINALIZERS: {
+        meta.finalizers = [...meta.finalizers, readUtf8(reader)];
+        break;
+      }
       default: {
         skipField(reader, tag);
       }
     }
   }
+}
+
+function readOwnerUid(reader: ProtoReader): string {
+  const outer = reader.end;
+  reader.end = readLength(reader);
+  let uid = '';
+  for (;;) {
+    const tag = readTag(reader);
+    if (tag === 0) break;
+    if (tag === OWNER_UID) uid = readUtf8(reader);
+    else skipField(reader, tag);
+  }
+  reader.end = outer;
+  return uid;
 }
 
 function readPair(reader: ProtoReader): [string, string] {
@@ -137,13 +169,16 @@ function metaOfJson(value: object): MetaRecord {
   const meta = emptyMeta();
   const { metadata } = value as { metadata?: unknown };
   if (typeof metadata !== 'object' || metadata === null) return meta;
-  const { namespace, name, uid, resourceVersion, labels, annotations } = metadata as Record<string, unknown>;
+  const { namespace, name, uid, resourceVersion, labels, annotations, ownerReferences, finalizers } =
+    metadata as Record<string, unknown>;
   meta.namespace = stringOr(namespace, '');
   meta.name = stringOr(name, '');
   meta.uid = stringOr(uid, '');
   meta.resourceVersion = stringOr(resourceVersion, '');
   meta.labels = pairsOfJson(labels, 'metadata.labels');
   meta.annotations = pairsOfJson(annotations, 'metadata.annotations');
+  if (Array.isArray(ownerReferences)) meta.owners = ownerReferences.map(ownerUid);
+  if (Array.isArray(finalizers)) meta.finalizers = finalizers.map((text) => stringOr(text, ''));
   return meta;
 }
 
@@ -154,6 +189,10 @@ function pairsOfJson(value: unknown, field: string): Labels {
     throw new DecodeError(`${field}: expected a map of strings`);
   }
   return labelsFromPairs(pairs as [string, string][]);
+}
+
+function ownerUid(owner: unknown): string {
+  return stringOr((owner as { readonly uid?: unknown } | null)?.uid, '');
 }
 
 function stringOr(value: unknown, otherwise: string): string {

@@ -77,10 +77,19 @@ export function createCredentials(config: CredentialsConfig): Credentials {
   }
 
   let reads = 0;
+  let hadCredentials = false;
   async function read(why: 'refresh' | 'unauthorized'): Promise<Access> {
     reads++;
     try {
-      return await accessNow(why);
+      const found = await accessNow(why);
+      const { tls, headers } = found;
+      const hasCredentials = tls.cert !== null || 'Authorization' in headers;
+      // The server would take an anonymous client for one without rights (403), so nobody would read them again.
+      if (hadCredentials && !hasCredentials) {
+        throw new CredentialsError(`kubeconfig ${config.kubeconfig}: its user has no credentials any more`);
+      }
+      hadCredentials = hasCredentials;
+      return found;
     } finally {
       reads--;
     }

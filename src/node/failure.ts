@@ -38,6 +38,11 @@ export function isAboutCertificates(code: string): boolean {
   return OF_CERTIFICATES.test(code);
 }
 
+/** Whether the other side has ended the connection: it may not trust the certificate of this process. */
+export function isAlert(code: string): boolean {
+  return code.includes('_ALERT_');
+}
+
 /** The first code in the chain of causes; '' = there is none. */
 export function errorCode(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -13,6 +13,8 @@ export interface LiveAccessConfig {
   /** Most connections of the write lane. */
   readonly maxWritesInFlight: number;
   readonly log: (line: LogLine) => void;
+  /** After so many milliseconds a connection that is not made is given up. Default: that of the pools. */
+  readonly connectMs?: number;
   /** A second refusal within so many milliseconds does not make the credentials be read again. Default 1000. */
   readonly refusedMs?: number;
 }
@@ -21,10 +23,11 @@ export interface LiveAccessConfig {
 export interface LiveAccess {
   readonly current: () => InEffect;
   /**
-   * To be called when the server has refused the credentials of a generation (401), or has shown a certificate that
-   * they do not trust. Resolves when the access has been read again. If it has changed, there is another generation.
+   * To be called when the server has refused the credentials of a generation (`unauthorized`), or has shown a
+   * certificate that they do not trust (`refresh`). Resolves when the access has been read again. If it has changed,
+   * there is another generation.
    */
-  readonly refused: (generation: number) => Promise<void>;
+  readonly refused: (generation: number, why: 'unauthorized' | 'refresh') => Promise<void>;
   /** Ends all connections. */
   readonly close: () => Promise<void>;
 }
@@ -43,11 +46,11 @@ const REFUSED_MS = 1000;
 
 /** Reads the access again at its interval. A read that fails is logged, and the last access stays in effect. */
 export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
-  const { access, maxWritesInFlight, log, refusedMs = REFUSED_MS } = config;
+  const { access, maxWritesInFlight, connectMs, log, refusedMs = REFUSED_MS } = config;
   let inEffect: InEffect = {
     access,
     generation: 1,
-    pools: createPools(access, maxWritesInFlight),
+    pools: createPools(access, maxWritesInFlight, connectMs),
     host: new URL(access.origin).host,
   };
   /** Pools that are closing. What is under way ends on its old connection, a watch at its own timeout. */
@@ -64,7 +67,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
       inEffect = { ...before, access: next, generation };
       return;
     }
-    const pools = createPools(next, maxWritesInFlight);
+    const pools = createPools(next, maxWritesInFlight, connectMs);
     inEffect = { access: next, generation, pools, host: new URL(next.origin).host };
     retired.add(before.pools);
     const forget = (): boolean => retired.delete(before.pools);
@@ -92,7 +95,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
 
   return {
     current: () => inEffect,
-    refused: async (generation) => {
+    refused: async (generation, why) => {
       // A read that has begun before may have seen the old files.
       await reading;
       if (generation !== inEffect.generation) return;
@@ -102,7 +105,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
         return;
       }
       refusedAtMs = nowMs;
-      await reread('unauthorized');
+      await reread(why);
     },
     close: async () => {
       closed = true;

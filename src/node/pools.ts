@@ -16,7 +16,8 @@ export type Pools = Readonly<Record<Lane, Dispatcher>>;
 
 /**
  * How many connections a lane may have. A handful of lists, reads and watches run at a time. Event objects have a
- * budget of a few a second. The Lease has one request at a time.
+ * budget of a few a second. The Lease has one request at a time, and a second connection for the next one while the
+ * first one cannot be made.
  */
 function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
   switch (lane) {
@@ -31,7 +32,7 @@ function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
     case 'event':
       return 2;
     case 'lease':
-      return 1;
+      return 2;
   }
 }
 
@@ -41,8 +42,11 @@ function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
  */
 const KEEPALIVE = { keepAlive: true, keepAliveInitialDelay: 30_000 };
 
+/** A connection is given up after so long. Of a proxy it is so long for each step: itself, its CONNECT, the server. */
+const CONNECT_MS = 10_000;
+
 /** HTTP/1.1 only: h2 costs a quarter to half more CPU for our bodies, and one stalled connection would stall all. */
-export function createPools(access: Access, maxWritesInFlight: number): Pools {
+export function createPools(access: Access, maxWritesInFlight: number, connectMs = CONNECT_MS): Pools {
   const tls = {
     ...(access.tls.ca === null ? {} : { ca: access.tls.ca }),
     ...(access.tls.cert === null ? {} : { cert: access.tls.cert }),
@@ -51,7 +55,7 @@ export function createPools(access: Access, maxWritesInFlight: number): Pools {
     ...(access.tls.verify ? {} : { rejectUnauthorized: false }),
     allowH2: false,
     ...KEEPALIVE,
-    timeout: 10_000,
+    timeout: connectMs,
   };
   const create = (lane: Lane): Dispatcher => {
     const options = {
@@ -70,7 +74,8 @@ export function createPools(access: Access, maxWritesInFlight: number): Pools {
       ...options,
       uri: access.proxyUrl,
       requestTls: tls,
-      ...(isSocks ? {} : { proxyTls: KEEPALIVE }),
+      clientFactory: (origin, own) => new Pool(origin, { ...own, headersTimeout: connectMs }),
+      ...(isSocks ? {} : { proxyTls: { ...KEEPALIVE, timeout: connectMs } }),
     });
   };
   return {

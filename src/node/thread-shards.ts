@@ -48,7 +48,7 @@ const YOUNG_GENERATION_MB_MAX = 16;
 
 /**
  * A thread that has died twice in a row without an answer is started again only after a pause. Each further death
- * doubles the pause.
+ * doubles the pause. The loss is told after the pause, because whoever is told posts again and then expects an answer.
  */
 const START_DELAY_MS_MIN = 100;
 const START_DELAY_MS_MAX = 30_000;
@@ -63,14 +63,15 @@ interface Shard {
 
 /** One thread with one planner. */
 interface Life {
-  /** null = not started yet, in the pause after failed starts. */
+  /** null = it could not be made. */
   pool: Piscina | null;
-  /** Batches without an answer, oldest first. null = the pool has the bytes. */
-  readonly batches: Map<number, Uint8Array | null>;
+  /** Batches without an answer, oldest first. What is posted after the end is lost too. */
+  readonly batches: Set<number>;
   answered: boolean;
-  /** null = alive. After its end nothing is posted or answered, and its loss is about to be told. */
+  /** null = alive. After its end nothing is sent or answered, and its loss is to be told. */
   end: { reason: string } | null;
-  startTimer: NodeJS.Timeout | null;
+  /** Until the next life. */
+  pause: NodeJS.Timeout | null;
   utilization: EventLoopUtilization | undefined;
   heapBytes: number;
   /** Whether the thread was asked for its heap and has not answered. A thread that hangs answers late. */
@@ -85,7 +86,7 @@ interface State {
   closed: boolean;
 }
 
-/** Starts the threads. Batches that are posted before a thread runs wait for it. */
+/** Starts the threads. */
 export function createThreadShards(options: ThreadShardsOptions, deliver: (event: ShardsEvent) => void): ThreadShards {
   assert(options.count >= 1, 'at least one shard');
   const state: State = { options, deliver, closed: false };
@@ -100,9 +101,8 @@ export function createThreadShards(options: ThreadShardsOptions, deliver: (event
       const posted = shards[shard]!;
       const { life } = posted;
       assert(life.batches.size < BATCHES_MAX, `shard ${shard} has ${BATCHES_MAX} batches without an answer`);
-      const bytes = encodeBatch(work);
-      life.batches.set(batch, bytes);
-      if (life.pool !== null && life.end === null) run(state, posted, life, batch, bytes);
+      life.batches.add(batch);
+      if (life.end === null) run(state, posted, life, batch, encodeBatch(work));
     },
     restart(shard) {
       end(state, shards[shard]!, shards[shard]!.life, 'restarted');
@@ -114,7 +114,7 @@ export function createThreadShards(options: ThreadShardsOptions, deliver: (event
       state.closed = true;
       await Promise.all(
         shards.map(async ({ life }) => {
-          if (life.startTimer !== null) clearTimeout(life.startTimer);
+          if (life.pause !== null) clearTimeout(life.pause);
           // A pool whose thread died alone is destroyed already, and its promise never settles.
           if (life.end === null) await life.pool?.destroy();
         }),
@@ -124,7 +124,6 @@ export function createThreadShards(options: ThreadShardsOptions, deliver: (event
 }
 
 function start(state: State, shard: Shard, life: Life): void {
-  life.startTimer = null;
   let pool: Piscina;
   try {
     pool = createPool(state.options);
@@ -138,11 +137,9 @@ function start(state: State, shard: Shard, life: Life): void {
   // error event.
   pool.on('workerDestroy', () => end(state, shard, life, ''));
   pool.on('error', (error) => end(state, shard, life, messageOf(error)));
-  for (const [batch, bytes] of life.batches) if (bytes !== null) run(state, shard, life, batch, bytes);
 }
 
 function run(state: State, shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
-  life.batches.set(batch, null);
   // The option takes a list. The library's type says otherwise.
   const transferList = [bytes.buffer] as never;
   life.pool!.run(bytes, { transferList }).then(
@@ -160,8 +157,8 @@ function answer({ deliver, closed }: State, shard: Shard, life: Life, batch: num
 }
 
 /**
- * Ends a life, and with it the planner's state. The loss is told a turn later, when everything that fails by it has
- * failed.
+ * Ends a life, and with it the planner's state. The loss is told a turn later at the earliest, when everything that
+ * fails by it has failed.
  */
 function end(state: State, shard: Shard, life: Life, reason: string): void {
   if (state.closed) return;
@@ -170,10 +167,12 @@ function end(state: State, shard: Shard, life: Life, reason: string): void {
     return;
   }
   life.end = { reason };
-  if (life.startTimer !== null) clearTimeout(life.startTimer);
   // Before the pool gets to replace its thread.
   void life.pool?.destroy();
-  setImmediate(succeed, state, shard);
+  if (!life.answered) shard.stillborn++;
+  const delayMs = startDelayMs(shard.stillborn);
+  if (delayMs === 0) setImmediate(succeed, state, shard);
+  else life.pause = setTimeout(succeed, delayMs, state, shard);
 }
 
 /** A new life follows one that has ended. */
@@ -181,13 +180,10 @@ function succeed(state: State, shard: Shard): void {
   if (state.closed) return;
   const old = shard.life;
   shard.restarts++;
-  if (!old.answered) shard.stillborn++;
   shard.life = createLife();
-  const delayMs = startDelayMs(shard.stillborn);
-  if (delayMs === 0) start(state, shard, shard.life);
-  else shard.life.startTimer = setTimeout(start, delayMs, state, shard, shard.life);
+  start(state, shard, shard.life);
   const reason = old.end?.reason || 'thread ended';
-  state.deliver({ type: 'shard.lost', shard: shard.index, batches: [...old.batches.keys()], reason });
+  state.deliver({ type: 'shard.lost', shard: shard.index, batches: [...old.batches], reason });
 }
 
 function factsOf({ life, restarts }: Shard): ShardFacts {
@@ -205,10 +201,10 @@ function factsOf({ life, restarts }: Shard): ShardFacts {
 function createLife(): Life {
   return {
     pool: null,
-    batches: new Map(),
+    batches: new Set(),
     answered: false,
     end: null,
-    startTimer: null,
+    pause: null,
     utilization: undefined,
     heapBytes: 0,
     heapAsked: false,

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../ports/clock.ts';
 import type { HttpRequest, Lane, Transport, TransportEvent } from '../ports/transport.ts';
-import { errorCode, failureKind, failureMessage, isAboutCertificates, type FailureKind } from './failure.ts';
+import { errorCode, failureKind, failureMessage, isAboutCertificates, isAlert, type FailureKind } from './failure.ts';
 import { createLiveAccess, type LiveAccess, type LiveAccessConfig } from './live-access.ts';
 import { isOpenStream, responseOf, type Call } from './transport-call.ts';
 import { createTransportOutbox, type TransportOutbox } from './transport-outbox.ts';
@@ -165,14 +165,11 @@ async function close(state: State): Promise<void> {
 
 function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
   return {
+    // An error that is thrown here costs the request alone. An abort would cost the connection too, which is as new.
     onRequestStart(controller) {
-      if (isLate(state, call.request)) {
-        fail(state, call, 'late', 'not sent, its time is over');
-        controller.abort(new Error('late'));
-        return;
-      }
+      if (isLate(state, call.request)) fail(state, call, 'late', 'not sent, its time is over');
+      if (call.settled) throw new Error('no longer wanted');
       call.controller = controller;
-      if (call.settled) abort(call);
     },
     onResponseStart(_controller, status, headers) {
       if (call.settled || status < 200) return;
@@ -200,12 +197,19 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
       else settle(state, call, responseOf(call));
     },
     onResponseError(_controller, error) {
-      // The cluster's authority may have been replaced. Then the server has the new one before this process has read
-      // it.
-      if (isAboutCertificates(errorCode(error))) void state.access.refused(call.generation);
+      const code = errorCode(error);
+      if (isAboutCertificates(code)) void state.access.refused(call.generation, refusalOf(code, state.access));
       fail(state, call, failureKind(error), failureMessage(error));
     },
   };
+}
+
+/**
+ * The server may refuse the client's certificate. Else this process does not trust the server's: the cluster's authority
+ * may have been replaced, and the server has the new one before this process has read it. No plugin helps there.
+ */
+function refusalOf(code: string, access: LiveAccess): 'unauthorized' | 'refresh' {
+  return isAlert(code) && access.current().access.tls.cert !== null ? 'unauthorized' : 'refresh';
 }
 
 /**
@@ -213,7 +217,7 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
  * again.
  */
 async function tryAgain(state: State, call: Call): Promise<void> {
-  await state.access.refused(call.generation);
+  await state.access.refused(call.generation, 'unauthorized');
   if (call.settled) return;
   if (call.generation === state.access.current().generation) {
     settle(state, call, responseOf(call));

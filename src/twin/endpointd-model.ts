@@ -14,7 +14,7 @@ import {
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
 import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
-import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
+import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {
   bytesOf,
@@ -46,7 +46,7 @@ interface Own {
   readonly world: World;
   readonly tokens: TokenBucket;
   readonly controllers: readonly OwnController[];
-  readonly writes: LinkedList<QueuedWrite>;
+  readonly writes: Turns<number, QueuedWrite>;
   inFlight: number;
   /** Whether the main thread is in a turn of its event loop. */
   isBusy: boolean;
@@ -80,7 +80,7 @@ interface PlannedSync extends Sync {
   readonly costMs: number;
 }
 
-interface QueuedWrite extends LinkedNode<QueuedWrite> {
+interface QueuedWrite {
   readonly controller: OwnController;
   readonly service: number;
   readonly write: ModelWrite;
@@ -97,7 +97,7 @@ export function createEndpointdModel(world: World): Model {
       createController(world, 'endpoints', settings.endpointSyncs, settings.endpointsBatchMs),
       createController(world, 'slices', settings.serviceEndpointSyncs, settings.slicesBatchMs),
     ],
-    writes: createLinkedList(),
+    writes: createTurns(),
     inFlight: 0,
     isBusy: false,
     rings: false,
@@ -327,7 +327,7 @@ function queuePhases(
     if (--open === 0) queuePhases(own, controller, item, phases, i + 1);
   };
   for (const write of phase) {
-    append(own.writes, { controller, service: item.key, write, queuedMs: nowMs, done, previous: null, next: null });
+    addTurn(own.writes, item.key, { controller, service: item.key, write, queuedMs: nowMs, done });
   }
 }
 
@@ -335,10 +335,10 @@ function queuePhases(
 function flush(own: Own, sent: QueuedWrite[]): number {
   const { agenda, ledger } = own.world;
   for (;;) {
-    const queued = own.writes.first;
-    if (queued === null || own.inFlight >= IN_FLIGHT_MAX) return Infinity;
+    const queued = nextTurn(own.writes);
+    if (queued === undefined || own.inFlight >= IN_FLIGHT_MAX) return Infinity;
     if (!tryTakeToken(own.tokens, agenda.nowMs)) return nextTokenMs(own.tokens);
-    remove(own.writes, queued);
+    takeTurn(own.writes);
     own.inFlight++;
     ledger.throttledMs += agenda.nowMs - queued.queuedMs;
     sent.push(queued);

@@ -300,8 +300,18 @@ test('an output keeps its metadata, and whether it is of a leader election', () 
 
 test('bookmarks and replies to writes keep their metadata', () => {
   const annotations = { 'k8s.io/initial-events-end': 'true' };
+  const owner = { apiVersion: 'v1', kind: 'Service', name: 'web', uid: 's' };
   const value = {
-    metadata: { name: 'web', namespace: 'd', uid: 'u', resourceVersion: '9', labels: { b: '1' }, annotations },
+    metadata: {
+      name: 'web',
+      namespace: 'd',
+      uid: 'u',
+      resourceVersion: '9',
+      labels: { b: '1' },
+      annotations,
+      ownerReferences: [owner],
+      finalizers: ['example.com/f'],
+    },
   };
   const expected = {
     namespace: 'd',
@@ -310,6 +320,8 @@ test('bookmarks and replies to writes keep their metadata', () => {
     resourceVersion: '9',
     labels: ['b', '1'],
     annotations: ['k8s.io/initial-events-end', 'true'],
+    owners: ['s'],
+    finalizers: ['example.com/f'],
     initialEventsEnd: true,
   };
   assert.deepEqual(projectMeta(json('Pod', value)), expected);

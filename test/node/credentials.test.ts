@@ -102,6 +102,16 @@ test('a kubeconfig that changes is read again', async () => {
   assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer second' });
 });
 
+test('a user who has lost the credentials is an error, and never becomes anonymous', async () => {
+  const path = kubeconfig({}, { token: 'one' });
+  const { read } = createCredentials(config({ kubeconfig: path }));
+  await read('refresh');
+  writeFileSync(path, readFileSync(kubeconfig({}, { token: '' })));
+  await assert.rejects(read('refresh'), /^CredentialsError: kubeconfig \/.*: its user has no credentials any more$/);
+  writeFileSync(path, readFileSync(kubeconfig({}, { token: 'two' })));
+  assert.equal((await read('refresh')).headers['Authorization'], 'Bearer two');
+});
+
 test('basic authentication and impersonation become headers', async () => {
   const user = {
     username: 'jane',
@@ -269,10 +279,11 @@ test('oidc: a valid id token is used as it is', async () => {
 
 /**
  * A transport with the credentials given, and a server with a certificate for `kubernetes.test` that notes whose
- * certificate each connection brought.
+ * certificate each connection brought. `asked` has why the credentials were read again.
  */
 async function tlsWorld(cluster: Record<string, unknown>, user: Record<string, unknown>) {
   const peers: string[] = [];
+  const asked: string[] = [];
   const { read } = createCredentials(config({ kubeconfig: kubeconfig(cluster, user) }));
   const first = await read('refresh');
   const world = await socketWorld(
@@ -280,7 +291,10 @@ async function tlsWorld(cluster: Record<string, unknown>, user: Record<string, u
     {
       refreshMs: 5,
       accessOf: (origin) => ({ ...first, origin }),
-      readAccess: async (why, origin) => ({ ...(await read(why)), origin }),
+      readAccess: async (why, origin) => {
+        asked.push(why);
+        return { ...(await read(why)), origin };
+      },
     },
     (handler) => {
       const certificate = { cert: PKI.serverCert, key: PKI.serverKey, ca: PKI.ca };
@@ -292,7 +306,7 @@ async function tlsWorld(cluster: Record<string, unknown>, user: Record<string, u
       return server;
     },
   );
-  return Object.assign(world, { peers, [Symbol.asyncDispose]: () => world.close() });
+  return Object.assign(world, { peers, asked, [Symbol.asyncDispose]: () => world.close() });
 }
 
 const TRUSTED = { 'certificate-authority-data': base64(PKI.ca), 'tls-server-name': 'kubernetes.test' };
@@ -334,6 +348,9 @@ for (const [name, cluster, message] of untrusted) {
     assert.equal(failure.mayHaveArrived, false);
     assert.match(failure.message, message);
     assert.equal(world.seen.length, 0);
+    // A command or an issuer can do nothing about the server's certificate, and is not asked for fresh credentials.
+    await world.until(() => world.asked.length > 2);
+    assert.ok(!world.asked.includes('unauthorized'));
   });
 }
 

@@ -139,3 +139,22 @@ test('an absent proxy is a refusal, so the request certainly did not arrive', as
     await world.close();
   }
 });
+
+test('a proxy that never answers CONNECT is given up', async () => {
+  const server = createHttpServer();
+  server.on('connect', () => undefined);
+  await using proxy = await start(server, 'http', []);
+  const world = await socketWorld(() => ({ status: 200, body: '' }), {
+    accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl: proxy.url }),
+    connectMs: 200,
+  });
+  try {
+    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 60_000 }));
+    await world.until(() => world.events.length === 1);
+    const failure = world.events[0]!;
+    assert.ok(failure.type === 'failure');
+    assert.deepEqual([failure.kind, failure.mayHaveArrived], ['timeout', false]);
+  } finally {
+    await world.close();
+  }
+});

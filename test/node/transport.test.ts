@@ -75,6 +75,29 @@ test('a write whose time runs out while it waits for a connection is never sent'
   assert.equal(world.seen.length, 1);
 });
 
+test('a request that was given up while it waited costs no connection', async () => {
+  await using world = await disposable(
+    socketWorld(({ path }) => (path === '/slow' ? 'hang' : { status: 200, body: '' }), { maxWritesInFlight: 1 }),
+  );
+  const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
+  const slow = httpRequest({ ...write, path: '/slow' });
+  world.transport.send(slow);
+  await world.until(() => world.seen.length === 1);
+  world.transport.send(httpRequest({ ...write, path: '/given-up', timeoutMs: 10 }));
+  await world.until(() => world.events.length === 1);
+  world.transport.cancel(slow.id);
+  for (let events = 2; events <= 3; events++) {
+    world.transport.send(httpRequest(write));
+    await world.until(() => world.events.length === events);
+  }
+  assert.deepEqual(
+    world.seen.map(({ path }) => path),
+    ['/slow', '/api/v1/pods', '/api/v1/pods'],
+  );
+  // The first one was cut with the request that was cancelled.
+  assert.equal(world.connections(), 2);
+});
+
 test('a write waiting for a connection that times out certainly did not arrive', async () => {
   await using world = await disposable(socketWorld(() => 'hang', { maxWritesInFlight: 1 }));
   const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;

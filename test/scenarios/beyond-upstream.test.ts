@@ -187,6 +187,23 @@ describe('--opt-out-label', () => {
   const OPT_OUT = { optOutLabel: KEY };
   const label = (sim: Sim, name: string): void => editService(sim, name, {}, { labels: { [KEY]: 'them' } });
 
+  it('a write that waits is not sent once its Service has the label', () => {
+    const sim = settled({ ...OPT_OUT, kubeApiQps: 0.1, kubeApiBurst: 1 });
+    // The first write spends the token.
+    for (const i of [2, 3]) {
+      createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+      sim.run(200);
+    }
+    label(sim, 'web');
+    const from = sim.exchanges.length;
+    sim.run(120_000);
+    assert.deepEqual(
+      sim.exchanges.slice(from).filter(({ method }) => method !== 'GET'),
+      [],
+    );
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  });
+
   it('a Service with the label keeps its objects, whatever its pods do', () => {
     const sim = settled(OPT_OUT);
     label(sim, 'web');

@@ -7,6 +7,7 @@ import {
   createSim,
   deleteObject,
   endpointsTable,
+  setPodStatus,
   writesOf,
   type Sim,
 } from '../support/sim.ts';
@@ -209,6 +210,32 @@ describe('admission that changes what we write', () => {
       labelled.map(({ key }) => key),
       [],
     );
+  });
+
+  it('what admission adds to the metadata of a new object stays through later writes', () => {
+    const sim = createSim({ options: { slices: true } });
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.admission = ({ metadata }) => {
+      metadata.annotations = { ...metadata.annotations, 'example.com/team': 'x' };
+      metadata.finalizers = ['example.com/f'];
+    };
+    sim.start();
+    sim.run(2000);
+    sim.admission = null;
+    for (const ready of [false, true]) {
+      setPodStatus(sim, { name: 'web-1', ready });
+      sim.run(2000);
+    }
+    const kept = (['endpoints', 'endpointslices'] as const).map((resource) =>
+      [...sim.server.stores.get(resource)!.records.values()]
+        .map(({ object }) => object.metadata)
+        .filter(({ name }) => name!.startsWith('web'))
+        .map(({ annotations, finalizers }) => [annotations?.['example.com/team'], finalizers]),
+    );
+    assert.deepEqual(kept, [[['x', ['example.com/f']]], [['x', ['example.com/f']]]]);
+    const told = sim.logLines.filter(({ message }) => message.startsWith('Admission'));
+    assert.deepEqual(told, []);
   });
 
   it('a change by admission is counted, and fought with the back-off', () => {

@@ -430,4 +430,20 @@ describe('many slices of one service', () => {
     // 32 writes may be under way at a time: two rounds of 100 ms instead of fifty.
     assert.equal(sizesOf(sim).length, 50);
   });
+
+  it('a Service with many slices to write does not hold up another one', () => {
+    const sim = world({ options: { maxEndpointsPerSlice: 1, kubeApiQps: 10, kubeApiBurst: 1 } });
+    for (let i = 2; i <= 30; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
+    createService(sim, { name: 'db', spec: { selector: { app: 'db' } } });
+    sim.start();
+    sim.run(10_000);
+    editService(sim, 'web', { ports: [{ name: 'http', port: 80, targetPort: 9090 }] });
+    sim.run(100);
+    createPod(sim, { name: 'db-1', ip: '10.0.1.1', labels: { app: 'db' } });
+    // The 30 writes take 3 s. Both services take turns.
+    sim.run(400);
+    assert.ok(slicesTable(sim).includes('default/db IPv4 10.0.1.1 : http:8080/TCP'));
+    sim.run(3000);
+    assert.ok(slicesTable(sim).every((line) => line.startsWith('default/db') || line.endsWith('http:9090/TCP')));
+  });
 });

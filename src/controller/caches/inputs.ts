@@ -37,6 +37,7 @@ import { labelsEqual } from '../../kube/labels.ts';
 import { projectNode, projectPod, projectService } from '../../kube/project.ts';
 import { podIPsOf } from '../../kube/record.ts';
 import type { NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../../kube/types.ts';
+import { sameList, sameTexts } from '../../lib/same-list.ts';
 
 export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
   return {
@@ -202,21 +203,6 @@ function sameServicePort(a: ServicePort, b: ServicePort): boolean {
     a.targetPort === b.targetPort &&
     a.appProtocol === b.appProtocol
   );
-}
-
-function sameText(a: string, b: string): boolean {
-  return a === b;
-}
-
-function sameTexts(a: readonly string[], b: readonly string[]): boolean {
-  return sameList(a, b, sameText);
-}
-
-function sameList<T>(a: readonly T[], b: readonly T[], same: (x: T, y: T) => boolean): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (!same(a[i]!, b[i]!)) return false;
-  return true;
 }
 
 export function serviceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<ServiceRecord> {

@@ -42,10 +42,11 @@ import { sameBeyondMetadata } from '../../kube/beyond-metadata.ts';
 import { labelsEqual, labelsGet } from '../../kube/labels.ts';
 import { PROTOBUF } from '../../kube/media-type.ts';
 import { readObject } from '../../kube/object.ts';
-import { projectMeta } from '../../kube/object-meta.ts';
+import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
+import { sameTexts } from '../../lib/same-list.ts';
 import type { ObjectBytes } from '../../shard/protocol.ts';
 
 /** The most bodies that are kept for the comparison with their echo. */
@@ -118,6 +119,7 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
       for (const slice of allSlices(state)) {
         slice.deletedUid = '';
         releaseSlice(state, slice);
+        releaseService(state, slice.service);
       }
     },
     awaitsDeletions() {
@@ -476,20 +478,25 @@ export function undoneWrite(state: ControllerState, object: ObjectState, now: No
 }
 
 /**
- * Admission may have changed the labels of what was written. The comparison of the echo does not look at metadata, so
- * the reply is compared here. If labels differ, the next plan reads the object first.
+ * Admission may have changed the metadata of what was written. The comparison of the echo does not look at them, so the
+ * reply is compared here. If they differ, the next plan reads the object first, and keeps what is not the controller's.
+ * Labels are the controller's, so they are repaired.
  */
-export function compareLabels(
+export function compareMetadata(
   state: ControllerState,
   object: ObjectState,
   body: Uint8Array,
-  applied: OutputRecord,
+  applied: MetaRecord,
   now: Now,
 ): void {
   const sent = projectMeta(readObject(PROTOBUF, body));
-  if (labelsEqual(sent.labels, applied.labels)) return;
-  noteUnkept(object.service.view, kindOf(object));
-  noteAltered(state, object, 'What was written was given other labels', now);
+  const sameLabels = labelsEqual(sent.labels, applied.labels);
+  const sameOthers =
+    labelsEqual(sent.annotations, applied.annotations) &&
+    sameTexts(sent.owners, applied.owners) &&
+    sameTexts(sent.finalizers, applied.finalizers);
+  if (!sameLabels || !sameOthers) noteUnkept(object.service.view, kindOf(object));
+  if (!sameLabels) noteAltered(state, object, 'What was written was given other labels', now);
 }
 
 function noteAltered(state: ControllerState, object: ObjectState, message: string, now: Now): void {

@@ -11,6 +11,7 @@ import { longestWorkSeconds, oldestChangeMs } from '../queues/workqueue.ts';
 import { tokensAt } from '../writes/rate-limit.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { percentile } from '../../lib/percentile.ts';
+import { allTurns } from '../../lib/turns.ts';
 
 /** Times in milliseconds; -1 = there is none. */
 export interface DebugView {
@@ -168,8 +169,8 @@ function shardViews(state: ControllerState, nowMs: number): ShardView[] {
 function writesView({ writes, options }: ControllerState, nowMs: number): WritesView {
   const { tokens, pause } = writes;
   return {
-    fresh: writes.fresh.length,
-    chore: writes.chore.length,
+    fresh: allTurns(writes.fresh).length,
+    chore: allTurns(writes.chore).length,
     inFlight: writes.inFlight,
     inFlightMax: options.maxWritesInFlight,
     tokens: Math.max(0, tokensAt(tokens, nowMs)),

@@ -9,7 +9,7 @@ import { beginRepair, forgetFight } from '../queues/fights.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
   becomeUncertain,
-  compareLabels,
+  compareMetadata,
   dropEndpoints,
   forgetSlices,
   noteLeftovers,
@@ -281,7 +281,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
   }
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
-  if (outcome.applied !== null && !undone) compareLabels(state, object, write.body, outcome.applied, now);
+  if (outcome.metadata !== null && !undone) compareMetadata(state, object, write.body, outcome.metadata, now);
   // The echo of an own write tells nobody anything. So the readers of the Endpoints are told here: their Service has no
   // selector, and they did not know of the object.
   if (object.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellReaders(state, service, null, now);
@@ -480,17 +480,15 @@ function reportOrphan(state: ControllerState, service: ServiceState, record: Out
 /** Takes the server's answer whether the Service of an orphan exists. The orphan is deleted only if it does not. */
 export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
   const { service } = unit;
-  const { record } = service.endpoints;
   const isAnswer = event.type === 'response' && isApiAnswer(event.contentType, event.body);
   if (isAnswer && event.status === 200) {
     // The Service exists. The cache will show it and queue the unit.
     finish(state, unit, now);
   } else if (isAnswer && isNotFound(event.contentType, event.status, event.body)) {
-    if (service.record !== null || record === null) {
-      finish(state, unit, now);
-      return;
-    }
-    remove(state, unit, [record], now);
+    // Somebody may have made the object theirs meanwhile.
+    const own = service.record === null ? ownRecordOf(service) : [];
+    if (own.length === 0) finish(state, unit, now);
+    else remove(state, unit, own, now);
   } else {
     fail(state, unit, classify(event).failure!, now);
   }
@@ -501,9 +499,12 @@ export function isMoot(queued: QueuedWrite): boolean {
   return queued.unit.sync?.shadow != null || hasLostReason(queued);
 }
 
-/** Whether a delete that waits is not wanted any more: its objects are planned again, or are to stay. */
+/**
+ * Whether a write that waits has lost its reason. A planned one is of a Service that is not to be planned any more: what
+ * has changed the Service has queued the unit. A delete is of objects that are planned again, or are to stay.
+ */
 function hasLostReason({ unit, write }: QueuedWrite): boolean {
-  return write.id === UNPLANNED && (isWanted(unit) || fateOfObjects(unit) === 'stay');
+  return write.id === UNPLANNED ? isWanted(unit) || fateOfObjects(unit) === 'stay' : !isWanted(unit);
 }
 
 /** Withdraws a write that will not be sent. */

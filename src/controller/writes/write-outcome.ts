@@ -2,6 +2,7 @@
 import { retryAfterMs } from '../queues/backoff.ts';
 import type { Failure } from '../caches/service-state.ts';
 import { readObject } from '../../kube/object.ts';
+import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import { isApiAnswer, isNamespaceTerminating, isNotFound, readStatus } from '../../kube/status.ts';
@@ -16,6 +17,8 @@ export interface WriteOutcome {
   readonly result: Ack['result'];
   /** The object after the write; null = there is none, because the write was not applied or was a delete. */
   readonly applied: OutputRecord | null;
+  /** The metadata of `applied`. */
+  readonly metadata: MetaRecord | null;
   /** The server may hold something that it has not told. */
   readonly uncertain: boolean;
   /** 409: another writer has changed the object since. */
@@ -34,6 +37,7 @@ export interface WriteOutcome {
 const OVERTAKEN: WriteOutcome = {
   result: 'unknown',
   applied: null,
+  metadata: null,
   uncertain: true,
   isOutrun: false,
   isUndecodable: false,
@@ -43,6 +47,7 @@ const OVERTAKEN: WriteOutcome = {
 const APPLIED: WriteOutcome = {
   result: 'applied',
   applied: null,
+  metadata: null,
   uncertain: false,
   isOutrun: false,
   isUndecodable: false,
@@ -70,9 +75,10 @@ export function outcomeOf(
       if (isDone || isNotFound(contentType, status, body)) return isOvertaken ? OVERTAKEN : APPLIED;
     } else if (status === 200 || status === 201) {
       try {
-        const applied = projectOutput(readObject(contentType, body), interner);
+        const source = readObject(contentType, body);
+        const applied = projectOutput(source, interner);
         if (applied.name !== write.name) throw new DecodeError(`it is of ${JSON.stringify(applied.name)}`);
-        return { ...APPLIED, applied };
+        return { ...APPLIED, applied, metadata: projectMeta(source) };
       } catch (error) {
         if (!(error instanceof DecodeError)) throw error;
         const failure: Failure = { class: 'server', message: `undecodable reply: ${error.message}`, retryAfterMs: -1 };
@@ -85,7 +91,7 @@ export function outcomeOf(
   const isOutrun = event.type === 'response' && event.status === 409;
   const isTaken = write.verb === 'create' && isOutrun;
   const result = uncertain && !isTaken ? 'unknown' : 'refused';
-  return { result, applied: null, uncertain, isOutrun, isUndecodable: false, failure, silent };
+  return { result, applied: null, metadata: null, uncertain, isOutrun, isUndecodable: false, failure, silent };
 }
 
 interface Verdict {
@@ -100,7 +106,8 @@ interface Verdict {
 export function classify(event: TransportEvent, isCreate = false): Verdict {
   if (event.type === 'failure') {
     const { kind, message } = event;
-    const failureClass = kind === 'refused' || kind === 'reset' ? 'unreachable' : 'server';
+    const hadNoConnection = kind === 'timeout' && !event.mayHaveArrived;
+    const failureClass = kind === 'refused' || kind === 'reset' || hadNoConnection ? 'unreachable' : 'server';
     const failure: Failure = { class: failureClass, message: `${kind}: ${message}`, retryAfterMs: -1 };
     return { failure, uncertain: event.mayHaveArrived, silent: true };
   }

@@ -1,7 +1,7 @@
 /**
- * The one way to write: a token bucket, fresh changes ahead of chores, a bound on writes without an answer, and what
- * each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The number of concurrent
- * syncs bounds the queue.
+ * The one way to write: a token bucket, fresh changes ahead of chores, Services that take turns, a bound on writes without
+ * an answer, and what each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The
+ * writes of the concurrent syncs are all that waits.
  */
 import type { Now } from '../event.ts';
 import { reachedVersion, type Reached } from '../reflectors/history.ts';
@@ -14,7 +14,7 @@ import {
   type WorkLane,
 } from '../queues/lane-share.ts';
 import { nextTokenMs, tryTakeToken, type TokenBucket } from './rate-limit.ts';
-import { keyOf, type ObjectState, type Unit } from '../caches/service-state.ts';
+import { keyOf, type ObjectState, type ServiceState, type Unit } from '../caches/service-state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
 import { outcomeOf, type WriteOutcome } from './write-outcome.ts';
@@ -23,6 +23,7 @@ import { endpointsPath, slicesPath } from '../../kube/key.ts';
 import { ACCEPT_METADATA, JSON_TYPE, PROTOBUF } from '../../kube/media-type.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Interner } from '../../lib/interner.ts';
+import { addTurn, createTurns, nextTurn, takeAllTurns, takeTurn, type Turns } from '../../lib/turns.ts';
 import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 
@@ -43,8 +44,8 @@ export interface QueuedWrite {
 
 /** The writes that wait, how many are under way, and what holds them back. */
 export interface Writes {
-  fresh: QueuedWrite[];
-  chore: QueuedWrite[];
+  readonly fresh: Turns<ServiceState, QueuedWrite>;
+  readonly chore: Turns<ServiceState, QueuedWrite>;
   readonly share: LaneShare;
   /** Sent and without an answer. */
   inFlight: number;
@@ -75,8 +76,8 @@ export interface WriteHands {
 
 export function createWrites(tokens: TokenBucket): Writes {
   return {
-    fresh: [],
-    chore: [],
+    fresh: createTurns(),
+    chore: createTurns(),
     share: createLaneShare(FRESH_WRITES_PER_CHORE),
     inFlight: 0,
     tokens,
@@ -86,7 +87,7 @@ export function createWrites(tokens: TokenBucket): Writes {
 
 export function queueWrite(writes: Writes, queued: QueuedWrite): void {
   assert(queued.sentAtMs < 0, `a write of ${queued.write.name} is queued that was sent`);
-  writes[queued.lane].push(queued);
+  addTurn(writes[queued.lane], queued.unit.service, queued);
 }
 
 /**
@@ -96,12 +97,12 @@ export function queueWrite(writes: Writes, queued: QueuedWrite): void {
 export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number {
   const { tokens, pause } = writes;
   for (;;) {
-    const choreWaits = writes.chore.length > 0;
-    const lane = pickLane(writes.share, writes.fresh.length > 0, choreWaits);
+    const choreWaits = nextTurn(writes.chore) !== undefined;
+    const lane = pickLane(writes.share, nextTurn(writes.fresh) !== undefined, choreWaits);
     if (lane === null) return Infinity;
-    const queued = writes[lane][0]!;
+    const queued = nextTurn(writes[lane])!;
     if (hands.isMoot(queued)) {
-      writes[lane].shift();
+      takeTurn(writes[lane]);
       hands.withdraw(queued, now);
       continue;
     }
@@ -110,7 +111,7 @@ export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number
     if (now.nowMs < pausedUntilMs) return pausedUntilMs;
     if (!tryTakeToken(tokens, now.nowMs)) return nextTokenMs(tokens);
     noteLane(writes.share, lane, choreWaits);
-    writes[lane].shift();
+    takeTurn(writes[lane]);
     sendWrite(writes, hands, queued, now);
   }
 }
@@ -202,8 +203,5 @@ function isOvertaken(hands: WriteHands, { object, sentAtMs }: QueuedWrite): bool
 
 /** Takes back every write that was not sent. */
 export function takeBackWrites(writes: Writes): QueuedWrite[] {
-  const withdrawn = [...writes.fresh, ...writes.chore];
-  writes.fresh = [];
-  writes.chore = [];
-  return withdrawn;
+  return [...takeAllTurns(writes.fresh), ...takeAllTurns(writes.chore)];
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { serviceTarget } from '../../../src/controller/caches/inputs.ts';
-import type { Unit } from '../../../src/controller/caches/service-state.ts';
+import type { ServiceState, Unit } from '../../../src/controller/caches/service-state.ts';
 import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/caches/services.ts';
 import { createState } from '../../../src/controller/initial-state.ts';
 import { takeWork } from '../../../src/controller/queues/workqueue.ts';
@@ -18,9 +18,11 @@ import {
   startSync,
 } from '../../../src/controller/syncs/sync.ts';
 import { outcomeOf } from '../../../src/controller/writes/write-outcome.ts';
+import type { QueuedWrite } from '../../../src/controller/writes/writes.ts';
 import { encodeObject } from '../../../src/kube/codec.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../../src/kube/names.ts';
 import type { KubeObject, OutputRecord, ServiceRecord } from '../../../src/kube/types.ts';
+import { allTurns, takeTurn } from '../../../src/lib/turns.ts';
 import { createMetricStore } from '../../../src/metrics/store.ts';
 import type { TransportEvent } from '../../../src/ports/transport.ts';
 import type { Facts, OutputKind, PlannedWrite, ServiceResult } from '../../../src/shard/protocol.ts';
@@ -76,7 +78,7 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
   ) as Record<OutputKind, Unit>;
   const target = serviceTarget(state, () => {});
   let version = 1;
-  let last: (typeof state.writes.fresh)[number] | undefined;
+  let last: ReturnType<typeof takeTurn<ServiceState, QueuedWrite>>;
   const now = (): { nowMs: number; wallMs: number } => ({ nowMs: world.nowMs, wallMs: world.nowMs });
   const done = (event: TransportEvent): void => {
     const { write } = last!;
@@ -99,7 +101,10 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
       const effects = state.outbox.effects.splice(0);
       return effects.flatMap((effect) => (effect.type === 'http' ? effect.request.path : []));
     },
-    writes: () => [...state.writes.fresh, ...state.writes.chore].map(({ write: { verb, name } }) => `${verb} ${name}`),
+    writes: () =>
+      [...allTurns(state.writes.fresh), ...allTurns(state.writes.chore)].map(
+        ({ write: { verb, name } }) => `${verb} ${name}`,
+      ),
     readEndpoints: (unit, event) => onEndpointsRead(state, unit, event, now()),
     readSlices: (unit, event) => onSlicesRead(state, unit, event, now()),
     confirm: (event) => onOrphanConfirmed(state, units.endpoints, event, now()),
@@ -112,7 +117,7 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
       onPlanned(state, service, kinds, { ...nothing, ...result }, now());
     },
     answer(event) {
-      last = state.writes.fresh.shift() ?? state.writes.chore.shift();
+      last = takeTurn(state.writes.fresh) ?? takeTurn(state.writes.chore);
       done(event);
     },
     answerAgain: done,
@@ -348,6 +353,19 @@ describe('a sync of what is not to be planned', () => {
     assert.deepEqual([w.stage(endpoints), w.writes()], ['deleting 1', ['delete web']]);
     w.answer(answered(200, { kind: 'Status', apiVersion: 'v1', status: 'Success' }));
     assert.equal(w.stage(endpoints), 'ended');
+  });
+
+  it('a sync keeps Endpoints that somebody has made theirs while the server was asked', () => {
+    const w = world();
+    const { endpoints } = w.units;
+    w.service({});
+    w.service(null);
+    endpoints.service.endpoints.record = record('web', [MANAGED_BY_LABEL, MANAGED_BY_VALUE]);
+    w.nowMs = 5000;
+    w.start(endpoints);
+    endpoints.service.endpoints.record = record('web');
+    w.confirm(refusedWith(404, 'NotFound'));
+    assert.deepEqual([w.stage(endpoints), w.writes(), endpoints.failures], ['ended', [], 0]);
   });
 
   it('a sync keeps Endpoints with a Service, and tries again if nobody can tell', () => {

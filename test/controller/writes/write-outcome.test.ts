@@ -43,6 +43,7 @@ describe('a failure', () => {
     ['refused connection', failedWith('refused', false), 'unreachable silent'],
     ['cut connection', failedWith('reset', true), 'unreachable uncertain silent'],
     ['no answer in time', failedWith('timeout', true), 'server uncertain silent'],
+    ['no connection in time', failedWith('timeout', false), 'unreachable silent'],
   ];
   for (const [name, event, ofUpdate, ofCreate = ofUpdate] of CASES) {
     it(`${name}: the failure is ${ofUpdate}`, () => {
