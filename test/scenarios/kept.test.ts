@@ -5,6 +5,7 @@ import { checkNothingKept } from '../support/nothing-kept.ts';
 import { createPod, createService, deleteObject, type Sim } from '../support/sim.ts';
 import { edit, ENDPOINTS, makeEndpoints, SLICES } from '../support/sim-objects.ts';
 import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
+import { makeStatus } from '../../src/kube/status.ts';
 import { SERVICE_NAME_LABEL, SKIP_MIRROR_LABEL } from '../../src/kube/names.ts';
 
 /** A Service without a selector, and its Endpoints, mirrored in a slice for each family. */
@@ -38,6 +39,25 @@ describe('nothing is kept', () => {
     sim.run(20_000);
     assert.deepEqual(slicesTable(sim), []);
     checkNothingKept(sim, 'all is gone');
+  });
+
+  it('nothing is kept of a Service whose last slice went while no watch was open', () => {
+    const sim = mirroredWorld(['198.51.100.1']);
+    sim.refuse = ({ method, path }) => (method === 'GET' && path.includes('/endpointslices') ? 500 : 0);
+    sim.cutWatches();
+    sim.run(100);
+    // The server deletes its Endpoints with it.
+    deleteObject(sim, '/api/v1/namespaces/default/services/outside');
+    sim.run(10_000);
+    assert.deepEqual(namesOf(sim), []);
+    // So the slices alone are listed again, and nothing else tells that the slice is gone.
+    sim.refuse = ({ stream, path }) => {
+      if (!stream || !path.includes('/endpointslices')) return 0;
+      sim.refuse = () => 0;
+      return makeStatus(410, 'Expired', 'too old resource version');
+    };
+    sim.run(60_000);
+    checkNothingKept(sim, 'the Service and all of it is gone');
   });
 
   it('nothing is kept of unplanned Endpoints, told while slices wait for nodes', () => {
