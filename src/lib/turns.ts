@@ -1,31 +1,35 @@
 /**
- * A queue whose owners take turns: the items of an owner keep their order, and after each the next owner is served. So an
- * owner with many items holds up nobody with few.
+ * A queue whose owners take turns: the items of an owner keep their order, and after so many of them the next owner is
+ * served. So an owner with many items holds up nobody with few.
  */
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from './linked-list.ts';
 
 export interface Turns<O, T> {
   readonly byOwner: Map<O, Turn<O, T>>;
   readonly order: LinkedList<Turn<O, T>>;
+  /** The most items of a turn. */
+  readonly length: number;
 }
 
 interface Turn<O, T> extends LinkedNode<Turn<O, T>> {
   readonly owner: O;
   /** Never empty. */
   readonly items: T[];
+  /** How many items the turn may still have. */
+  left: number;
 }
 
-export function createTurns<O, T>(): Turns<O, T> {
-  return { byOwner: new Map(), order: createLinkedList() };
+export function createTurns<O, T>(length: number): Turns<O, T> {
+  return { byOwner: new Map(), order: createLinkedList(), length };
 }
 
-export function addTurn<O, T>({ byOwner, order }: Turns<O, T>, owner: O, item: T): void {
+export function addTurn<O, T>({ byOwner, order, length }: Turns<O, T>, owner: O, item: T): void {
   const known = byOwner.get(owner);
   if (known !== undefined) {
     known.items.push(item);
     return;
   }
-  const turn: Turn<O, T> = { owner, items: [item], previous: null, next: null };
+  const turn: Turn<O, T> = { owner, items: [item], left: length, previous: null, next: null };
   byOwner.set(owner, turn);
   append(order, turn);
 }
@@ -36,11 +40,14 @@ export function nextTurn<O, T>({ order }: Turns<O, T>): T | undefined {
 }
 
 /** Takes the next item out. undefined = there is none. */
-export function takeTurn<O, T>({ byOwner, order }: Turns<O, T>): T | undefined {
+export function takeTurn<O, T>({ byOwner, order, length }: Turns<O, T>): T | undefined {
   const turn = order.first;
   if (turn === null) return undefined;
   const item = turn.items.shift();
+  turn.left--;
+  if (turn.items.length > 0 && turn.left > 0) return item;
   remove(order, turn);
+  turn.left = length;
   if (turn.items.length > 0) append(order, turn);
   else byOwner.delete(turn.owner);
   return item;

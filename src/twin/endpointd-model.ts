@@ -14,6 +14,7 @@ import {
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
 import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
+import { TURN_WRITES } from '../controller/writes/writes.ts';
 import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {
@@ -97,7 +98,7 @@ export function createEndpointdModel(world: World): Model {
       createController(world, 'endpoints', settings.endpointSyncs, settings.endpointsBatchMs),
       createController(world, 'slices', settings.serviceEndpointSyncs, settings.slicesBatchMs),
     ],
-    writes: createTurns(),
+    writes: createTurns(TURN_WRITES),
     inFlight: 0,
     isBusy: false,
     rings: false,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { addTurn, allTurns, createTurns, nextTurn, takeAllTurns, takeTurn } from '../../src/lib/turns.ts';
 
 test('owners take turns, and the items of each keep their order', () => {
-  const turns = createTurns<string, string>();
+  const turns = createTurns<string, string>(1);
   for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) addTurn(turns, item[0]!, item);
   assert.equal(nextTurn(turns), 'a1');
   assert.deepEqual([takeTurn(turns), takeTurn(turns)], ['a1', 'b1']);
@@ -15,4 +15,11 @@ test('owners take turns, and the items of each keep their order', () => {
   assert.deepEqual([nextTurn(turns), takeTurn(turns)], [undefined, undefined]);
   for (const item of ['a4', 'a5']) addTurn(turns, 'a', item);
   assert.deepEqual([takeAllTurns(turns), nextTurn(turns)], [['a4', 'a5'], undefined]);
+});
+
+test('a turn may have several items', () => {
+  const turns = createTurns<string, string>(2);
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'c1']) addTurn(turns, item[0]!, item);
+  const taken = Array.from({ length: 5 }, () => takeTurn(turns));
+  assert.deepEqual(taken, ['a1', 'a2', 'b1', 'c1', 'a3']);
 });

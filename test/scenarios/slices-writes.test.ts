@@ -440,8 +440,8 @@ describe('many slices of one service', () => {
     editService(sim, 'web', { ports: [{ name: 'http', port: 80, targetPort: 9090 }] });
     sim.run(100);
     createPod(sim, { name: 'db-1', ip: '10.0.1.1', labels: { app: 'db' } });
-    // The 30 writes take 3 s. Both services take turns.
-    sim.run(400);
+    // The 30 writes take 3 s. Both services take turns of eight.
+    sim.run(1000);
     assert.ok(slicesTable(sim).includes('default/db IPv4 10.0.1.1 : http:8080/TCP'));
     sim.run(3000);
     assert.ok(slicesTable(sim).every((line) => line.startsWith('default/db') || line.endsWith('http:9090/TCP')));

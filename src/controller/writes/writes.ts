@@ -28,6 +28,11 @@ import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 
 const WRITE_TIMEOUT_MS = 10_000;
+/**
+ * The most writes of a Service at a time while others wait. Most have fewer, and are right sooner if nobody comes in
+ * between.
+ */
+export const TURN_WRITES = 8;
 const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const;
 
 export interface QueuedWrite {
@@ -76,8 +81,8 @@ export interface WriteHands {
 
 export function createWrites(tokens: TokenBucket): Writes {
   return {
-    fresh: createTurns(),
-    chore: createTurns(),
+    fresh: createTurns(TURN_WRITES),
+    chore: createTurns(TURN_WRITES),
     share: createLaneShare(FRESH_WRITES_PER_CHORE),
     inFlight: 0,
     tokens,
