@@ -165,7 +165,7 @@ async function close(state: State): Promise<void> {
 
 function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
   return {
-    // An error that is thrown here costs the request alone. An abort would cost the connection too, which is as new.
+    // An error that is thrown here ends this request alone. An abort would end the connection too.
     onRequestStart(controller) {
       if (isLate(state, call.request)) fail(state, call, 'late', 'not sent, its time is over');
       if (call.settled) throw new Error('no longer wanted');
