@@ -13,8 +13,13 @@ import {
   type WorkItem,
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
-import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
-import { TURN_WRITES } from '../controller/writes/writes.ts';
+import {
+  createTokenBucket,
+  nextTokenMs,
+  TURN_WRITES,
+  tryTakeToken,
+  type TokenBucket,
+} from '../controller/writes/rate-limit.ts';
 import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {

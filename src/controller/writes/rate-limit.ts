@@ -4,6 +4,12 @@
  * `nextTokenMs` gives, without rounding.
  */
 
+/**
+ * The most writes of a Service at a time while others wait. Most have fewer, and are right sooner if nobody comes in
+ * between.
+ */
+export const TURN_WRITES = 8;
+
 export interface TokenBucket {
   /** Time between two tokens; 0 = no limit. */
   readonly intervalMs: number;

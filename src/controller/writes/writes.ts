@@ -13,7 +13,7 @@ import {
   type LaneShare,
   type WorkLane,
 } from '../queues/lane-share.ts';
-import { nextTokenMs, tryTakeToken, type TokenBucket } from './rate-limit.ts';
+import { nextTokenMs, TURN_WRITES, tryTakeToken, type TokenBucket } from './rate-limit.ts';
 import { keyOf, type ObjectState, type ServiceState, type Unit } from '../caches/service-state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
@@ -28,11 +28,6 @@ import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 
 const WRITE_TIMEOUT_MS = 10_000;
-/**
- * The most writes of a Service at a time while others wait. Most have fewer, and are right sooner if nobody comes in
- * between.
- */
-export const TURN_WRITES = 8;
 const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const;
 
 export interface QueuedWrite {

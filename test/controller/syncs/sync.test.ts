@@ -339,15 +339,22 @@ describe('writes', () => {
   });
 });
 
+/** Endpoints of the controller whose Service is gone, and their sync has begun. */
+function orphan(): World {
+  const w = world();
+  const { endpoints } = w.units;
+  w.service({});
+  w.service(null);
+  endpoints.service.endpoints.record = record('web', [MANAGED_BY_LABEL, MANAGED_BY_VALUE]);
+  w.nowMs = 5000;
+  w.start(endpoints);
+  return w;
+}
+
 describe('a sync of what is not to be planned', () => {
   it('a sync deletes Endpoints if the server confirms that there is no Service', () => {
-    const w = world();
+    const w = orphan();
     const { endpoints } = w.units;
-    w.service({});
-    w.service(null);
-    endpoints.service.endpoints.record = record('web', [MANAGED_BY_LABEL, MANAGED_BY_VALUE]);
-    w.nowMs = 5000;
-    w.start(endpoints);
     assert.deepEqual([w.stage(endpoints), w.reads()], ['confirming', ['/api/v1/namespaces/shop/services/web']]);
     w.confirm(refusedWith(404, 'NotFound'));
     assert.deepEqual([w.stage(endpoints), w.writes()], ['deleting 1', ['delete web']]);
@@ -356,13 +363,8 @@ describe('a sync of what is not to be planned', () => {
   });
 
   it('a sync keeps Endpoints that somebody has made theirs while the server was asked', () => {
-    const w = world();
+    const w = orphan();
     const { endpoints } = w.units;
-    w.service({});
-    w.service(null);
-    endpoints.service.endpoints.record = record('web', [MANAGED_BY_LABEL, MANAGED_BY_VALUE]);
-    w.nowMs = 5000;
-    w.start(endpoints);
     endpoints.service.endpoints.record = record('web');
     w.confirm(refusedWith(404, 'NotFound'));
     assert.deepEqual([w.stage(endpoints), w.writes(), endpoints.failures], ['ended', [], 0]);
@@ -373,13 +375,8 @@ describe('a sync of what is not to be planned', () => {
       [answered(200, { kind: 'Service', apiVersion: 'v1', metadata: { name: 'web' } }), 0],
       [refusedWith(500), 1],
     ] as const) {
-      const w = world();
+      const w = orphan();
       const { endpoints } = w.units;
-      w.service({});
-      w.service(null);
-      endpoints.service.endpoints.record = record('web', [MANAGED_BY_LABEL, MANAGED_BY_VALUE]);
-      w.nowMs = 5000;
-      w.start(endpoints);
       w.confirm(event);
       assert.deepEqual([w.stage(endpoints), w.writes(), endpoints.failures], ['ended', [], failures]);
     }
