@@ -356,11 +356,11 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
     id: 'slices-node-gone',
     title: 'A Node is deleted that still has pods',
     upstream: 'keeps their endpoints until something else has the Service synced',
-    ours: 'takes them out at once, as any sync would, and in again as soon as the Node is back',
+    ours: 'keeps them until then, but for a minute at most; a Node that is back within that minute changes nothing',
     reports: [],
     rules: ['Nodes'],
     defects: [],
-    shownBy: 'scenarios/topology.test.ts: a pod goes with its node, and comes back with it',
+    shownBy: 'scenarios/topology.test.ts: a pod goes a minute after its node, and comes back with it',
   },
   {
     id: 'slices-recycled-metadata',

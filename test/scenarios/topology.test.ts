@@ -163,18 +163,50 @@ describe('a pod on a node that is not known', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('a pod goes with its node, and comes back with it', () => {
+  it('a pod goes a minute after its node, and comes back with it', () => {
     const sim = createSliceSim();
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
     sim.start();
     sim.run(2000);
     deleteObject(sim, '/api/v1/nodes/node-1');
-    sim.run(1000);
+    sim.run(59_000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+    sim.run(2000);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 -']);
     createNode(sim, { name: 'node-1', zone: 'zone-a' });
     sim.run(1000);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('a node that is back within a minute has changed nothing', () => {
+    const sim = createSliceSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(2000);
+    const from = sim.exchanges.length;
+    deleteObject(sim, '/api/v1/nodes/node-1');
+    sim.run(30_000);
+    createNode(sim, { name: 'node-1', zone: 'zone-a' });
+    sim.run(120_000);
+    assert.deepEqual(
+      sim.exchanges.slice(from).filter(({ method }) => method !== 'GET'),
+      [],
+    );
+  });
+
+  it('a pod whose node is gone goes with the next change of its Service, as upstream', () => {
+    const sim = createSliceSim();
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    createNode(sim, { name: 'node-9', zone: 'zone-a' });
+    sim.start();
+    sim.run(2000);
+    deleteObject(sim, '/api/v1/nodes/node-1');
+    createPod(sim, { name: 'web-2', ip: '10.0.0.2', node: 'node-9' });
+    sim.run(1000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.2 : http:8080/TCP']);
   });
 
   it('a pod waits for its node even if its shard is lost', () => {

@@ -246,7 +246,7 @@ export const CHANGES = {
       '/status',
     ),
   ),
-  'node-delete': onNode(({ sim }, _, node) => remove(sim, 'nodes', node)),
+  'node-delete': { ...onNode(({ sim }, _, node) => remove(sim, 'nodes', node)), trouble: 'nodeGone' },
   'node-create': change(({ sim }, prng) => makeNode(sim, `node-${nextInt(prng, 4)}`, pick(prng, ZONES)!)),
   'endpoints-create': change(({ sim }, prng) => {
     const service = pick(prng, objectsOf(sim, 'services'));

@@ -4,7 +4,7 @@ import { makeWorld } from './cast.ts';
 import { HAPPENINGS } from './happenings.ts';
 import { collectGarbage } from './other-writers.ts';
 import type { Run } from './run.ts';
-import { rightWithinMs, type Trouble } from './settle.ts';
+import { graceMs, rightWithinMs, type Trouble } from './settle.ts';
 import { noteApplied, standOff, startSecond, type Second } from './second.ts';
 import { FIXED_OPTIONS, RESYNC_MS, type Story } from './story.ts';
 import { wrongNow } from './wrong-now.ts';
@@ -135,7 +135,7 @@ function happen(run: Run, { happenings }: Story, told: string[]): void {
 
 const OLDEST_UNWRITTEN = 'endpointd_oldest_unwritten_change_seconds';
 /** After these troubles the controller knows of all changes by the first look, and admission has altered nothing. */
-const TOLD_AT_ONCE: ReadonlySet<Trouble> = new Set(['change', 'foreign', 'refused']);
+const TOLD_AT_ONCE: ReadonlySet<Trouble> = new Set(['change', 'foreign', 'refused', 'nodeGone']);
 
 /** @returns how long it took */
 function untilRight(run: Run): number {
@@ -148,7 +148,8 @@ function untilRight(run: Run): number {
     const ageSeconds = metric(sim, OLDEST_UNWRITTEN);
     if (wrong.length === 0) return sim.nowMs() - fromMs;
     const isKnown = [...troubles].every((trouble) => TOLD_AT_ONCE.has(trouble)) && run.world.lagMs === 0;
-    if (isKnown && ageSeconds === 0) throw new Breach(`${OLDEST_UNWRITTEN} is 0 with ${wrong.join('; ')}`);
+    const isDue = sim.nowMs() - fromMs > graceMs(troubles);
+    if (isKnown && isDue && ageSeconds === 0) throw new Breach(`${OLDEST_UNWRITTEN} is 0 with ${wrong.join('; ')}`);
     if (lookMs >= withinMs) throw new Breach(`${seconds(withinMs)} after the last happening: ${wrong.join('; ')}`);
   }
 }

@@ -17,7 +17,8 @@ export type Trouble =
   | 'refused'
   | 'silent'
   | 'poison'
-  | 'restored';
+  | 'restored'
+  | 'nodeGone';
 
 const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   change: 10_000,
@@ -29,16 +30,23 @@ const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   silent: 660_000,
   poison: 310_000,
   restored: 170_000,
+  nodeGone: 10_000,
 };
 
 /** The sum of the writes that a bucket may still owe: small worlds, but slow buckets. */
 const BACKLOG_MS = 30_000;
+
+/** For so long the pods of a node that was deleted may stay, from the moment at which the controller is told. */
+export function graceMs(troubles: ReadonlySet<Trouble>): number {
+  return troubles.has('nodeGone') ? 60_000 : 0;
+}
 
 /** @param lagMs the most that an API server lags behind the others */
 export function rightWithinMs(troubles: Iterable<Trouble>, lagMs: number): number {
   const all = new Set(troubles);
   let ms = RIGHT_WITHIN_MS.change;
   for (const trouble of all) ms = Math.max(ms, RIGHT_WITHIN_MS[trouble]);
+  ms += graceMs(all);
   // A planner that was spoilt throws at the next plan, which a refused write may make minutes later.
   if (all.has('poison') && all.has('refused')) ms += RIGHT_WITHIN_MS.poison;
   return ms + BACKLOG_MS + 2 * lagMs;

@@ -15,7 +15,7 @@ const FLIGHTS = { tiny: 4, small: 48, full: 64 };
 
 export const NODE: Scenario = {
   name: 'node',
-  what: 'a node with some 110 pods changes its zone; then another is lost',
+  what: 'a node with some 110 pods changes its zone; then another is lost, and its pods are deleted',
   pairSeconds: 50,
   server: 'kube',
   outset: 'right',
@@ -71,18 +71,21 @@ async function node(stage: Stage): Promise<void> {
     const moves = await stage.follows("a node's new zone");
     if (moves) stage.note('rightMs', performance.now() - zoneMs);
     stage.step('lost');
-    for (const pod of cluster.pods) {
-      if (cluster.nodes[pod.node]!.name !== lost) continue;
+    const gone = cluster.pods.filter((pod) => cluster.nodes[pod.node]!.name === lost);
+    for (const pod of gone) {
       for (const service of stage.servicesOf(pod.app)) stage.mayVanish(service, pod.address);
     }
+    const keys = new Set(gone.map(({ app, name }) => `${app.namespace}/${name}`));
     const lostMs = performance.now();
     stage.expect((objects) => ({
       ...objects,
+      pods: objects.pods.filter(({ metadata }) => !keys.has(`${metadata.namespace}/${metadata.name}`)),
       nodes: objects.nodes
         .filter(({ metadata }) => metadata.name !== lost)
         .map((each) => (moves ? relabelled(each, moved!, elsewhere) : each)),
     }));
     await server.client.send(remove('Node', undefined, lost!, 0));
+    await Promise.all(gone.map(({ app, name }) => server.client.send(remove('Pod', app.namespace, name, 0))));
     if (await stage.follows('the loss of a node')) stage.note('lostMs', performance.now() - lostMs);
   });
 }

@@ -13,7 +13,7 @@ import { isOptedOut, isPlanned, type ServiceState, type Unit } from './service-s
 import type { ControllerState } from '../state.ts';
 import { noteChangedPod, noteChangedSpec, outdateInputs } from '../syncs/planner-view.ts';
 import { followNode, followShares, wantsHints } from './replan.ts';
-import { addWork } from '../queues/workqueue.ts';
+import { addCheck, addWork } from '../queues/workqueue.ts';
 import {
   allNodes,
   currentShares,
@@ -326,12 +326,12 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
     remove({ name, resourceVersion }, now) {
       const cached = getNode(state.nodes, name);
       if (cached === undefined || !givesWay(cached.resourceVersion, resourceVersion)) return;
-      follow(state, name, removeNode(state.nodes, name), now);
+      follow(state, name, removeNode(state.nodes, name), now, true);
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const node of allNodes(state.nodes)) {
         if (marks.has(node) || !givesWay(node.resourceVersion, resourceVersion)) continue;
-        follow(state, node.name, removeNode(state.nodes, node.name), now);
+        follow(state, node.name, removeNode(state.nodes, node.name), now, true);
       }
     },
     listing() {},
@@ -346,10 +346,17 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
 }
 
 /**
+ * For so long the pods of a Node that is gone stay in their slices, unless the Service is planned for another reason.
+ * kube-controller-manager deletes such pods after 40 s. So a Node that is deleted by mistake and comes back costs nobody
+ * an endpoint.
+ */
+const NODE_GONE_MS = 60_000;
+
+/**
  * Makes the services dirty that a node's change concerns: those with pods on the node, and those whose hints no longer
  * fit.
  */
-function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
+function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now, isGone = false): void {
   if (change.placeChanged) {
     const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);
     for (const pod of podsOnNode(state.nodes, nodeName, find)) {
@@ -357,7 +364,9 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
         for (const { controller, item } of service.units) {
           if (!controller.followsNodes) continue;
           noteChangedPod(service.view, pod.name);
-          if (controller.running) addWork(controller.queue, item, 'fresh', now.nowMs, controller.batchPeriodMs);
+          if (!controller.running) continue;
+          if (isGone) addCheck(controller.queue, item, 'chore', now.nowMs, NODE_GONE_MS);
+          else addWork(controller.queue, item, 'fresh', now.nowMs, controller.batchPeriodMs);
         }
       }
     }
