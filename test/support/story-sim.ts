@@ -8,8 +8,10 @@ import { createSimTime } from './sim-time.ts';
 import { createSim, type Sim } from './sim.ts';
 import { addressOf, placeRequests, storyRequests } from './story-requests.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
+import { apply } from '../../src/apiserver/server.ts';
 import { decodeObject } from '../../src/kube/codec.ts';
-import type { KubeObject } from '../../src/kube/types.ts';
+import { PROTOBUF } from '../../src/kube/media-type.ts';
+import { assert } from '../../src/lib/assert.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 import { createLatency } from '../../src/twin/api-latency.ts';
 import { scaled } from '../../src/twin/run.ts';
@@ -154,8 +156,16 @@ function change(told: Told, place: number, wanted: Published): void {
   }
 }
 
-function send(sim: Sim, { method, path, body, contentType }: WorkloadRequest): void {
-  sim.request(method, path, body, contentType);
+/** Nobody reads the answer: protobuf is what the watches need anyway. */
+function send({ server, clocks, changed }: Sim, { method, path, body, contentType }: WorkloadRequest): void {
+  const reply = apply(server, clocks.wallMs(), {
+    method,
+    path,
+    headers: { accept: PROTOBUF, contentType },
+    body: Buffer.from(JSON.stringify(body)),
+  });
+  changed();
+  assert(!('watch' in reply) && reply.status < 400, `${method} ${path}: ${reply.status}`);
 }
 
 /** After a write: counts it, and which open changes the object shows. */
@@ -164,11 +174,11 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   if (output === null || status >= 300 || method === 'GET') return;
   told.writes[output]++;
   const { sim, shown } = told;
-  const object = method === 'DELETE' ? null : (decodeObject(body!) as KubeObject & Subsets & Slice);
-  if (object !== null) told.sizes[output] = addSize(told.sizes[output], endpointsIn(object), body!.length);
-  const [own] = path.split('?');
+  const [collection, name] = OBJECT_PATH.exec(path)!.slice(1);
   // What is created is sent to the collection, under its name.
-  const key = method === 'POST' ? `${own}/${object!.metadata.name}` : own!;
+  const key = `${collection}/${method === 'POST' ? decodeObject(body!).metadata.name! : name!}`;
+  const object = method === 'DELETE' ? null : storedAt(told.sim, key);
+  if (object !== null) told.sizes[output] = addSize(told.sizes[output], endpointsIn(object), body!.length);
   const before = shown.get(key) ?? NOBODY;
   const after = object === null ? NOBODY : readyAddresses(object);
   shown.set(key, after);
@@ -184,33 +194,48 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   }
 }
 
-function endpointsIn({ subsets = [], endpoints = [] }: Subsets & Slice): number {
-  const inSubset = ({ addresses = [], notReadyAddresses = [] }: (typeof subsets)[number]): number =>
+/** Namespace and resource, then the name. */
+const OBJECT_PATH = /\/namespaces\/([^/]+\/(?:endpointslices|endpoints))(?:\/([^/?]+))?/;
+
+/** As the server has it, which spares the reading of each body. */
+function storedAt({ server }: Sim, key: string): Subsets & Slice {
+  const [namespace, resource, name] = key.split('/') as [string, 'endpoints' | 'endpointslices', string];
+  return server.stores.get(resource)!.records.get(`${namespace}/${name}`)!.object as Subsets & Slice;
+}
+
+function endpointsIn({ subsets, endpoints }: Subsets & Slice): number {
+  const inSubset = ({ addresses = [], notReadyAddresses = [] }: Subset): number =>
     addresses.length + notReadyAddresses.length;
-  return endpoints.length + subsets.reduce((sum, subset) => sum + inSubset(subset), 0);
+  return (endpoints ?? []).length + (subsets ?? []).reduce((sum, subset) => sum + inSubset(subset), 0);
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-function readyAddresses({ subsets = [], endpoints = [] }: Subsets & Slice): Set<string> {
-  return new Set([
-    ...subsets.flatMap(({ addresses }) => (addresses ?? []).map(({ ip }) => ip)),
-    ...endpoints.flatMap(({ addresses, conditions }) => (conditions?.ready === true ? addresses : [])),
-  ]);
+function readyAddresses({ subsets, endpoints }: Subsets & Slice): Set<string> {
+  const ready = new Set<string>();
+  for (const { addresses } of subsets ?? []) for (const { ip } of addresses ?? []) ready.add(ip);
+  for (const { addresses, conditions } of endpoints ?? []) {
+    if (conditions?.ready === true) for (const address of addresses) ready.add(address);
+  }
+  return ready;
+}
+
+interface Subset {
+  readonly addresses?: readonly { readonly ip: string }[];
+  readonly notReadyAddresses?: readonly object[];
 }
 
 interface Subsets {
-  readonly subsets?: readonly {
-    readonly addresses?: readonly { readonly ip: string }[];
-    readonly notReadyAddresses?: readonly object[];
-  }[];
+  readonly subsets?: readonly Subset[] | null;
 }
 
 interface Slice {
-  readonly endpoints?: readonly {
-    readonly addresses: readonly string[];
-    readonly conditions?: { readonly ready?: boolean };
-  }[];
+  readonly endpoints?: readonly SliceEndpoint[] | null;
+}
+
+interface SliceEndpoint {
+  readonly addresses: readonly string[];
+  readonly conditions?: { readonly ready?: boolean };
 }
 
 /** What the queue model is told of the main thread, for the events and effects of the real one. */

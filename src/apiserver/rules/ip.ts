@@ -15,19 +15,29 @@ export function parseIp(text: string): Ip | null {
 }
 
 function parseIpv4(text: string): Ip | null {
-  const parts = text.split('.');
-  if (parts.length !== 4) return null;
   const bytes: number[] = [];
   let leadingZeros = false;
-  for (const part of parts) {
-    if (!/^[0-9]{1,9}$/.test(part)) return null;
-    const value = Number(part);
-    if (value > 255) return null;
-    leadingZeros ||= part.length > 1 && part.startsWith('0');
+  let value = 0;
+  let digits = 0;
+  for (let at = 0; at <= text.length; at++) {
+    const code = at < text.length ? text.charCodeAt(at) : DOT;
+    if (code !== DOT) {
+      if (code < ZERO || code > ZERO + 9 || ++digits > DIGITS_MAX) return null;
+      leadingZeros ||= digits === 2 && value === 0;
+      value = value * 10 + code - ZERO;
+      continue;
+    }
+    if (digits === 0 || value > 255) return null;
     bytes.push(value);
+    value = 0;
+    digits = 0;
   }
-  return { family: 'IPv4', bytes, leadingZeros, mapped: false };
+  return bytes.length === 4 ? { family: 'IPv4', bytes, leadingZeros, mapped: false } : null;
 }
+
+const DOT = 0x2e;
+const ZERO = 0x30;
+const DIGITS_MAX = 9;
 
 function parseIpv6(text: string): Ip | null {
   let head = text;
