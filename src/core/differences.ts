@@ -799,7 +799,7 @@ export const KEPT_DEFECTS: readonly KeptDefect[] = [
   },
   {
     id: 'D31',
-    title: 'Labels of others on slices are removed, a headless label alone is not repaired',
+    title: 'Labels of others on slices are removed, a headless label alone is repaired on an empty slice only',
     why: 'as upstream (#94443): labels say what the Service says',
     flag: '',
   },

@@ -12,7 +12,7 @@ export interface Access {
 }
 
 export interface TlsMaterial {
-  /** PEM; null = the system's roots. */
+  /** PEM; null = the authorities of the machine. */
   readonly ca: string | null;
   /** PEM client certificate and key; null = none. */
   readonly cert: string | null;

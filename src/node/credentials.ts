@@ -5,6 +5,7 @@ import type { Access, ReadAccess, TlsMaterial } from './access.ts';
 import { createAuthPlugin } from './auth-plugin.ts';
 import { CredentialsError } from './credentials-error.ts';
 import { parseKubeconfig, type Kubeconfig, type KubeconfigUser } from './kubeconfig.ts';
+import { trustMachineAuthorities } from './machine-authorities.ts';
 import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 import { isLoopback, proxyFromEnvironment } from './proxy-env.ts';
 
@@ -155,7 +156,7 @@ async function inCluster(config: CredentialsConfig): Promise<Access> {
     );
   }
   const token = await readToken(`${config.serviceAccountDirectory}/token`);
-  // As client-go, a missing CA file means the system's roots: the server is still verified before it sees the token.
+  // As client-go, a missing CA file means the authorities of the machine: the server is still verified before it sees the token.
   const caFile = `${config.serviceAccountDirectory}/ca.crt`;
   const ca = withCertificate(await readFile(caFile, 'utf8').catch(() => null), caFile);
   const server = parseServer(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`, 'KUBERNETES_SERVICE_HOST');
@@ -178,6 +179,7 @@ function access(
     throw new CredentialsError(`${at}: client-certificate and client-key must be given together`);
   }
   checkTls(tls, at);
+  if (server.protocol === 'https:' && tls.ca === null && tls.verify) trustMachineAuthorities();
   return {
     origin: server.origin,
     basePath: server.pathname.replace(/\/+$/, ''),

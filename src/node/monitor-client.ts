@@ -1,13 +1,14 @@
 /** Reads pages from the port of a running controller: endpointd's debug page, or the metrics of any controller. */
 import { Pool } from 'undici';
 import { failureMessage } from './failure.ts';
+import { trustMachineAuthorities } from './machine-authorities.ts';
 
 export interface MonitorConfig {
   /** Such as http://127.0.0.1:10267. If it has a path, that goes before the path of every request. */
   readonly url: string;
   /** '' = none. */
   readonly token: string;
-  /** PEM; null = the system's roots. */
+  /** PEM; null = the authorities of the machine. */
   readonly ca: string | null;
   readonly verify: boolean;
 }
@@ -38,6 +39,7 @@ const ANSWER_BYTES_MAX = 64 * 2 ** 20;
 export function createMonitor({ url, token, ca, verify }: MonitorConfig): Monitor {
   const { origin, pathname } = new URL(url);
   const base = pathname.replace(/\/+$/, '');
+  if (origin.startsWith('https:') && ca === null && verify) trustMachineAuthorities();
   const connect = { ...(ca === null ? {} : { ca }), rejectUnauthorized: verify };
   const pool = new Pool(origin, { connections: 2, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX, connect });
   const headers = token === '' ? {} : { authorization: `Bearer ${token}` };

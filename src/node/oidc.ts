@@ -6,6 +6,7 @@ import type { Configuration, TokenEndpointResponse } from 'openid-client';
 import { CredentialsError } from './credentials-error.ts';
 import { failureMessage } from './failure.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
+import { trustMachineAuthorities } from './machine-authorities.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 import { proxyFromEnvironment } from './proxy-env.ts';
@@ -88,6 +89,7 @@ async function fetchOf(kubeconfig: Kubeconfig, config: Config, issuer: URL): Pro
   const { Agent, ProxyAgent, fetch } = await import('undici');
   const ca = await authorityOf(kubeconfig, config);
   const proxy = proxyFromEnvironment(issuer, process.env);
+  if (ca === null) trustMachineAuthorities();
   const tls = ca === null ? {} : { ca };
   const dispatcher = proxy === null ? new Agent({ connect: tls }) : new ProxyAgent({ uri: proxy, requestTls: tls });
   return (url, init) => fetch(url, { ...init, dispatcher });
