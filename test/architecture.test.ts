@@ -57,6 +57,16 @@ describe('layers', () => {
     );
   });
 
+  it('each import that the code map allows is made', () => {
+    const made = new Set(
+      sources.flatMap((source) => importedFiles(source).map((target) => `${layerOf(source.path)} ${layerOf(target)}`)),
+    );
+    const idle = [...rules].flatMap(([layer, allowed]) =>
+      allowed.filter((target) => !made.has(`${layer} ${target}`)).map((target) => `${layer} may import ${target}`),
+    );
+    assertNone(idle, 'Nobody makes these imports. Take them out of the code map in ARCHITECTURE.md:');
+  });
+
   it('no imports go in a circle, not even those of types', () => {
     const targets = new Map(sources.map((source) => [source.path, importedFiles(source)]));
     /** Whose imports have all been followed, and led back to none of them. */

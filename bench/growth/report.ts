@@ -47,7 +47,7 @@ export function growthTables({ runs }: Growth): GrowthTable[] {
     const of = merged(runs).filter((run) => run.axis === axis);
     if (of.length === 0) return [];
     const found = flatness.find((each) => each.axis === axis);
-    const wrong = of.flatMap((run) => run.wrong.map((what) => `WRONG at ${run.at}: ${what}`));
+    const wrong = of.flatMap((run) => run.wrong.map((what) => `WRONG at ${run.at}, ${run.peer}: ${what}`));
     const note = [...(found === undefined ? [] : [verdictText(found)]), ...wrong].join('. ');
     const columns = COLUMNS.with(1, axis);
     return [{ title: AXIS[axis].title, note, columns, rows: rowsOf(of, runs) }];

@@ -1,4 +1,4 @@
-/** The only caller of the ports. It feeds events to `step`, one after the other, and performs its effects. */
+/** The controller's only caller of the ports. It feeds events to `step`, one after the other, and performs its effects. */
 import type { Effect, LogEffect } from './effect.ts';
 import type { Event } from './event.ts';
 import { liveness, readiness, type HealthCheck } from './reports/health.ts';

@@ -158,7 +158,7 @@ export const CATALOGUE = [
 
   histogram(
     'endpointd_pod_change_duration_seconds',
-    'Time that changes of pods spend in each stage: watch_in (from the Ready transition, in whole seconds, until it is seen), queue, plan, throttle, write; total is from seen to written',
+    'Time that changes spend in each stage, of those that were written: watch_in (of all pods, from the Ready transition, in whole seconds, until it is seen), queue (batch period included), batch_wait (until the batch leaves for the shard, reads included), plan, throttle, write; total is from seen to written',
     ['controller', 'stage'],
     STAGE_SECONDS,
   ),

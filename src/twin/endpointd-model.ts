@@ -3,6 +3,7 @@
  * thread. Writes of a sync go side by side, those that take nothing away first.
  */
 import { createPace, noteChange, type Pace, type PodChange } from '../controller/queues/batch-pace.ts';
+import { TURN_WRITES } from '../controller/queues/lane-share.ts';
 import {
   addWork,
   createWorkItem,
@@ -13,13 +14,7 @@ import {
   type WorkItem,
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
-import {
-  createTokenBucket,
-  nextTokenMs,
-  TURN_WRITES,
-  tryTakeToken,
-  type TokenBucket,
-} from '../controller/writes/rate-limit.ts';
+import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
 import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { journalEntries, type JournalEntry } from '../../src/controller/reports/journal.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
-import { ENDPOINTS } from '../support/sim-objects.ts';
+import { edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { histogramSamples } from '../../src/metrics/store.ts';
 
 function settled(config: SimConfig = {}): Sim {
   const sim = createSim(config);
@@ -18,7 +19,40 @@ function entriesOf(sim: Sim, max = 1000): JournalEntry[] {
   return journalEntries(sim.loop!.state.journal, max);
 }
 
+/** Seconds by stage, of one controller, and how many changes. */
+function stagesOf(sim: Sim): Map<string, { readonly seconds: number; readonly changes: number }> {
+  const found = histogramSamples(sim.metrics!, 'endpointd_pod_change_duration_seconds');
+  return new Map(
+    found
+      .filter(({ labels }) => labels['controller'] === 'endpoints')
+      .map(({ labels, histogram: { sum, count } }) => [labels['stage']!, { seconds: sum, changes: count }]),
+  );
+}
+
 describe('the journal', () => {
+  it('the metric of the stages has those of the journal, and of no chore', () => {
+    const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 500, minResyncPeriodMs: 10_000 } });
+    sim.run(10_000);
+    const before = stagesOf(sim);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(2000);
+    const [entry] = entriesOf(sim);
+    // A repair of what somebody else has done, and a resync.
+    edit(sim, `${ENDPOINTS}/web`, { labels: {} });
+    sim.run(60_000);
+    const tells = (stage: string): number[] => {
+      const [from, to] = [before.get(stage), stagesOf(sim).get(stage)!];
+      return [to.changes - (from?.changes ?? 0), Math.round((to.seconds - (from?.seconds ?? 0)) * 1000)];
+    };
+    const { queueMs, batchWaitMs, planMs, throttleMs, writeMs, totalMs } = entry!;
+    assert.deepEqual(tells('queue'), [1, Math.round(queueMs)]);
+    assert.deepEqual(tells('batch_wait'), [1, Math.round(batchWaitMs)]);
+    assert.deepEqual(tells('plan'), [1, Math.round(planMs)]);
+    assert.deepEqual(tells('throttle'), [1, Math.round(throttleMs)]);
+    assert.deepEqual(tells('write'), [1, Math.round(writeMs)]);
+    assert.deepEqual(tells('total'), [1, Math.round(totalMs)]);
+  });
+
   it('the journal tells what a change waited for: batch period, shard, token, answer', () => {
     const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 500, kubeApiQps: 0.5, kubeApiBurst: 1 } });
     sim.run(10_000);

@@ -94,7 +94,7 @@ export async function readNodes(reading: Reading): Promise<NodeTable | undefined
 }
 
 /** Names of the nodes because of which no Service gets hints by CPU. */
-export function spoilers(nodes: NodeTable): string[] {
+function spoilers(nodes: NodeTable): string[] {
   const found: string[] = [];
   for (const node of allNodes(nodes)) {
     const { spoils } = shareOf(node);

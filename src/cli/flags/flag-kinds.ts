@@ -159,15 +159,17 @@ export function period(minMs: 0, leastMs: number): Kind<number, 'Ms'> {
   };
 }
 
+/** An empty text among `allowed` is as good as no flag, and is not told. */
 export function choice<const T extends string>(placeholder: string, allowed: readonly T[]): Kind<T> {
+  const named = allowed.filter((one) => one !== '').join(', ');
   return {
     placeholder,
     unit: '',
-    allowed: allowed.join(', '),
+    allowed: named,
     parse(said) {
       const found = allowed.find((one) => one === said);
       if (found !== undefined) return found;
-      throw new ValueError(`Allowed: ${allowed.join(', ')}.`);
+      throw new ValueError(`Allowed: ${named}.`);
     },
   };
 }

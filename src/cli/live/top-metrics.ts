@@ -74,7 +74,7 @@ function queuesOf(now: MetricsLook, before: MetricsLook | null): Section | null 
   );
 }
 
-const STAGES = ['watch_in', 'queue', 'plan', 'throttle', 'write', 'total'];
+const STAGES = ['watch_in', 'queue', 'batch_wait', 'plan', 'throttle', 'write', 'total'];
 
 function stagesOf(now: MetricsLook, before: MetricsLook | null): Section | null {
   const name = 'endpointd_pod_change_duration_seconds';

@@ -370,8 +370,6 @@ function follow(state: ControllerState, nodeName: string, change: NodeChange, no
         }
       }
     }
-  }
-  if (change.placeChanged) {
     tellZone(state, nodeName);
     followNode(state.replan, nodeName, now);
   }

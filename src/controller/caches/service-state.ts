@@ -97,7 +97,8 @@ export interface Sync {
   /** null = the writes are sent. */
   readonly shadow: Shadow | null;
   /**
-   * These last ones are for the journal alone. Monotonic ms, or a duration in ms; -1 = the sync has not come that far.
+   * These last ones are for metrics and journal (`reports/stages.ts`). Monotonic ms, or a duration in ms; -1 = the sync has
+   * not come that far.
    */
   postedAtMs: number;
   plannedAtMs: number;

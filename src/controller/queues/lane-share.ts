@@ -16,6 +16,12 @@ export interface LaneShare {
 /** The share of writes: at least one token in four is a chore's. */
 export const FRESH_WRITES_PER_CHORE = 3;
 
+/**
+ * The most writes of a Service at a time while others wait. Most have fewer, and are right sooner if nobody comes in
+ * between.
+ */
+export const TURN_WRITES = 8;
+
 export function createLaneShare(freshPerChore: number): LaneShare {
   return { freshPerChore, freshInARow: 0 };
 }

@@ -15,7 +15,7 @@ import {
   type EventInput,
   type Observation,
 } from './event-correlator.ts';
-import { createTokenBucket, nextTokenMs, pauseTokens, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
+import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
 
 /** An Event object that is to be sent. A repetition that comes before is counted in it. */
 interface PendingEvent {
@@ -34,6 +34,8 @@ export interface EventRecorder {
   readonly prng: Prng;
   readonly correlator: EventCorrelator;
   readonly bucket: TokenBucket;
+  /** None is sent before this time, because of a Retry-After. */
+  pausedUntilMs: number;
   readonly queue: RingBuffer<PendingEvent>;
   /** Event objects of the queue that can still count repetitions, by key. */
   readonly unsent: Map<string, PendingEvent>;
@@ -80,6 +82,7 @@ export function createEventRecorder(queueMax: number, prng: Prng): EventRecorder
     prng,
     correlator: createEventCorrelator(),
     bucket: createTokenBucket(QPS, BURST),
+    pausedUntilMs: -Infinity,
     queue: createRingBuffer(queueMax),
     unsent: new Map(),
     inFlight: false,
@@ -142,7 +145,9 @@ export function onEventReply(recorder: EventRecorder, reply: EventReply, nowMs: 
   assert(recorder.inFlight && pending !== undefined, 'event recorder: an answer to no request');
   recorder.inFlight = false;
   const { status, retryAfterSeconds } = reply;
-  if (retryAfterSeconds > 0) pauseTokens(recorder.bucket, nowMs + retryAfterMs(retryAfterSeconds));
+  if (retryAfterSeconds > 0) {
+    recorder.pausedUntilMs = Math.max(recorder.pausedUntilMs, nowMs + retryAfterMs(retryAfterSeconds));
+  }
   if (status === 404 && pending.verb === 'patch') {
     // Event objects expire after an hour. The count goes on in a new one of the same name.
     pending.verb = 'create';
@@ -172,7 +177,7 @@ export function onEventReply(recorder: EventRecorder, reply: EventReply, nowMs: 
 export function nextEventMs(recorder: EventRecorder): number {
   const pending = ringFirst(recorder.queue);
   if (pending === undefined || recorder.inFlight) return Infinity;
-  return Math.max(pending.notBeforeMs, nextTokenMs(recorder.bucket));
+  return Math.max(pending.notBeforeMs, recorder.pausedUntilMs, nextTokenMs(recorder.bucket));
 }
 
 function request(pending: PendingEvent): EventRequest {

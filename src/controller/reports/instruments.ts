@@ -2,8 +2,8 @@
 import type { ControllerName } from '../options.ts';
 import { memo } from '../../lib/memo.ts';
 import { counter, histogram, type Counter, type HistogramHandle, type MetricStore } from '../../metrics/store.ts';
+import type { Stage } from './stages.ts';
 
-export type Stage = 'watch_in' | 'queue' | 'plan' | 'throttle' | 'write' | 'total';
 type Verb = 'create' | 'update' | 'delete';
 
 /** What all controllers count together. */

@@ -6,6 +6,7 @@ import type { Now } from '../event.ts';
 import type { FailureClass } from '../queues/backoff.ts';
 import type { ControllerName } from '../options.ts';
 import type { Sync, Unit } from '../caches/service-state.ts';
+import { stageMs, SYNC_STAGES } from './stages.ts';
 
 export interface Journal {
   /** Changes that it holds at most; 0 = it is off. */
@@ -69,7 +70,7 @@ export function createJournal(size: number): Journal {
  */
 export function noteSync(journal: Journal, { controller, service }: Unit, sync: Sync, now: Now): void {
   const { size, numbers } = journal;
-  const { failure, applied, changedAtMs, startedAtMs, postedAtMs, plannedAtMs } = sync;
+  const { failure, applied, changedAtMs, startedAtMs } = sync;
   if (size === 0 || sync.shadow !== null || (changedAtMs < 0 && applied === 0 && failure === null)) return;
   const at = journal.count++ % size;
   journal.namespaces[at] = service.namespace;
@@ -81,12 +82,7 @@ export function noteSync(journal: Journal, { controller, service }: Unit, sync: 
   numbers[from + 1] = now.wallMs;
   numbers[from + 2] = applied;
   numbers[from + 3] = sync.watchInSeconds < 0 ? -1 : sync.watchInSeconds * 1000;
-  numbers[from + 4] = changedAtMs < 0 ? -1 : startedAtMs - changedAtMs;
-  numbers[from + 5] = postedAtMs < 0 ? -1 : postedAtMs - startedAtMs;
-  numbers[from + 6] = plannedAtMs < 0 ? -1 : plannedAtMs - postedAtMs;
-  numbers[from + 7] = sync.throttledMs;
-  numbers[from + 8] = sync.answeredMs;
-  numbers[from + 9] = now.nowMs - (changedAtMs < 0 ? startedAtMs : changedAtMs);
+  for (let i = 0; i < SYNC_STAGES.length; i++) numbers[from + 4 + i] = stageMs(SYNC_STAGES[i]!, sync, now.nowMs);
 }
 
 /** The newest `max` changes among those that are wanted, newest first. */

@@ -16,6 +16,7 @@ import {
 import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
+import { stageMs, SYNC_STAGES } from './stages.ts';
 import { OWN_MANAGER } from './writer-name.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
@@ -165,7 +166,7 @@ function reportStuck(hands: ReportHands, unit: Unit, failure: Failure, now: Now)
 function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void {
   const { controller, service, facts } = unit;
   const { instruments, report } = controller;
-  const { failure, applied, changedAtMs } = sync;
+  const { failure, applied } = sync;
   const seconds = (now.nowMs - sync.startedAtMs) / 1000;
   instruments.syncs(failure?.class ?? (applied > 0 ? 'written' : 'unchanged')).inc();
   report.synced(failure === null, seconds, failure === null ? facts : undefined);
@@ -179,7 +180,15 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
       ms: Math.round(seconds * 1000),
     });
   }
-  if (changedAtMs >= 0 && applied > 0) instruments.stage('total').observe((now.nowMs - changedAtMs) / 1000);
+  if (sync.changedAtMs >= 0 && applied > 0) observeStages(unit, sync, now);
+}
+
+/** Of a change that was written: what found nothing to write has kept nobody waiting. */
+function observeStages({ controller }: Unit, sync: Sync, now: Now): void {
+  for (const stage of SYNC_STAGES) {
+    const ms = stageMs(stage, sync, now.nowMs);
+    if (ms >= 0) controller.instruments.stage(stage).observe(ms / 1000);
+  }
 }
 
 /**

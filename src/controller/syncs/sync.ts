@@ -62,9 +62,6 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     putOffWork(controller.queue, unit.item, chore ? 'chore' : 'fresh', now.nowMs, unit.notBeforeMs - now.nowMs);
     return;
   }
-  if (unit.changedAtMs >= 0) {
-    controller.instruments.stage('queue').observe((now.nowMs - unit.changedAtMs) / 1000);
-  }
   unit.sync = {
     stage: PLANNING,
     startedAtMs: now.nowMs,
@@ -202,7 +199,6 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     return;
   }
   sync.plannedAtMs = now.nowMs;
-  if (sync.changedAtMs >= 0) controller.instruments.stage('plan').observe((now.nowMs - sync.startedAtMs) / 1000);
   const before = unit.facts;
   noteFacts(state.replan, unit, plan.facts);
   recheck(state.replan, unit, sync, now);
@@ -494,7 +490,10 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
   }
 }
 
-/** Whether a write that waits is not to be sent: it is not wanted any more, or this process is a shadow. */
+/**
+ * Whether a write that waits is not to be sent: it is not wanted any more, or its sync began while this process was a
+ * shadow. Whether the process is one now is asked in `hands.ts`.
+ */
 export function isMoot(queued: QueuedWrite): boolean {
   return queued.unit.sync?.shadow != null || hasLostReason(queued);
 }

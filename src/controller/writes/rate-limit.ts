@@ -1,14 +1,9 @@
 /**
- * The token bucket before the API server (`--kube-api-qps`, `--kube-api-burst`). It is a virtual schedule: it keeps the
+ * A token bucket: before the writes to the API server (`--kube-api-qps`, `--kube-api-burst`), and one each before Event
+ * objects and the lists of `endpointd verify`. It is a virtual schedule: it keeps the
  * time at which the bucket would be full again, and no count. So `tryTakeToken` succeeds at exactly the time that
  * `nextTokenMs` gives, without rounding.
  */
-
-/**
- * The most writes of a Service at a time while others wait. Most have fewer, and are right sooner if nobody comes in
- * between.
- */
-export const TURN_WRITES = 8;
 
 export interface TokenBucket {
   /** Time between two tokens; 0 = no limit. */
@@ -16,8 +11,6 @@ export interface TokenBucket {
   readonly burst: number;
   /** When the bucket is full again. */
   fullAtMs: number;
-  /** No token is given before this time, because of a Retry-After. */
-  pausedUntilMs: number;
 }
 
 /** The bucket starts full. `qps` 0 or less = no limit, as in client-go. */
@@ -26,7 +19,6 @@ export function createTokenBucket(qps: number, burst: number): TokenBucket {
     intervalMs: qps > 0 ? 1000 / qps : 0,
     burst: Math.max(1, burst),
     fullAtMs: -Infinity,
-    pausedUntilMs: -Infinity,
   };
 }
 
@@ -38,10 +30,10 @@ export function tryTakeToken(bucket: TokenBucket, nowMs: number): boolean {
 
 /** The earliest time at which a token can be taken. It is in the past when there is a token now. */
 export function nextTokenMs(bucket: TokenBucket): number {
-  return Math.max(bucket.fullAtMs - (bucket.burst - 1) * bucket.intervalMs, bucket.pausedUntilMs);
+  return bucket.fullAtMs - (bucket.burst - 1) * bucket.intervalMs;
 }
 
-/** Tokens in the bucket, with fractions. A pause does not count. */
+/** Tokens in the bucket, with fractions. */
 export function tokensAt(bucket: TokenBucket, nowMs: number): number {
   if (bucket.intervalMs === 0 || bucket.fullAtMs <= nowMs) return bucket.burst;
   return bucket.burst - (bucket.fullAtMs - nowMs) / bucket.intervalMs;
@@ -50,9 +42,4 @@ export function tokensAt(bucket: TokenBucket, nowMs: number): number {
 /** The used share of the bucket, 0 to 1: the metric endpoint_controller_rate_limiter_use. */
 export function tokenUse(bucket: TokenBucket, nowMs: number): number {
   return Math.min(1, Math.max(0, 1 - tokensAt(bucket, nowMs) / bucket.burst));
-}
-
-/** Gives no token before `untilMs`, because of a Retry-After. A pause is never shortened. */
-export function pauseTokens(bucket: TokenBucket, untilMs: number): void {
-  bucket.pausedUntilMs = Math.max(bucket.pausedUntilMs, untilMs);
 }

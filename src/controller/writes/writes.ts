@@ -8,12 +8,13 @@ import { reachedVersion, type Reached } from '../reflectors/history.ts';
 import {
   createLaneShare,
   FRESH_WRITES_PER_CHORE,
+  TURN_WRITES,
   noteLane,
   pickLane,
   type LaneShare,
   type WorkLane,
 } from '../queues/lane-share.ts';
-import { nextTokenMs, TURN_WRITES, tryTakeToken, type TokenBucket } from './rate-limit.ts';
+import { nextTokenMs, tryTakeToken, type TokenBucket } from './rate-limit.ts';
 import { keyOf, type ObjectState, type ServiceState, type Unit } from '../caches/service-state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
@@ -127,9 +128,7 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   const reached = hands.reachedOf(object);
   queued.reachedBefore = reached === undefined ? '' : reachedVersion(reached);
   if (verb !== 'delete') object.sent = body;
-  const throttledSeconds = (now.nowMs - queued.queuedAtMs) / 1000;
-  instruments.stage('throttle').observe(throttledSeconds);
-  hands.metrics.rateLimiter(METHODS[verb]).observe(throttledSeconds);
+  hands.metrics.rateLimiter(METHODS[verb]).observe((now.nowMs - queued.queuedAtMs) / 1000);
   instruments.writeBytes(verb).inc(body.length);
   const { query, ...fence } = hands.fence();
   hands.outbox.send(
@@ -176,7 +175,6 @@ export function onWriteAnswered(
   const { metrics, outbox } = hands;
   assert(sentAtMs >= 0 && writes.inFlight > 0, `an answer to a write of ${write.name} that was not sent`);
   writes.inFlight--;
-  instruments.stage('write').observe((now.nowMs - sentAtMs) / 1000);
   const outcome = outcomeOf(write, event, isOvertaken(hands, queued), hands.interner);
   const result = outcome.failure?.class ?? outcome.result;
   instruments.writes(write.verb, result).inc();

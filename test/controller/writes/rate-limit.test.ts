@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import {
   createTokenBucket,
   nextTokenMs,
-  pauseTokens,
   tokensAt,
   tokenUse,
   tryTakeToken,
@@ -37,15 +36,6 @@ test('the use of a bucket goes from 0 (full) to 1 (empty)', () => {
   for (let n = 0; n < 4; n++) tryTakeToken(bucket, 0);
   assert.equal(tokenUse(bucket, 0), 1);
   assert.equal(tokenUse(bucket, 1000), 0.75);
-});
-
-test('Retry-After pauses the whole client and is never shortened', () => {
-  const bucket = createTokenBucket(20, 30);
-  pauseTokens(bucket, 2000);
-  pauseTokens(bucket, 1000);
-  assert.equal(nextTokenMs(bucket), 2000);
-  assert.equal(tryTakeToken(bucket, 1999), false);
-  assert.equal(tryTakeToken(bucket, 2000), true);
 });
 
 test('a rate of 0 or less means no limit', () => {
