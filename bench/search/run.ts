@@ -3,7 +3,7 @@
  * meet, and how many runs it takes beside random search. In virtual time.
  */
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
-import { type Objective, parseObjective, type Scope, scoreOf, valueOf } from '../../src/tune/objective.ts';
+import { type Objective, parseObjective, type Scope, scoreOf, valueOf, valuesOf } from '../../src/tune/objective.ts';
 import { type Flag, FLAGS, isBetter, type Score, searchSettings, writeFlag } from '../../src/tune/search.ts';
 import type { Ledger } from '../../src/twin/ledger.ts';
 import { profileStory, type StoryProfile } from '../../src/twin/profiles.ts';
@@ -113,7 +113,7 @@ export interface SearchResult {
 }
 
 export function judgeSearch({ grid, scope, ledgerOf }: Landscape, objective: Objective): SearchResult {
-  const score = (settings: Settings): Score => scoreOf(objective, ledgerOf(settings), scope);
+  const score = (settings: Settings): Score => scoreOf(objective, valuesOf(objective, ledgerOf(settings), scope));
   const scores = grid.map(score);
   const best = scores.reduce((a, b) => (isBetter(b, a) ? b : a));
   const isNear = ({ excess, goal }: Score): boolean => excess === 0 && goal <= best.goal * (1 + REGRET_MAX);

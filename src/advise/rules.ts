@@ -84,9 +84,13 @@ export const RULES: readonly Rule[] = [
   {
     name: 'syncs wait for tokens',
     reason:
-      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and requests of the process waited about as long for tokens, the sync has waited for tokens. More workers would only wait too.',
+      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and requests of the process waited about as long for tokens, the sync has waited for tokens. More workers would only wait too. Other controllers of kube-controller-manager have buckets of their own: where they waited far longer than these syncs can have, the sum tells nothing of these.',
     holds: (seen) =>
-      seen.restSeconds >= MOST * seen.workSeconds && seen.throttleSecondsMax >= 0.8 * seen.restSeconds && matters(seen),
+      seen.restSeconds >= MOST * seen.workSeconds &&
+      seen.throttleSecondsMax >= 0.8 * seen.restSeconds &&
+      !isCpu(seen) &&
+      !isOfOthers(seen.of) &&
+      matters(seen),
     verdict: 'tokens',
     because: (seen) =>
       `a sync takes ${ms(seen.workSeconds)}, of which the API server is about ${ms(seen.ioSeconds)}, and requests of the process waited ${round(seen.of.throttled)} s a second for tokens`,
@@ -151,6 +155,23 @@ export const RULES: readonly Rule[] = [
       `a key waits ${ms(seen.waitSeconds)}, ${percent(seen.utilisation)} of the workers are busy, and of the ${ms(seen.workSeconds)} of a sync at most ${ms(seen.throttleSecondsMax)} can be tokens: more than one cause fits`,
   },
 ];
+
+/** Whether the process used so much CPU that it may be what these syncs do beyond their writes. */
+function isCpu({ of, restSeconds, syncs }: Seen): boolean {
+  return of.cpu * of.seconds >= MOST * restSeconds * syncs;
+}
+
+/** Whether most of the waits for tokens are of other controllers, because these had no time for them. */
+function isOfOthers(of: Observation): boolean {
+  const restSeconds = of.queues.reduce((sum, queue) => {
+    const seen = seenOf(queue, of);
+    return sum + seen.restSeconds * seen.syncs;
+  }, 0);
+  return of.throttled * of.seconds > OTHERS * restSeconds;
+}
+
+/** Event objects of these controllers wait for tokens too. */
+const OTHERS = 3;
 
 /** Whether the waits are longer than most of a sync without any wait. */
 function matters({ waitSeconds, throttleSecondsMax, ioSeconds, workSeconds, restSeconds }: Seen): boolean {

@@ -17,6 +17,8 @@ const START = 'process_start_time_seconds';
  */
 export function whyNotComparable(before: Metrics, after: Metrics, counters: readonly string[]): string | null {
   const [first, second] = [sumOf(before, START), sumOf(after, START)];
+  if ((first === null) !== (second === null) || (before.size === 0 && after.size > 0))
+    return 'one of the two looks is of something else: it lacks what the other one has';
   if (first !== null && second !== null && first !== second)
     return first < second
       ? 'the process was started anew between the looks, so their sums cannot be compared'

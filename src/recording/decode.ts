@@ -160,14 +160,20 @@ function listedOf(state: State, resource: RecordedResource, atMs: number): Recor
   return { type: 'listed', atMs, resource, told, sinceMs };
 }
 
+/** What a line tells of an object. */
+const LIVES = ['new', 'set', 'gone'] as const;
+
 function changeOf(state: State, resource: RecordedResource, id: number, line: Fields, atMs: number): Change {
   const entry = state.entries.get(id);
+  if (LIVES.filter((life) => line[life] !== undefined).length !== 1) {
+    throw new LineError(`${WORDS[resource]} ${id} needs one of ${LIVES.join(', ')}`);
+  }
   if (line['new'] === undefined ? entry?.resource !== resource : entry !== undefined) {
     throw new LineError(`${WORDS[resource]} ${id} is ${entry === undefined ? 'not there' : 'there already'}`);
   }
   const before = entry?.record ?? null;
   const fields = line['new'] ?? line['set'];
-  const after = line['gone'] === true ? null : read(state, resource, before, readFields(fields));
+  const after = line['gone'] !== undefined ? null : read(state, resource, before, readFields(fields));
   if (after === null) state.entries.delete(id);
   else state.entries.set(id, { resource, record: after });
   if (resource === 'nodes') noteZone(state, before as RecordOf['nodes'] | null, after as RecordOf['nodes'] | null);

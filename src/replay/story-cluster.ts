@@ -99,13 +99,15 @@ export function startOrders(cluster: StoryCluster): Order[] {
 }
 
 /** The requests of one change, in order. */
-export function changeOrders(cluster: StoryCluster, { kind, namespace, places, service }: StoryChange): Order[] {
+export function changeOrders(cluster: StoryCluster, change: StoryChange): Order[] {
+  const { kind, namespace, places, service, events = 1 } = change;
   const orders = places.flatMap(({ place, wanted }) => take(cluster, place, wanted));
   if (kind === 'service') {
     const { namespace: own } = cluster.story.services[service]!;
     orders.push(touch(cluster, 'Service', namespaceName(own), serviceName(service)));
   }
-  return orders.length > 0 ? orders : [touch(cluster, 'Pod', namespaceName(namespace), BYSTANDER)];
+  if (orders.length > 0) return orders;
+  return Array.from({ length: events }, () => touch(cluster, 'Pod', namespaceName(namespace), BYSTANDER));
 }
 
 function take(cluster: StoryCluster, place: number, wanted: Published): Order[] {

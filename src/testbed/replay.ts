@@ -268,8 +268,12 @@ function expect(
 ): void {
   const { output, service, address, ready, sentMs } = one;
   const key = `${output} ${address}`;
-  if (open.delete(key)) {
+  const hidden = open.get(key);
+  if (hidden !== undefined) {
+    open.delete(key);
     state.ledger.overtaken[output]++;
+    const kind = hidden.ready ? 'add' : 'remove';
+    state.ledger.hidden[output].push({ atMs: hidden.sentMs - state.fromMs, kind, latencyMs: sentMs - hidden.sentMs });
     return;
   }
   open.set(key, one);

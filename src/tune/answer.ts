@@ -50,6 +50,7 @@ export const ASSUMPTIONS: readonly string[] = [
   'The API server takes as long for each write as it takes today; it does not slow down with fewer or more of them.',
   'Every node watches the slices, as kube-proxy does, and each watcher gets each object whole; where no encoding is named, in protobuf.',
   'Mirroring is left out, and which hints by CPU change. Writes fail by the writes of others alone, as far as they were recorded; of such a conflict, the retry and the Event object that kube-controller-manager sends count.',
+  'Slices are packed at the start as today’s limit packs them. Another limit splits and merges none of them.',
   'Of more than 1,000 addresses Endpoints have those that came first, ready or not.',
   'A change of the ports or the labels of a Service, or of the zone of a node, writes nothing, and a Service that is deleted leaves its objects.',
 ];

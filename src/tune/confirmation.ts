@@ -4,7 +4,7 @@
  */
 import { runModel, type Run } from '../twin/run.ts';
 import type { Ledger } from '../twin/ledger.ts';
-import type { Settings } from '../twin/settings.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../twin/settings.ts';
 import { type Story, storyBetween } from '../twin/story.ts';
 import { type Expression, type Objective, type Scope, valueOf } from './objective.ts';
 import type { Recommendation } from './recommend.ts';
@@ -75,7 +75,9 @@ export function triedOf(
   pairs: readonly Pair[],
 ): Tried {
   const scope = { durationMs: run.story.durationMs, ...watchers };
-  const [today, tried] = [runModel(run), runModel({ ...run, settings })];
+  // A replay makes the slices of its start with the default limit.
+  const replayed = { ...run, endpointsPerSliceAtStart: DEFAULT_SETTINGS.endpointsPerSlice };
+  const [today, tried] = [runModel(replayed), runModel({ ...replayed, settings })];
   const figure = (text: string, expression: Expression): TriedFigure => {
     const value = (ledger: Ledger): number => valueOf(expression, ledger, scope);
     const look = lookAt(pairs.map((pair) => ratioOf(value(pair.tried), value(pair.today))));

@@ -8,6 +8,7 @@ import {
   bytesOf,
   cpuOf,
   type Kinds,
+  type Latencies,
   latenciesOf,
   quantile,
   runBetween,
@@ -221,14 +222,16 @@ function beginsOf(durationMs: number, worstMs: number): number[] {
 }
 
 /** Whether a part has enough changes for a share of them. */
-function isTelling(figure: Figure, { samples }: Ledger): boolean {
+function isTelling(figure: Figure, { samples, hidden }: Ledger): boolean {
   if (figure.of !== 'quantile' && figure.of !== 'later') return true;
   const { kinds, output } = figure;
   const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
-  return samples[output].reduce((count, one) => count + (isCounted(one) ? 1 : 0), 0) >= TELLING_CHANGES_MIN;
+  const count = samples[output].filter(isCounted).length + hidden[output].filter(isCounted).length;
+  return count >= TELLING_CHANGES_MIN;
 }
 
-const TELLING_CHANGES_MIN = 100;
+/** A p99, or a share of changes, of fewer is chance. */
+export const TELLING_CHANGES_MIN = 100;
 
 function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpointsWatchers }: Scope): number {
   const watchers = { nodes, endpointsWatchers };
@@ -244,15 +247,25 @@ function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpo
       return sentBytes(ledger, expression.outputs, expression.encoding, watchers) / seconds;
     case 'later': {
       const { output, kinds, thanMs } = expression;
-      const shown = latenciesOf(ledger.samples[output], kinds);
-      return shown.length === 0 && ledger.open[output] > 0 ? 1 : shareLater(shown, thanMs);
+      const waits = waitsOf(ledger, output, kinds, thanMs);
+      return waits.length === 0 && ledger.open[output] > 0 ? 1 : shareLater(waits, thanMs);
     }
     case 'quantile': {
       const { output, kinds, share } = expression;
-      const value = quantile(latenciesOf(ledger.samples[output], kinds), share);
+      const shown = quantile(latenciesOf(ledger.samples[output], kinds), share);
+      const value = quantile(waitsOf(ledger, output, kinds, Number.isNaN(shown) ? 0 : shown), share);
       return Number.isNaN(value) ? (ledger.open[output] > 0 ? Infinity : 0) : value;
     }
   }
+}
+
+/**
+ * The latencies of the changes that were shown, and the waits of those that were hidden for longer than `thanMs`: a pod
+ * that was unready for two seconds and in its slice all the while was not taken out in time, whatever came then.
+ */
+function waitsOf({ samples, hidden }: Ledger, output: Output, kinds: Kinds, thanMs: number): Latencies {
+  const late = hidden[output].filter(({ latencyMs }) => latencyMs > thanMs);
+  return latenciesOf(late.length === 0 ? samples[output] : [...samples[output], ...late], kinds);
 }
 
 /** The bytes of all writes to all their watchers, if these all use that encoding. */
@@ -268,15 +281,29 @@ export function sentBytes(
   );
 }
 
+/** What an objective asks of a run. */
+export interface Values {
+  /** Of each constraint. */
+  readonly constraints: readonly number[];
+  readonly goal: number;
+}
+
+export function valuesOf({ constraints, goal }: Objective, ledger: Ledger, scope: Scope): Values {
+  return {
+    constraints: constraints.map(({ expression }) => valueOf(expression, ledger, scope)),
+    goal: valueOf(goal.expression, ledger, scope),
+  };
+}
+
 /** The sum of the shares by which limits are exceeded, and the goal. @param margin each limit is multiplied by it */
-export function scoreOf(objective: Objective, ledger: Ledger, scope: Scope, margin = 1): Score {
+export function scoreOf({ constraints }: Objective, values: Values, margin = 1): Score {
   let excess = 0;
-  for (const { expression, most } of objective.constraints) {
-    const value = valueOf(expression, ledger, scope);
+  for (const [i, { most }] of constraints.entries()) {
+    const value = values.constraints[i]!;
     const limit = most * margin;
     if (value > limit) excess += Math.min(EXCESS_MAX, limit === 0 ? EXCESS_MAX : value / limit - 1);
   }
-  return { excess, goal: valueOf(objective.goal.expression, ledger, scope) };
+  return { excess, goal: values.goal };
 }
 
 /** The most of one constraint. So a constraint that cannot be met does not hide the others. */

@@ -2,7 +2,7 @@
 import { createMeasuring, measureEvent, type OutputKind } from '../recording/measure.ts';
 import type { RecordedEvent } from '../recording/recording.ts';
 import { createSelections, takeSelection } from '../recording/selections.ts';
-import type { Output, Sample } from '../twin/ledger.ts';
+import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
 import type { Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
@@ -39,7 +39,17 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
     const doubt = doubtOf(event);
     if (doubt !== null) doubts.add(doubt);
   }
-  return { story: recorded.finish(), evidence: { samples, writes }, doubts: [...doubts], isEnded };
+  const outputs = runningOf(writes);
+  return { story: { ...recorded.finish(), outputs }, evidence: { samples, writes }, doubts: [...doubts], isEnded };
+}
+
+/** Fewer writes of the other output do not tell that a controller is off. */
+const OTHER_WRITES_MIN = 20;
+
+/** What is written. Who has retired Endpoints has no controller of theirs. */
+function runningOf(writes: Readonly<Record<Output, readonly object[]>>): readonly Output[] {
+  const most = Math.max(...OUTPUTS.map((output) => writes[output].length));
+  return OUTPUTS.filter((output) => writes[output].length > 0 || most < OTHER_WRITES_MIN);
 }
 
 function doubtOf(event: RecordedEvent): string | null {

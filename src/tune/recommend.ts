@@ -3,7 +3,17 @@
  * resamples do not exceed, with each unsure number of the calibration raised and lowered, and by draws that the search
  * has not seen.
  */
-import { type Expression, type Objective, type Scope, scoreOf, sentBytes, valueOf, WORST_MS } from './objective.ts';
+import {
+  type Expression,
+  type Objective,
+  type Scope,
+  scoreOf,
+  sentBytes,
+  valueOf,
+  type Values,
+  valuesOf,
+  WORST_MS,
+} from './objective.ts';
 import { cpuOf, latenciesOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput } from '../twin/ledger.ts';
 import type { Encoding } from '../recording/sizes.ts';
@@ -121,26 +131,35 @@ const TIE = 0.01;
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
 const P99_ADD: Expression = { of: 'quantile', share: 0.99, kinds: 'add', output: 'slices', isWorst: false };
 
+/** What is kept of a run: a ledger has each change and each write, and there are some 150 runs. */
+interface Tried extends FrontierPoint {
+  readonly values: Values;
+}
+
 /** @param progress called with the number of runs so far */
 export function recommend(question: Question, progress: (runs: number) => void = () => undefined): Recommendation {
   const { run, objective } = question;
   const flags = flagsOf(run.controller);
   const scope = scopeOf(question);
-  const tried = new Map<string, { readonly settings: Settings; readonly ledger: Ledger }>();
-  const ledgerOf = (settings: Settings): Ledger => {
+  const tried = new Map<string, Tried>();
+  const triedOf = (settings: Settings): Tried => {
     const key = JSON.stringify(settings);
     let found = tried.get(key);
     if (found === undefined) {
-      tried.set(key, (found = { settings, ledger: runModel({ ...run, settings }) }));
+      const ledger = runModel({ ...run, settings });
+      const values = valuesOf(objective, ledger, scope);
+      const p99Ms = valueOf(P99_ADD, ledger, scope);
+      found = { settings, values, p99Ms, writesPerSecond: writesOf(ledger) / (scope.durationMs / 1000) };
+      tried.set(key, found);
       progress(tried.size);
     }
-    return found.ledger;
+    return found;
   };
   let best: Outcome | null = null;
   let nearest: Outcome | null = null;
   let steps: readonly Step[] = [];
   for (const margin of MARGINS) {
-    const score = (settings: Settings): Score => scoreOf(objective, ledgerOf(settings), scope, margin);
+    const score = (settings: Settings): Score => scoreOf(objective, triedOf(settings).values, margin);
     const search = searchSettings(run.settings, flags, score, run.seed);
     const settings = withFewestChanges(search.best, run.settings, flags, score);
     const outcome = outcomeOf(question, settings);
@@ -160,8 +179,8 @@ export function recommend(question: Question, progress: (runs: number) => void =
     changes: changesOf(run.settings, settings, flags),
     steps,
     candidates: candidatesOf(settings, [...tried.values()], question),
-    frontier: frontierOf([...tried.values()], scope),
-    grid: gridOf(settings, flags, ledgerOf, scope),
+    frontier: frontierOf([...tried.values()]),
+    grid: gridOf(settings, flags, triedOf),
     bindings: bindingsOf(question, settings),
     loadFactor: best === null ? 1 : loadFactorOf(question, settings),
     nodesMax: best === null ? question.nodes : nodesMaxOf(question, settings),
@@ -184,7 +203,7 @@ function withFewestChanges(
   const isTie = ({ excess, goal }: Score): boolean => excess <= limit.excess && goal <= limit.goal * (1 + TIE);
   let best = found;
   const withToday = (flag: Flag): { settings: Settings; score: Score } => {
-    const settings = { ...best, ...valuesOf(today, flag) };
+    const settings = { ...best, ...flagValues(today, flag) };
     return { settings, score: score(settings) };
   };
   for (;;) {
@@ -205,7 +224,7 @@ function changesOf(today: Settings, settings: Settings, flags: readonly Flag[]):
   });
 }
 
-function valuesOf(settings: Settings, { fields }: Flag): Partial<Settings> {
+function flagValues(settings: Settings, { fields }: Flag): Partial<Settings> {
   return Object.fromEntries(fields.map((field) => [field, settings[field]]));
 }
 
@@ -320,14 +339,9 @@ function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind, scope: Sco
 const CANDIDATES_MAX = 3;
 
 /** Of settings with the same outcome, such as different tokens where none is waited for, one is kept. */
-function candidatesOf(
-  best: Settings,
-  tried: readonly { readonly settings: Settings; readonly ledger: Ledger }[],
-  { run, objective, ...watchers }: Question,
-): Settings[] {
-  const scope = { durationMs: run.story.durationMs, ...watchers };
+function candidatesOf(best: Settings, tried: readonly Tried[], { run, objective }: Question): Settings[] {
   const scored = tried
-    .map(({ settings, ledger }) => ({ settings, score: scoreOf(objective, ledger, scope) }))
+    .map(({ settings, values }) => ({ settings, score: scoreOf(objective, values) }))
     .toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : 1));
   const textOf = (settings: Settings): string => JSON.stringify(settings);
   const [today, first] = [textOf(run.settings), textOf(best)];
@@ -339,15 +353,8 @@ function candidatesOf(
   return chosen.map(({ settings }) => settings);
 }
 
-function frontierOf(
-  tried: readonly { readonly settings: Settings; readonly ledger: Ledger }[],
-  scope: Scope,
-): FrontierPoint[] {
-  const points = tried.map(({ settings, ledger }) => ({
-    settings,
-    p99Ms: valueOf(P99_ADD, ledger, scope),
-    writesPerSecond: writesOf(ledger) / (scope.durationMs / 1000),
-  }));
+function frontierOf(tried: readonly Tried[]): FrontierPoint[] {
+  const points = tried.map(({ settings, p99Ms, writesPerSecond }) => ({ settings, p99Ms, writesPerSecond }));
   const frontier: FrontierPoint[] = [];
   for (const point of points.toSorted((a, b) => a.p99Ms - b.p99Ms || a.writesPerSecond - b.writesPerSecond)) {
     if (point.writesPerSecond < (frontier.at(-1)?.writesPerSecond ?? Infinity)) frontier.push(point);
@@ -355,21 +362,14 @@ function frontierOf(
   return frontier;
 }
 
-function gridOf(
-  settings: Settings,
-  [syncs, batches]: readonly Flag[],
-  ledgerOf: (settings: Settings) => Ledger,
-  scope: Scope,
-): Grid {
+function gridOf(settings: Settings, [syncs, batches]: readonly Flag[], triedOf: (settings: Settings) => Tried): Grid {
   const syncValues = [1, 2, 5, 10, 20, 50];
   const batchValues = [0, 100, 200, 500, 1000, 2000];
   return {
     syncs: syncValues,
     batchesMs: batchValues,
     p99Ms: syncValues.map((sync) =>
-      batchValues.map((batch) =>
-        valueOf(P99_ADD, ledgerOf(writeFlag(batches!, writeFlag(syncs!, settings, sync), batch)), scope),
-      ),
+      batchValues.map((batch) => triedOf(writeFlag(batches!, writeFlag(syncs!, settings, sync), batch)).p99Ms),
     ),
   };
 }

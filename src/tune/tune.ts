@@ -2,12 +2,13 @@
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
 import { backTest } from './back-test.ts';
-import { absenceDoubt, type Evidence } from './evidence.ts';
-import { type Objective, smallMs } from './objective.ts';
+import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
+import { type Objective, smallMs, TELLING_CHANGES_MIN } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, startOf } from './numbers.ts';
 import { recommend } from './recommend.ts';
-import { checkStory } from '../twin/story.ts';
+import { latenciesOf } from '../twin/figures.ts';
+import { checkStory, type Story } from '../twin/story.ts';
 
 export interface TuneInput {
   /** The run of today's settings. A fit begins at its calibration. */
@@ -51,8 +52,10 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     ...(absence === null ? [] : [absence]),
     ...measured.doubts,
     ...(tested === null ? [] : weaknesses(changes, tested.worst)),
+    ...(evidence === null ? [] : untold(objective, story, evidence)),
   ];
-  const run = { ...input.run, calibration };
+  // The cluster's slices are packed by today's limit, whichever is tried.
+  const run = { ...input.run, calibration, endpointsPerSliceAtStart: settings.endpointsPerSlice };
   const question = { run, objective, nodes, endpointsWatchers, unsure: start.unsure };
   const fallback = tested === null ? input.calibrationFrom : 'fitted on the first half of the recording';
   return {
@@ -75,6 +78,19 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     notes: [...input.notes, ...measured.notes],
     assumptions: ASSUMPTIONS,
   };
+}
+
+/** Which figures of the objective rest on too few changes. Both halves of a recording are needed, the second one tells. */
+function untold({ constraints, goal }: Objective, { durationMs }: Story, evidence: Evidence): string[] {
+  const { samples } = evidenceBetween(evidence, durationMs / 2, durationMs);
+  return [...constraints, goal].flatMap(({ expression, text }) => {
+    if (expression.of !== 'quantile' && expression.of !== 'later') return [];
+    const count = latenciesOf(samples[expression.output], expression.kinds).length;
+    if (count >= TELLING_CHANGES_MIN) return [];
+    return [
+      `the second half of the recording has ${count} changes for ${text}, and fewer than ${TELLING_CHANGES_MIN} say too little`,
+    ];
+  });
 }
 
 function weaknesses(changes: number, worst: number | null): string[] {

@@ -23,6 +23,8 @@ export interface Book {
   readonly output: Output;
   readonly ledger: Ledger;
   readonly perSlice: number;
+  /** Whether Endpoints with more addresses than they can have are written at every sync. */
+  readonly rewritesFull: boolean;
   /** For each place: its content in the cache. */
   readonly content: Int32Array;
   readonly isReady: Uint8Array;
@@ -64,12 +66,21 @@ export interface ModelWrite {
 /** Upstream's limit of an Endpoints object (docs/spec/endpoints.md "Over capacity"). */
 const ENDPOINTS_MAX = 1000;
 
+export interface BookOptions {
+  /** `--max-endpoints-per-slice`. */
+  readonly perSlice: number;
+  /** The same, of the slices that are there at the start. A smaller limit splits none of them. */
+  readonly perSliceAtStart: number;
+  readonly rewritesFull: boolean;
+}
+
 /**
  * The places that are published at the start are packed into full slices. Endpoints have room for 1,000 places of a
  * service. Upstream prefers those that are ready, then decides by addresses, which the story does not have: here it is the
  * first that came, ready or not.
  */
-export function createBook(story: Story, output: Output, ledger: Ledger, perSlice: number): Book {
+export function createBook(story: Story, output: Output, ledger: Ledger, options: BookOptions): Book {
+  const { perSlice, perSliceAtStart, rewritesFull } = options;
   const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;
   const isReady = new Uint8Array(story.places.length);
   const content = new Int32Array(story.places.length);
@@ -98,13 +109,14 @@ export function createBook(story: Story, output: Output, ledger: Ledger, perSlic
   for (const [i, added] of initial.entries()) {
     const service = services[i]!;
     service.published = added.length;
-    if (output === 'slices') repack(service.packing, { added, changed: [], removed: [] }, perSlice);
+    if (output === 'slices') repack(service.packing, { added, changed: [], removed: [] }, perSliceAtStart);
   }
   return {
     story,
     output,
     ledger,
     perSlice,
+    rewritesFull,
     content,
     isReady,
     isShownReady: isReady.slice(),
@@ -132,7 +144,9 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
   setPlace(book, own, place, wanted);
   if (wasReady !== isReady) {
     const isShown = (book.isShownReady[place] === 1) === isReady;
-    book.ledger.overtaken[book.output] += (book.open[place] === undefined ? 0 : 1) + (isShown ? 1 : 0);
+    const hidden = book.open[place];
+    book.ledger.overtaken[book.output] += (hidden === undefined ? 0 : 1) + (isShown ? 1 : 0);
+    if (hidden !== undefined) book.ledger.hidden[book.output].push({ ...hidden, latencyMs: atMs - hidden.atMs });
     book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
   }
   if (hadEndpoint && content === 0) takeWaiting(book, own);
@@ -162,13 +176,18 @@ export function planService(book: Book, service: number): readonly ModelWrite[] 
   own.isMissing = false;
   const changes = planChanges(book, service);
   // A Service without pods has objects all the same.
-  const planned = isMissing && changes.length === 0 ? emptyObjects(book, service) : changes;
+  const planned = isMissing && changes.length === 0 ? emptyObjects(book, service) : againIfFull(book, own, changes);
   if (due.length === 0) return planned;
   own.due = [];
   const writes = [...due, ...planned];
   const isOneObject = book.output === 'endpoints' || own.published <= book.perSlice;
   if (writes.length === 1 || !isOneObject) return writes;
   return [{ ...writes.at(-1)!, shows: writes.flatMap(({ shows }) => shows) }];
+}
+
+function againIfFull(book: Book, own: ServiceBook, changes: readonly ModelWrite[]): readonly ModelWrite[] {
+  if (!book.rewritesFull || own.waiting.size === 0 || changes.length > 0) return changes;
+  return [{ verb: 'update', endpoints: own.published, shows: [] }];
 }
 
 function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {

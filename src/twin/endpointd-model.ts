@@ -29,9 +29,9 @@ import {
   type Book,
   type ModelWrite,
 } from './book.ts';
-import type { Output } from './ledger.ts';
+import { type Output, OUTPUTS } from './ledger.ts';
 import { compute } from './processors.ts';
-import type { PlaceChange, StoryChange } from './story.ts';
+import { outputsOf, type PlaceChange, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
 
 interface OwnController {
@@ -90,14 +90,16 @@ interface QueuedWrite {
 }
 
 export function createEndpointdModel(world: World): Model {
-  const { settings } = world;
+  const { settings, story } = world;
+  const outputs = outputsOf(story);
+  const running = settings.controllers - (OUTPUTS.length - outputs.length);
   const own: Own = {
     world,
-    tokens: createTokenBucket(settings.qps * settings.controllers, settings.burst * settings.controllers),
+    tokens: createTokenBucket(settings.qps * running, settings.burst * running),
     controllers: [
       createController(world, 'endpoints', settings.endpointSyncs, settings.endpointsBatchMs),
       createController(world, 'slices', settings.serviceEndpointSyncs, settings.slicesBatchMs),
-    ],
+    ].filter(({ book }) => outputs.includes(book.output)),
     writes: createTurns(TURN_WRITES),
     inFlight: 0,
     isBusy: false,
@@ -108,7 +110,10 @@ export function createEndpointdModel(world: World): Model {
     wakesAtMs: Infinity,
   };
   return {
-    take: (change) => arrive(own, { costMs: world.costs.intake, stream: 'inputs', take: () => takeEvent(own, change) }),
+    take: (change) => {
+      const costMs = world.costs.intake * (change.events ?? 1);
+      arrive(own, { costMs, stream: 'inputs', take: () => takeEvent(own, change) });
+    },
     close: () => {
       for (const { book } of own.controllers) closeBook(book);
     },
@@ -118,7 +123,11 @@ export function createEndpointdModel(world: World): Model {
 function createController(world: World, output: Output, syncs: number, batchMs: number): OwnController {
   const { ledger, settings, story } = world;
   return {
-    book: createBook(story, output, ledger, settings.endpointsPerSlice),
+    book: createBook(story, output, ledger, {
+      perSlice: settings.endpointsPerSlice,
+      perSliceAtStart: world.endpointsPerSliceAtStart,
+      rewritesFull: false,
+    }),
     queue: createWorkQueue(output, syncs),
     items: story.services.map(({ namespace }, service) => createWorkItem(service, String(namespace))),
     paces: story.services.map(() => createPace()),

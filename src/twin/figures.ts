@@ -68,6 +68,7 @@ export function runBetween(ledger: Ledger, fromMs: number, toMs: number): Ledger
   return {
     ...ledger,
     samples: perOutput((output) => between(ledger.samples[output], fromMs, toMs)),
+    hidden: perOutput((output) => between(ledger.hidden[output], fromMs, toMs)),
     writes: perOutput((output) => between(ledger.writes[output], fromMs, toMs)),
     cpu: between(ledger.cpu, fromMs, toMs),
   };
@@ -79,6 +80,7 @@ export function runMoved(ledger: Ledger, byMs: number): Ledger {
   return {
     ...ledger,
     samples: perOutput((output) => ledger.samples[output].map(moved)),
+    hidden: perOutput((output) => ledger.hidden[output].map(moved)),
     writes: perOutput((output) => ledger.writes[output].map(moved)),
     cpu: ledger.cpu.map(moved),
   };
@@ -89,6 +91,7 @@ export function runOf(ledger: Ledger, parts: readonly Ledger[]): Ledger {
   return {
     ...ledger,
     samples: perOutput((output) => parts.flatMap(({ samples }) => samples[output])),
+    hidden: perOutput((output) => parts.flatMap(({ hidden }) => hidden[output])),
     writes: perOutput((output) => parts.flatMap(({ writes }) => writes[output])),
     cpu: parts.flatMap(({ cpu }) => cpu),
   };

@@ -33,7 +33,7 @@ import {
 } from './kube-queue.ts';
 import type { Output } from './ledger.ts';
 import { compute, createThread, runOn, type Thread } from './processors.ts';
-import type { StoryChange } from './story.ts';
+import { outputsOf, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
 
 interface KubeController {
@@ -79,10 +79,10 @@ export function createKubeModel(world: World): Model {
   const controllers = [
     createController(world, 'endpoints', settings.endpointSyncs, settings.endpointsBatchMs),
     createController(world, 'slices', settings.serviceEndpointSyncs, settings.slicesBatchMs),
-  ];
+  ].filter(({ book }) => outputsOf(world.story).includes(book.output));
   return {
     take: (change) =>
-      runOn(informer, world.costs.intake, () => {
+      runOn(informer, world.costs.intake * (change.events ?? 1), () => {
         for (const controller of controllers) takeEvent(controller, change);
       }),
     close: () => {
@@ -95,7 +95,12 @@ function createController(world: World, output: Output, workers: number, batchMs
   const { agenda, cores, ledger, settings, story } = world;
   const controller: KubeController = {
     world,
-    book: createBook(story, output, ledger, settings.endpointsPerSlice),
+    book: createBook(story, output, ledger, {
+      perSlice: settings.endpointsPerSlice,
+      perSliceAtStart: world.endpointsPerSliceAtStart,
+      // docs/spec/endpoints.md "Defects: cost" (#127370)
+      rewritesFull: true,
+    }),
     queue: createKubeQueue(agenda, FIRST_RETRY_MS[output], () => startSyncs(controller)),
     batchMs,
     workers,

@@ -45,6 +45,8 @@ export interface Ledger {
   /** The sizes of the story. */
   readonly sizes: ObjectSizes;
   readonly overtaken: Record<Output, number>;
+  /** Those of them that no object had shown when the next one came: how long they have waited, at least. */
+  readonly hidden: Readonly<Record<Output, Sample[]>>;
   /** Changes that no object had shown at the end. */
   readonly open: Record<Output, number>;
   syncs: number;
@@ -65,6 +67,7 @@ export function createLedger(sizes: ObjectSizes): Ledger {
     writes: { endpoints: [], slices: [] },
     sizes,
     overtaken: { endpoints: 0, slices: 0 },
+    hidden: { endpoints: [], slices: [] },
     open: { endpoints: 0, slices: 0 },
     syncs: 0,
     staleSyncs: 0,

@@ -40,6 +40,8 @@ interface Building {
   /** When everything that the recorder may read was listed. */
   beganMs: number;
   lastMs: number;
+  /** Irrelevant events were told up to here, since `beganMs`. */
+  irrelevantMs: number;
 }
 
 /** Takes the events of a recording one after the other. @param name the recording's name, for people */
@@ -56,6 +58,7 @@ export function createRecordedStory(name: string): RecordedStory {
     objects: USUAL_SIZES,
     beganMs: 0,
     lastMs: 0,
+    irrelevantMs: 0,
   };
   return {
     take: (event, selection) => takeEvent(building, event, selection),
@@ -66,7 +69,8 @@ export function createRecordedStory(name: string): RecordedStory {
       namespaces: building.counts,
       services: building.services,
       places: building.places satisfies readonly Place[],
-      changes: building.changes,
+      // Irrelevant events are told after others that came later.
+      changes: building.changes.toSorted((a, b) => a.atMs - b.atMs),
       objects: building.objects,
     }),
   };
@@ -89,6 +93,7 @@ function takeEvent(building: Building, event: RecordedEvent, selection: Selectio
 function begin(building: Building, atMs: number): void {
   building.beganMs = atMs;
   building.changes.length = 0;
+  building.irrelevantMs = 0;
   for (const [i, wanted] of building.wanted.entries()) building.places[i]!.start = wanted;
   building.services = building.services.map((service) => ({ ...service, isNew: false }));
 }
@@ -101,12 +106,27 @@ function sizesOf({ endpoints, endpointslices }: OutputSizes): ObjectSizes {
   return { endpoints: of(endpoints, USUAL_SIZES.endpoints), slices: of(endpointslices, USUAL_SIZES.slices) };
 }
 
-/** Irrelevant events cost their intake, at the time when they are told. */
+/**
+ * Irrelevant events cost their intake. They are told together, every two seconds, so they are spread over the time since
+ * they were told last.
+ */
 function takeIrrelevant(building: Building, { atMs, counts }: Extract<RecordedEvent, { type: 'irrelevant' }>): void {
-  for (let i = 0; i < (counts.pods ?? 0); i++) {
-    building.changes.push({ atMs: since(building, atMs), namespace: 0, kind: 'quiet', places: [], service: -1 });
+  const count = counts.pods ?? 0;
+  const parts = Math.min(count, IRRELEVANT_PARTS_MAX);
+  const toMs = since(building, atMs);
+  const fromMs = Math.max(building.irrelevantMs, toMs - IRRELEVANT_EVERY_MS);
+  building.irrelevantMs = toMs;
+  for (let i = 1; i <= parts; i++) {
+    const events = Math.floor((count * i) / parts) - Math.floor((count * (i - 1)) / parts);
+    const partMs = fromMs + ((toMs - fromMs) * i) / parts;
+    building.changes.push({ atMs: partMs, namespace: 0, kind: 'quiet', events, places: [], service: -1 });
   }
 }
+
+/** How often a recorder tells them. */
+const IRRELEVANT_EVERY_MS = 2000;
+/** So a line of a recording makes no more changes, however many events it tells of. */
+const IRRELEVANT_PARTS_MAX = 200;
 
 function takePod(building: Building, { atMs, before, after }: ChangeOf<'pods'>, { selected }: Selection): void {
   const namespace = namespaceOf(building, (after ?? before)!.namespace);

@@ -15,6 +15,8 @@ export interface Run {
   readonly settings: Settings;
   readonly calibration: Calibration;
   readonly seed: number;
+  /** `--max-endpoints-per-slice` of the slices that are there at the start; absent = that of the settings. */
+  readonly endpointsPerSliceAtStart?: number;
   /** The minor version of kube-controller-manager. */
   readonly kubeMinor?: number;
 }
@@ -26,6 +28,7 @@ const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
   const { story, controller, settings, calibration, seed, kubeMinor = NEWEST_KUBE_MINOR } = run;
+  const { endpointsPerSliceAtStart = settings.endpointsPerSlice } = run;
   const agenda = createAgenda();
   const cores = createCores(agenda, calibration.cores);
   const ledger = createLedger(story.objects);
@@ -35,6 +38,7 @@ export function runModel(run: Run): Ledger {
     cores,
     story,
     settings,
+    endpointsPerSliceAtStart,
     costs: scaled(calibration.costs[controller], calibration.cpuFactor),
     watchLagMs,
     latencyOf: createLatency(calibration, seed),
@@ -45,7 +49,7 @@ export function runModel(run: Run): Ledger {
   deliver(world, model, 0);
   play(agenda, story.durationMs + AFTERWARDS_MS);
   model.close();
-  for (const [second, ms] of cores.busyMs.entries()) ledger.cpu.push({ atMs: 1000 * second, ms });
+  for (const [second, ms] of cores.busyMs.entries()) if (ms > 0) ledger.cpu.push({ atMs: 1000 * second, ms });
   return ledger;
 }
 

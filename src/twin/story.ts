@@ -2,7 +2,7 @@
  * The history of a cluster for the queue model: services by number, and changes of their endpoints in the order of
  * time, without objects and bytes. A story is built once and played with many settings. It never changes.
  */
-import type { ObjectSizes, Output } from './ledger.ts';
+import { type ObjectSizes, type Output, OUTPUTS } from './ledger.ts';
 
 export interface StoryService {
   /** Number of the namespace. */
@@ -50,6 +50,8 @@ export interface StoryChange {
    * services with hints are looked at. `foreign`: somebody else has changed an object of the service.
    */
   readonly kind: 'pod' | 'service' | 'quiet' | 'node' | 'foreign';
+  /** How many events of a `quiet` change come together; absent = one. */
+  readonly events?: number;
   /** The changed output, for `foreign`. */
   readonly output?: Output;
   /** For a pod: its places, whether or not they change. For a Service: the places that differ afterwards. */
@@ -68,6 +70,12 @@ export interface Story {
   /** In the order of time. */
   readonly changes: readonly StoryChange[];
   readonly objects: ObjectSizes;
+  /** What the controllers write that run; absent = both. */
+  readonly outputs?: readonly Output[];
+}
+
+export function outputsOf({ outputs = OUTPUTS }: Story): readonly Output[] {
+  return outputs;
 }
 
 /** Throws an error that names the first fault of a story. */

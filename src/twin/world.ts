@@ -11,6 +11,8 @@ export interface World {
   readonly cores: Cores;
   readonly story: Story;
   readonly settings: Settings;
+  /** `--max-endpoints-per-slice` of the slices that are there at the start. */
+  readonly endpointsPerSliceAtStart: number;
   readonly costs: Costs;
   readonly watchLagMs: number;
   readonly latencyOf: DrawLatency;

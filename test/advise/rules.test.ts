@@ -57,6 +57,13 @@ describe('advice from two looks at the metrics', () => {
     );
   });
 
+  it('the waits of other controllers for tokens are no reason for more tokens here', () => {
+    const others = { syncs: 4000, workSeconds: 80, waitSeconds: 4, apiSeconds: 20, throttleSeconds: 2000 };
+    // A sync takes 15 ms of CPU beside its write, or waits for a core.
+    assert.equal(adviceOf({ ...others, cpuSeconds: 120 }).verdict, 'cannot tell');
+    assert.equal(adviceOf({ ...others, cpuSeconds: 10 }).verdict, 'cannot tell');
+  });
+
   it('the advice is more syncs if all workers are busy with the API server', () => {
     const { verdict, flag } = adviceOf({
       syncs: 5000,

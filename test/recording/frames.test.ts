@@ -78,6 +78,8 @@ describe('a recording that is not whole', () => {
       '{"t":0,"irrelevant":{"pods":-1}}',
       '{"slice":9,"t":0,"new":{"addressType":"IPv4","endpoints":[[0.5,0]]}}',
       '{"t":0}',
+      '{"pod":2,"t":0,"new":{},"gone":true}',
+      '{"pod":1,"t":0}',
     ]) {
       const at = Buffer.concat(parts).length;
       const more: Uint8Array[] = [...parts];

@@ -160,6 +160,16 @@ describe('scrapes that are none of a controller or an API server', () => {
       /: these are the metrics of another program: they have no requests to an API server/,
     ],
     [
+      'of which the first is an error of the server',
+      () => measuredOf(scrapes('{"kind":"Status","code":401}', some), null),
+      /: one of the two looks is of something else: it lacks what the other one has$/,
+    ],
+    [
+      'of which the first is empty',
+      () => measuredOf(scrapes('', some), null),
+      /: one of the two looks is of something else/,
+    ],
+    [
       'in the wrong order',
       () => measuredOf(scrapes(some, controllerText(NONE)), null),
       /: sums have fallen in a process that went on: the looks are in the wrong order$/,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ObjectiveError, parseObjective, scoreOf, smallMs, valueOf } from '../../src/tune/objective.ts';
+import { ObjectiveError, parseObjective, scoreOf, smallMs, valueOf, valuesOf } from '../../src/tune/objective.ts';
 import { createLedger, type Ledger, type ObjectSizes } from '../../src/twin/ledger.ts';
 
 const SIZES: ObjectSizes = {
@@ -18,6 +18,11 @@ function ledger(): Ledger {
   for (let i = 0; i < 20; i++) made.writes.endpoints.push({ atMs: i, endpoints: 10 });
   made.cpu.push({ atMs: 0, ms: 300 }, { atMs: 1000, ms: 100 });
   return made;
+}
+
+function excessOf(text: string, run: Ledger): number {
+  const objective = parseObjective(text);
+  return scoreOf(objective, valuesOf(objective, run, SCOPE)).excess;
 }
 
 const MINUTE_MS = 60_000;
@@ -115,9 +120,30 @@ for (const [constraint, excess] of [
   test(`if no change is ever shown, ${constraint} is exceeded by ${excess}`, () => {
     const never = createLedger(SIZES);
     never.open.slices = 1;
-    assert.equal(scoreOf(parseObjective(`${constraint}, min writes`), never, SCOPE).excess, excess);
+    assert.equal(excessOf(`${constraint}, min writes`, never), excess);
   });
 }
+
+for (const [text, expected] of [
+  ['p99(remove)', 2000],
+  ['later(1s, remove)', 1],
+  ['later(3s, remove)', 0],
+  ['p99(add)', 0],
+] as const) {
+  test(`if removals of two seconds were never shown, ${text} is ${expected}`, () => {
+    const hidden = createLedger(SIZES);
+    for (let i = 0; i < 100; i++) hidden.hidden.slices.push({ atMs: i, kind: 'remove', latencyMs: 2000 });
+    assert.equal(valueOf(parseObjective(`min ${text}`).goal.expression, hidden, SCOPE), expected);
+  });
+}
+
+test('a hidden change counts if it was hidden for longer than others took', () => {
+  const some = ledger();
+  some.hidden.slices.push({ atMs: 0, kind: 'add', latencyMs: 20 });
+  for (let i = 0; i < 3; i++) some.hidden.slices.push({ atMs: 0, kind: 'add', latencyMs: 3000 });
+  assert.equal(valueOf(parseObjective('min p50(add)').goal.expression, some, SCOPE), 52);
+  assert.equal(valueOf(parseObjective('min p99(add)').goal.expression, some, SCOPE), 3000);
+});
 
 for (const [text, message] of [
   ['p99<=1s', 'objective: "p99<=1s" has no goal, such as "min bytes"'],

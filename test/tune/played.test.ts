@@ -70,11 +70,22 @@ test('services are looked for where a pod changes, and not for an irrelevant eve
   assert.deepEqual(
     story.changes.map(({ kind, places }) => [kind, places.length]),
     [
-      ['pod', 0],
       ['quiet', 0],
+      ['pod', 0],
       ['quiet', 0],
     ],
   );
+});
+
+test('irrelevant events are spread over the two seconds in which they came', () => {
+  const late = change(3999, 'watch', pod(1), pod(1, { ready: false }));
+  const { story } = play(late, { type: 'irrelevant', atMs: 4000, counts: { pods: 1000 } });
+  const quiet = story.changes.filter(({ kind }) => kind === 'quiet');
+  assert.deepEqual(
+    [quiet.length, quiet[0]!.events, quiet.at(-1)!.atMs - quiet[0]!.atMs, story.changes.at(-1)!.kind],
+    [200, 5, 1990, 'quiet'],
+  );
+  assert.ok(story.changes.every(({ atMs }, i) => i === 0 || atMs >= story.changes[i - 1]!.atMs));
 });
 
 for (const [event, doubt] of [

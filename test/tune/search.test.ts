@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gridOf, judgeSearch, landscapeOf, narrowObjective, QUALIFYING_MAX } from '../../bench/search/run.ts';
-import { parseObjective, scoreOf } from '../../src/tune/objective.ts';
+import { parseObjective, scoreOf, valuesOf } from '../../src/tune/objective.ts';
 import { recommend } from '../../src/tune/recommend.ts';
 import { type Flag, FLAGS, isBetter, type Score, searchSettings } from '../../src/tune/search.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -32,7 +32,7 @@ test('a search comes within 5 % of the best of all settings in few runs', () => 
     const found = known.get(key);
     if (found !== undefined) return found;
     const run = { story, controller: 'endpointd', settings, calibration: DEFAULT_CALIBRATION, seed: 1 } as const;
-    const made = scoreOf(objective, runModel(run), scope);
+    const made = scoreOf(objective, valuesOf(objective, runModel(run), scope));
     known.set(key, made);
     return made;
   };

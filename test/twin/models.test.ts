@@ -207,11 +207,45 @@ test('a pod that goes makes room in Endpoints for the next one', () => {
       [4000, 0, 'gone'],
     ],
   });
-  for (const controller of ['endpointd', UPSTREAM] as const) {
+  for (const [controller, written] of [
+    ['endpointd', [1011, 2011]],
+    // Endpoints over capacity are written at every sync (#127370).
+    [UPSTREAM, [1011, 2011, 3011]],
+  ] as const) {
     const ledger = run(rolled, controller);
-    assert.deepEqual(writtenAtMs(ledger, 'endpoints'), [1011, 2011]);
+    assert.deepEqual(writtenAtMs(ledger, 'endpoints'), written);
     assert.deepEqual([ledger.samples.endpoints.length, ledger.writes.slices.length], [1, 4]);
   }
+});
+
+test('a smaller limit of slices splits none of those that are there', () => {
+  const flip = story({ services: 1, pods: 100, changes: [[1000, 0, 'ready']] });
+  const settings = { ...DEFAULT_SETTINGS, endpointsPerSlice: 50 };
+  const sizes = (endpointsPerSliceAtStart: number): number[] =>
+    runModel({
+      story: flip,
+      controller: UPSTREAM,
+      settings,
+      calibration: EXACT,
+      seed: 1,
+      endpointsPerSliceAtStart,
+    }).writes.slices.map(({ endpoints }) => endpoints);
+  assert.deepEqual([sizes(100), sizes(50)], [[100], [50]]);
+});
+
+test('a controller that does not run writes nothing, and has no tokens in endpointd', () => {
+  const four = story({
+    services: 4,
+    changes: [0, 1, 2, 3].map((service) => [1000, 10 * service, 'ready'] as const),
+  });
+  const retired = { ...four, outputs: ['slices'] as const };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    assert.deepEqual(writtenAtMs(run(retired, controller), 'endpoints'), []);
+    assert.equal(run(retired, controller).writes.slices.length, 4);
+  }
+  const slow = { qps: 1, burst: 1, controllers: 2 };
+  // One token is there at the start, and one comes each second.
+  assert.deepEqual(writtenAtMs(run(retired, 'endpointd', slow), 'slices'), [1011, 2011, 3011, 4011]);
 });
 
 /** Somebody else writes an object of the first service. */

@@ -16,7 +16,7 @@ import { createRecordingFile, ZSTD, type RecordingFile } from './recording-file.
 import { info } from './record-info.ts';
 
 const LOOK_EVERY_MS = 200;
-/** If the first lists are refused, or nothing is answered, for so long, the command ends with an error. */
+/** If the first lists are refused, or nothing more is listed, for so long, the command ends with an error. */
 const START_MS_MAX = 120_000;
 
 /** `endpointd record`: records what these controllers read and write in a cluster. Returns the exit status. */
@@ -84,6 +84,7 @@ function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptio
   const progress = createProgress(process.stderr, () => performance.now());
   return new Promise((resolve) => {
     let listedAt = -1;
+    let listed = { objects: 0, seconds: 0 };
     const over = (status: number, text: string): void => {
       clearInterval(timer);
       off();
@@ -100,7 +101,9 @@ function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptio
     const off = onStopSignals(() => over(0, summary(recorder.status(), options.file)), endNow);
     const timer = setInterval(() => {
       const now = recorder.status();
-      const hopeless = now.waitsFor === '' ? whyHopeless(now) : tooLong(now);
+      const objects = objectsIn(now);
+      if (objects !== listed.objects) listed = { objects, seconds: now.seconds };
+      const hopeless = now.waitsFor === '' ? whyHopeless(now) : tooLong(now, now.seconds - listed.seconds);
       if (hopeless !== '' || file.failure() !== '') {
         over(1, `endpointd record: ${hopeless}`);
         return;
@@ -122,9 +125,10 @@ function whyHopeless({ refused }: RecorderStatus): string {
   return `the server refuses ${missing.join(' and ')}: the rights get, list and watch are needed, see docs/recording.md`;
 }
 
-function tooLong({ seconds, waitsFor }: RecorderStatus): string {
-  if (seconds * 1000 < START_MS_MAX) return '';
-  return `${waitsFor} could not be listed within ${START_MS_MAX / 1000} s; the log above has the reason`;
+/** @param idleSeconds for so long nothing more was listed */
+function tooLong({ waitsFor }: RecorderStatus, idleSeconds: number): string {
+  if (idleSeconds * 1000 < START_MS_MAX) return '';
+  return `nothing more of ${waitsFor} could be listed for ${START_MS_MAX / 1000} s; the log above has the reason`;
 }
 
 function progressText({ seconds, waitsFor, objects, changes, bytes, gaps }: RecorderStatus): string {
@@ -134,10 +138,11 @@ function progressText({ seconds, waitsFor, objects, changes, bytes, gaps }: Reco
 }
 
 function objectsText(objects: RecorderStatus['objects']): string {
-  return plural(
-    Object.values(objects).reduce((sum, count) => sum + count, 0),
-    'object',
-  );
+  return plural(objectsIn({ objects }), 'object');
+}
+
+function objectsIn({ objects }: Pick<RecorderStatus, 'objects'>): number {
+  return Object.values(objects).reduce((sum, count) => sum + count, 0);
 }
 
 function summary({ seconds, waitsFor, objects, changes, bytes, gaps, refused }: RecorderStatus, file: string): string {
