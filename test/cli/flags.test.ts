@@ -224,6 +224,11 @@ const bad: [string[], string[]][] = [
     ['--leader-elect-lease-duration=10s'],
     ['--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline'],
   ],
+  // The Lease says ten seconds.
+  [
+    ['--leader-elect-lease-duration=10.9s', '--leader-elect-renew-deadline=10.5s'],
+    ['--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline'],
+  ],
   [['--leader-elect=false', '--take-over-from=kube-controller-manager'], ['--take-over-from needs --leader-elect']],
   [['--leader-elect-retry-period=9s'], ['--leader-elect-renew-deadline must be longer than 1.2 times']],
   [

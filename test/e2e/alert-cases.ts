@@ -75,6 +75,36 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['EndpointdNoLeader -'],
   },
   {
+    title: 'the class of what holds a service up changes every five minutes',
+    series: {
+      ...A_LEADS,
+      [`endpointd_stuck_service{${A},controller="endpoints",namespace="shop",service="web",class="server"}`]:
+        '1x4 _x5 1x4 _x5 1x4 _x5 1x4 _x5 1x4 _x5',
+      [`endpointd_stuck_service{${A},controller="endpoints",namespace="shop",service="web",class="throttled"}`]:
+        '_x5 1x4 _x5 1x4 _x5 1x4 _x5 1x4 _x5 1x4',
+    },
+    firing: ['EndpointdServiceStuck 10.0.0.1:10267'],
+  },
+  {
+    title: 'a replica is gone without a trace',
+    series: {
+      [`up{${A}}`]: '1x60',
+      [`up{${B}}`]: '1x10',
+      [`leader_election_master_status{${A},name="endpointd"}`]: '1x60',
+    },
+    firing: ['EndpointdReplicaDown -'],
+  },
+  {
+    title: 'leadership comes and goes, and a watch is down all the while',
+    series: {
+      ...BOTH_UP,
+      [`leader_election_master_status{${A},name="endpointd"}`]: Array.from({ length: 20 }, () => '1x1 0x0').join(' '),
+      [`leader_election_master_status{${B},name="endpointd"}`]: '0x60',
+      [`endpointd_watch_up{${A},resource="pods"}`]: '0x60',
+    },
+    firing: ['EndpointdLeaderUnsteady -', 'EndpointdWatchDown 10.0.0.1:10267'],
+  },
+  {
     title: 'the leader waits to take over, with something due for over five minutes',
     series: {
       ...A_LEADS,

@@ -268,6 +268,7 @@ describe('no fight is', () => {
     assert.deepEqual(warnings(sim), []);
     const made = writesOf(sim).filter((line) => line.includes('/going/') && line.endsWith(' 403')).length;
     assert.ok(made <= 6, `${made} vain tries`);
+    assert.equal(counted(sim), 0);
     assert.equal(sim.loop!.state.services.get('going'), undefined, 'nothing is kept');
   });
 

@@ -132,6 +132,30 @@ describe('one that stands by', () => {
     noteDamage(state, unit, service!.endpoints, deed, { nowMs: leader.nowMs(), wallMs: 0 });
   });
 
+  for (const standby of ['cold', 'warm'] as const) {
+    it(`a ${standby} standby that may not read the Lease is never ready`, () => {
+      const sim = replica('a', {}, standby);
+      sim.refuse = ({ path }) => (path.includes('/leases') ? 403 : 0);
+      sim.start();
+      sim.run(60_000);
+      const found = sim.loop!.readiness().find(({ ok }) => !ok);
+      assert.match(`${found?.name}: ${found?.message}`, /^lease: simulated fault/);
+    });
+  }
+
+  it('a leader that cannot reach its Lease any more is not ready after half a minute', () => {
+    const { leader } = replicas();
+    const isReady = (): boolean => leader.loop!.readiness().every(({ ok }) => ok);
+    leader.refuse = ({ path }) => (path.includes('/leases') ? 500 : 0);
+    leader.run(20_000);
+    assert.equal(isReady(), true);
+    leader.run(20_000);
+    assert.equal(isReady(), false);
+    leader.refuse = () => 0;
+    leader.run(20_000);
+    assert.equal(isReady(), true);
+  });
+
   it('a cold standby lists nothing until it leads, and is ready', () => {
     const { leader, standby } = replicas('cold');
     leader.run(60_000);
@@ -141,6 +165,7 @@ describe('one that stands by', () => {
     );
     assert.deepEqual(standby.loop!.readiness(), [
       { name: 'controller', ok: true, message: 'stands by without caches' },
+      { name: 'lease', ok: true, message: '' },
     ]);
     leader.kill();
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });

@@ -457,7 +457,8 @@ function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['elect
     throw new UsageError('--take-over-from needs --leader-elect: the Lease remembers that the hand-over is done');
   }
   const takeOver = from === '' ? null : { from, afterMs };
-  const leaseDurationMs = flags.leaderElectLeaseDurationMs;
+  // The Lease has whole seconds, so others wait for so long.
+  const leaseDurationMs = Math.floor(flags.leaderElectLeaseDurationMs / 1000) * 1000;
   const renewDeadlineMs = flags.leaderElectRenewDeadlineMs;
   const retryPeriodMs = flags.leaderElectRetryPeriodMs;
   if (leaseDurationMs <= renewDeadlineMs) {

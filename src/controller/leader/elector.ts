@@ -60,8 +60,9 @@ export interface Elector {
   watch: LeaseWatch;
   /** Monotonic ms at which a standby tries next and opens the watch again, whatever the watch has told. */
   pollAtMs: number;
-  /** Why the last request failed ('' = it did not), and the monotonic ms at which the log told it. */
+  /** Why the last request failed ('' = it did not), since which monotonic ms requests fail, and when the log told it. */
   failing: string;
+  failingSinceMs: number;
   failingToldAtMs: number;
   /** How many renewals met another version than the known one (`leader_election_slowpath_total`). */
   slowPaths: number;
@@ -120,6 +121,7 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     watch: { name: 'closed' },
     pollAtMs: -Infinity,
     failing: '',
+    failingSinceMs: -Infinity,
     failingToldAtMs: -Infinity,
     slowPaths: 0,
   };
@@ -378,11 +380,15 @@ function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event
     case 'missing':
       if (attempt.verb === 'update') afterConflict(elector, hands, attempt, now);
       else if (attempt.verb === 'read') onMissing(elector, hands, now);
-      else tryLater(elector, now);
+      else {
+        // There was no Lease to read, and none can be made: its namespace does not exist.
+        if (answer.type === 'missing' && attempt.verb === 'create') noteFailure(elector, hands, answer.message, now);
+        tryLater(elector, now);
+      }
       return;
     case 'failed':
       noteFailure(elector, hands, answer.message, now);
-      tryLater(elector, now);
+      tryLater(elector, now, attempt.sentAt.nowMs);
       return;
     default:
       unreachable(answer);
@@ -392,7 +398,8 @@ function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event
 type Answer =
   | { readonly type: 'lease'; readonly lease: Lease }
   /** conflict: the Lease has another version, or exists already. missing: there is no such Lease. */
-  | { readonly type: 'conflict' | 'missing' }
+  | { readonly type: 'conflict' }
+  | { readonly type: 'missing'; readonly message: string }
   | { readonly type: 'failed'; readonly message: string };
 
 /**
@@ -404,7 +411,9 @@ function readAnswer(event: TransportEvent, verb: Attempt['verb'], { identity, ..
   assert(event.type === 'response', 'elector: an answer');
   const { status, contentType, body } = event;
   if (status === 409) return { type: 'conflict' };
-  if (isNotFound(contentType, status, body)) return { type: 'missing' };
+  if (isNotFound(contentType, status, body)) {
+    return { type: 'missing', message: readStatus(contentType, status, body).message ?? '' };
+  }
   if (status !== 200 && status !== 201) {
     return { type: 'failed', message: readStatus(contentType, status, body).message ?? `HTTP status ${status}` };
   }
@@ -425,6 +434,7 @@ function readAnswer(event: TransportEvent, verb: Attempt['verb'], { identity, ..
 function noteFailure(elector: Elector, hands: ElectorHands, err: string, now: Now): void {
   if (elector.failing === err && now.nowMs - elector.failingToldAtMs < FAILURE_TOLD_EVERY_MS) return;
   hands.log('warning', 0, 'Cannot read or write the Lease', { lease: leaseText(elector), err });
+  if (elector.failing === '') elector.failingSinceMs = now.nowMs;
   elector.failing = err;
   elector.failingToldAtMs = now.nowMs;
 }
@@ -521,9 +531,14 @@ function endLeadership(elector: Elector, hands: ElectorHands, reason: string, no
   hands.end(now);
 }
 
-function tryLater(elector: Elector, now: Now): void {
+/**
+ * A leader whose renewal was not answered in time tries again at once, as client-go: what is left of the deadline is
+ * short. @param sentMs when the renewal was sent
+ */
+function tryLater(elector: Elector, now: Now, sentMs = now.nowMs): void {
   const { phase, options } = elector;
-  if (phase.name === 'leader') elector.phase = { ...phase, renewAtMs: now.nowMs + options.retryPeriodMs };
+  const renewAtMs = Math.max(now.nowMs, sentMs + options.retryPeriodMs);
+  if (phase.name === 'leader') elector.phase = { ...phase, renewAtMs };
   else elector.pollAtMs = now.nowMs + pauseMs(elector);
 }
 

@@ -103,7 +103,7 @@ function repairMs({ controller }: Unit, damage: Damage, repairs: number): number
  * Counts the damage that the sync which begins now will repair. It was not counted before, because the Service might
  * have been deleted.
  */
-export function beginRepair(state: ControllerState, unit: Unit, now: Now): void {
+export function beginRepair(unit: Unit, now: Now): void {
   const { fight, service } = unit;
   if (fight === null) return;
   if (service.record?.uid !== fight.serviceUid || service.record.deleting) {
@@ -117,7 +117,16 @@ export function beginRepair(state: ControllerState, unit: Unit, now: Now): void 
     rounds.count++;
     rounds.repairedAtMs = now.nowMs;
   }
-  for (const [writer, changes] of fight.writers ?? []) state.reports.otherWriter(unit, writer, changes, now);
+}
+
+/**
+ * Tells who has done the damage that was repaired. It was not told before, because the namespace might be ending: that
+ * shows when the repair is refused.
+ */
+export function endRepair(state: ControllerState, unit: Unit, now: Now): void {
+  const { fight } = unit;
+  if (fight === null || fight.writers === null || DAMAGES.some((damage) => fight.rounds[damage].open)) return;
+  for (const [writer, changes] of fight.writers) state.reports.otherWriter(unit, writer, changes, now);
   fight.writers = null;
 }
 

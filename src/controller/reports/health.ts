@@ -1,5 +1,6 @@
 /** The answers of the health endpoints, from the state alone. A controller with a dead watch is not ready. */
 import type { Now } from '../event.ts';
+import type { Elector } from '../leader/elector.ts';
 import { leaderText, standsBy } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { describeAge } from '../reflectors/stream-life.ts';
@@ -14,8 +15,25 @@ export interface HealthCheck {
 /** A watch that is down for less than this, because it is being opened again, does not count. */
 const WATCH_DOWN_MS_MAX = 15_000;
 
-/** Ready: every cache was filled once, and every watch runs or has been down for a moment only. */
+/** For so long requests for the Lease may fail. */
+const LEASE_FAILING_MS_MAX = 30_000;
+
+/**
+ * Ready: every cache was filled once, every watch runs or has been down for a moment only, and the Lease can be read and
+ * written. So a roll-out with wrong credentials or rights stops before it ends the leader.
+ */
 export function readiness(state: ControllerState, nowMs: number): HealthCheck[] {
+  const { leadership } = state;
+  return [...cacheChecks(state, nowMs), ...(leadership === null ? [] : [leaseCheck(leadership.elector, nowMs)])];
+}
+
+function leaseCheck({ seen, failing, failingSinceMs }: Elector, nowMs: number): HealthCheck {
+  const failingMs = failing === '' ? 0 : nowMs - failingSinceMs;
+  const ok = seen !== null && failingMs <= LEASE_FAILING_MS_MAX;
+  return { name: 'lease', ok, message: failing === '' && seen === null ? 'not read yet' : failing };
+}
+
+function cacheChecks(state: ControllerState, nowMs: number): HealthCheck[] {
   const checks = state.reflectors.map((reflector): HealthCheck => {
     const name = `watch-${reflector.resource}`;
     if (!reflector.synced) return { name, ok: false, message: 'not listed yet' };

@@ -5,7 +5,7 @@
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
 import { mustListFirst, noteShadowed, standsBy } from '../leader/leadership.ts';
-import { beginRepair, forgetFight } from '../queues/fights.ts';
+import { beginRepair, endRepair, forgetFight } from '../queues/fights.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
   becomeUncertain,
@@ -80,7 +80,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
   };
   unit.changedAtMs = -1;
   if (isWanted(unit)) {
-    beginRepair(state, unit, now);
+    beginRepair(unit, now);
     beginPlan(state, unit, now);
   } else startUnwanted(state, unit, now);
 }
@@ -349,6 +349,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   assert(!('open' in sync.stage) || sync.stage.open === 0, `${keyOf(service)} is finished with open requests`);
   unit.sync = null;
   doneWork(controller.queue, unit.item, now.nowMs);
+  if (sync.failure === null) endRepair(state, unit, now);
   state.reports.synced(unit, sync, now);
   const { failure, shadow } = sync;
   if (shadow !== null) {

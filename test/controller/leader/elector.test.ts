@@ -186,6 +186,42 @@ describe('an elector', () => {
     assert.deepEqual(cancelled, [watch]);
   });
 
+  it('a renewal that is lost is tried again at once, so that slow ones may follow', () => {
+    const world = electionWorld(['a']);
+    world.run(8100);
+    const [a] = world.candidates;
+    a!.network.cut = true;
+    // The renewal of the tenth second is lost, and given up after five.
+    world.run(6000);
+    a!.network.cut = false;
+    a!.network.backMs = 2000;
+    world.run(30_000);
+    assert.deepEqual(
+      a!.log.filter((line) => line.includes('leads no longer')),
+      [],
+    );
+  });
+
+  it('an elector says that the namespace of the Lease does not exist', () => {
+    const lines: string[] = [];
+    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+    let id = 0;
+    const log = (_level: string, _v: number, message: string, { err = '' }: { readonly err?: unknown }): void =>
+      void lines.push(`${message}: ${String(err)}`);
+    const hands = { ...handsThat(() => ++id), log };
+    const message = 'namespaces "kube-sytem" not found';
+    const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 404, reason: 'NotFound', message };
+    const missing = (): TransportEvent => ({
+      ...leaseAnswer(id, {}),
+      status: 404,
+      body: Buffer.from(JSON.stringify(status)),
+    });
+    wakeElector(elector, hands, { nowMs: 0, wallMs: 0 });
+    onElectorEvent(elector, hands, missing(), { nowMs: 1, wallMs: 1 });
+    onElectorEvent(elector, hands, missing(), { nowMs: 2, wallMs: 2 });
+    assert.deepEqual(lines, [`Cannot read or write the Lease: ${message}`]);
+  });
+
   it('requests have a lane of their own, and half of the deadline as their time limit', () => {
     const sent: Omit<HttpRequest, 'id'>[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));

@@ -56,6 +56,12 @@ describe('a failure', () => {
     const event = answered(500, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 500 });
     assert.match(classify(event).failure!.message, /500/);
   });
+
+  it('what a webhook says of each address is cut', () => {
+    const long = classify(refusedWith(403, '', `denied: ${'10.0.0.1 is bad, '.repeat(100_000)}`));
+    assert.match(long.failure!.message, /^denied: 10\.0\.0\.1 is bad, .*\.\.\.$/);
+    assert.equal(long.failure!.message.length, 2051);
+  });
 });
 
 function write(verb: PlannedWrite['verb']): PlannedWrite {
