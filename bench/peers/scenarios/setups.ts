@@ -2,7 +2,16 @@
  * The same flips in other set-ups: whole controller managers, default flags, best flags, many watchers, a long time.
  */
 import { endpointdPeer, managerPeer } from '../peers.ts';
-import { ENDPOINTD_AGAIN, type Peer, type RunningPeer, type Scenario, type Settings, type Stage } from '../scenario.ts';
+import {
+  ENDPOINTD,
+  ENDPOINTD_AGAIN,
+  type Mark,
+  type Peer,
+  type RunningPeer,
+  type Scenario,
+  type Settings,
+  type Stage,
+} from '../scenario.ts';
 import { CHURN_RATES, CHURN_SECONDS, READY, steadyFlips } from './flips.ts';
 import { SPREAD } from './profiles.ts';
 
@@ -71,6 +80,18 @@ export const FLOW_CONTROL: Scenario = {
   story: churn,
 };
 
+/** Memory goes up and down between collections of the old generation. A leak adds up beyond that. */
+const FLAT_SHARE = 0.1;
+
+const FLAT_MEMORY: Mark = {
+  what: `memory at the end <= ${1 + FLAT_SHARE} x that of the first tenth`,
+  look: (of) => {
+    const [end, growth] = [of(ENDPOINTD, 'steadyMB'), of(ENDPOINTD, 'growthMB')];
+    const times = end / (end - growth);
+    return Number.isFinite(times) ? { got: `${times.toFixed(2)} x`, reached: times <= 1 + FLAT_SHARE } : null;
+  },
+};
+
 export const SOAK: Scenario = {
   name: 'soak',
   what: 'flips for half an hour: memory stays flat',
@@ -79,6 +100,7 @@ export const SOAK: Scenario = {
   outset: 'right',
   profile: SPREAD,
   story: (stage) => steadyFlips(stage, { tiny: 20, small: 20, full: 20 }, { tiny: 0.5, small: 30, full: 1800 }),
+  marks: [FLAT_MEMORY],
 };
 
 /** The cost of the journal: the same endpointd twice with it, which shows the noise, and once without. */
