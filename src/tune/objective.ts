@@ -247,16 +247,26 @@ function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpo
       return sentBytes(ledger, expression.outputs, expression.encoding, watchers) / seconds;
     case 'later': {
       const { output, kinds, thanMs } = expression;
-      const waits = waitsOf(ledger, output, kinds, thanMs);
-      return waits.length === 0 && ledger.open[output] > 0 ? 1 : shareLater(waits, thanMs);
+      if (isNeverShown(ledger, output, kinds)) return 1;
+      return shareLater(waitsOf(ledger, output, kinds, thanMs), thanMs);
     }
     case 'quantile': {
       const { output, kinds, share } = expression;
-      const shown = quantile(latenciesOf(ledger.samples[output], kinds), share);
-      const value = quantile(waitsOf(ledger, output, kinds, Number.isNaN(shown) ? 0 : shown), share);
-      return Number.isNaN(value) ? (ledger.open[output] > 0 ? Infinity : 0) : value;
+      if (isNeverShown(ledger, output, kinds)) return Infinity;
+      const shown = orZero(quantile(latenciesOf(ledger.samples[output], kinds), share));
+      return orZero(quantile(waitsOf(ledger, output, kinds, shown), share));
     }
   }
+}
+
+/** Whether nothing was shown, and some changes wait still. */
+function isNeverShown({ samples, open }: Ledger, output: Output, kinds: Kinds): boolean {
+  return open[output] > 0 && latenciesOf(samples[output], kinds).length === 0;
+}
+
+/** Without a change nothing was late. */
+function orZero(value: number): number {
+  return Number.isNaN(value) ? 0 : value;
 }
 
 /**

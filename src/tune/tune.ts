@@ -8,7 +8,8 @@ import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, startOf } from './numbers.ts';
 import { recommend } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
-import { checkStory, type Story } from '../twin/story.ts';
+import { OUTPUTS } from '../twin/ledger.ts';
+import { checkStory, outputsOf, type Story } from '../twin/story.ts';
 
 export interface TuneInput {
   /** The run of today's settings. A fit begins at its calibration. */
@@ -75,7 +76,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     recommendation: refusals.length > 0 ? null : recommend(question, progress),
     confirmation: null,
     numbers: [...input.given, ...calibrationNumbers(calibration, start, measured, fallback)],
-    notes: [...input.notes, ...measured.notes],
+    notes: [...input.notes, ...leftOut(story), ...measured.notes],
     assumptions: ASSUMPTIONS,
   };
 }
@@ -91,6 +92,12 @@ function untold({ constraints, goal }: Objective, { durationMs }: Story, evidenc
       `the second half of the recording has ${count} changes for ${text}, and fewer than ${TELLING_CHANGES_MIN} say too little`,
     ];
   });
+}
+
+function leftOut(story: Story): string[] {
+  return OUTPUTS.filter((output) => !outputsOf(story).includes(output)).map(
+    (output) => `no ${output} were written: their controller does not run, and is left out`,
+  );
 }
 
 function weaknesses(changes: number, worst: number | null): string[] {

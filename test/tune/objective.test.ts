@@ -137,6 +137,14 @@ for (const [text, expected] of [
   });
 }
 
+test('if none was shown and some wait for ever, hidden changes do not help', () => {
+  const hidden = createLedger(SIZES);
+  hidden.hidden.slices.push({ atMs: 0, kind: 'remove', latencyMs: 2000 });
+  hidden.open.slices = 1;
+  assert.equal(valueOf(parseObjective('min p99(remove)').goal.expression, hidden, SCOPE), Infinity);
+  assert.equal(valueOf(parseObjective('min later(3s, remove)').goal.expression, hidden, SCOPE), 1);
+});
+
 test('a hidden change counts if it was hidden for longer than others took', () => {
   const some = ledger();
   some.hidden.slices.push({ atMs: 0, kind: 'add', latencyMs: 20 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { slice } from '../recording/made.ts';
 import { podRecord, serviceRecord } from '../support/batches.ts';
 import type { PodRecord } from '../../src/kube/types.ts';
 import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
@@ -75,6 +76,24 @@ test('services are looked for where a pod changes, and not for an irrelevant eve
       ['quiet', 0],
     ],
   );
+});
+
+test('a controller that writes nothing while the other one writes does not run', () => {
+  const own = slice('web', []);
+  const writes = (count: number): RecordedEvent[] =>
+    Array.from({ length: count }, (_, i) => ({
+      type: 'change',
+      resource: 'endpointslices',
+      atMs: 1000 + i,
+      told: 'watch',
+      by: 'controller',
+      id: 20,
+      version: i + 1,
+      before: i === 0 ? null : own,
+      after: own,
+    }));
+  assert.deepEqual(play(...writes(19)).story.outputs, ['endpoints', 'slices']);
+  assert.deepEqual(play(...writes(20)).story.outputs, ['slices']);
 });
 
 test('irrelevant events are spread over the two seconds in which they came', () => {

@@ -88,6 +88,15 @@ test('a recording without a comparison leads to no recommendation', () => {
   assert.equal(answer.recommendation, null);
 });
 
+test('a latency of which few changes tell leads to no recommendation', () => {
+  const none = { endpoints: [], slices: [] };
+  const { refusals } = smallAnswer('p99(add)<=1s, min bytes', 'rec', { samples: none, writes: none });
+  assert.equal(
+    refusals.at(-1),
+    'the second half of the recording has 0 changes for p99(add)<=1s, and fewer than 100 say too little',
+  );
+});
+
 test('a hostile name is shown as text, in the terminal and on the page', () => {
   const hostile = { ...ANSWER, from: { ...ANSWER.from, name: '\u001B[2J<script>x</script>' } };
   assert.ok(!answerText(hostile, textTable).includes('\u001B'));
