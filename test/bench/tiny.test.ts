@@ -43,7 +43,7 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'controller/journal': {
     'note a change in a journal of 4096': 'c31e185625873b46',
-    'observe the 6 stages of a change': '983bd614bb5afece',
+    'observe the 7 stages of a change': 'deeeb5df3f2cee6b',
   },
   'shard/codec': {
     'delta of one pod: encode': '82fea51f6787ed66',
