@@ -189,6 +189,8 @@ export interface Fight {
   readonly rounds: Readonly<Record<Damage, Rounds>>;
   /** Changes that the queued repair will undo, counted by writer (`writer-name.ts`); null = none. */
   writers: Map<string, number> | null;
+  /** The same, of the repair that has begun. It is told when it is done; null = none. */
+  repairing: Map<string, number> | null;
 }
 
 /**

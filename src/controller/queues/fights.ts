@@ -90,7 +90,7 @@ function fightOf(unit: Unit): Fight {
   if (unit.fight?.serviceUid === serviceUid) return unit.fight;
   const none = (): Rounds => ({ count: 0, repairedAtMs: -Infinity, open: false });
   const rounds = { missing: none(), wrong: none(), altered: none() };
-  return (unit.fight = { serviceUid, rounds, writers: null });
+  return (unit.fight = { serviceUid, rounds, writers: null, repairing: null });
 }
 
 function repairMs({ controller }: Unit, damage: Damage, repairs: number): number {
@@ -117,6 +117,11 @@ export function beginRepair(unit: Unit, now: Now): void {
     rounds.count++;
     rounds.repairedAtMs = now.nowMs;
   }
+  // A repair that failed before is still that of the damage of then.
+  if (fight.repairing === null) {
+    fight.repairing = fight.writers;
+    fight.writers = null;
+  }
 }
 
 /**
@@ -125,9 +130,8 @@ export function beginRepair(unit: Unit, now: Now): void {
  */
 export function endRepair(state: ControllerState, unit: Unit, now: Now): void {
   const { fight } = unit;
-  if (fight === null || fight.writers === null || DAMAGES.some((damage) => fight.rounds[damage].open)) return;
-  for (const [writer, changes] of fight.writers) state.reports.otherWriter(unit, writer, changes, now);
-  fight.writers = null;
+  for (const [writer, changes] of fight?.repairing ?? []) state.reports.otherWriter(unit, writer, changes, now);
+  if (fight !== null) fight.repairing = null;
 }
 
 /**
