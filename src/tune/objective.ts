@@ -247,21 +247,17 @@ function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpo
       return sentBytes(ledger, expression.outputs, expression.encoding, watchers) / seconds;
     case 'later': {
       const { output, kinds, thanMs } = expression;
-      if (isNeverShown(ledger, output, kinds)) return 1;
-      return shareLater(waitsOf(ledger, output, kinds, thanMs), thanMs);
+      const shown = latenciesOf(ledger.samples[output], kinds);
+      if (shown.length === 0 && ledger.open[output] > 0) return 1;
+      return shareLater(withHidden(shown, ledger, expression, thanMs), thanMs);
     }
     case 'quantile': {
       const { output, kinds, share } = expression;
-      if (isNeverShown(ledger, output, kinds)) return Infinity;
-      const shown = orZero(quantile(latenciesOf(ledger.samples[output], kinds), share));
-      return orZero(quantile(waitsOf(ledger, output, kinds, shown), share));
+      const shown = latenciesOf(ledger.samples[output], kinds);
+      if (shown.length === 0 && ledger.open[output] > 0) return Infinity;
+      return orZero(quantile(withHidden(shown, ledger, expression, orZero(quantile(shown, share))), share));
     }
   }
-}
-
-/** Whether nothing was shown, and some changes wait still. */
-function isNeverShown({ samples, open }: Ledger, output: Output, kinds: Kinds): boolean {
-  return open[output] > 0 && latenciesOf(samples[output], kinds).length === 0;
 }
 
 /** Without a change nothing was late. */
@@ -273,9 +269,17 @@ function orZero(value: number): number {
  * The latencies of the changes that were shown, and the waits of those that were hidden for longer than `thanMs`: a pod
  * that was unready for two seconds and in its slice all the while was not taken out in time, whatever came then.
  */
-function waitsOf({ samples, hidden }: Ledger, output: Output, kinds: Kinds, thanMs: number): Latencies {
-  const late = hidden[output].filter(({ latencyMs }) => latencyMs > thanMs);
-  return latenciesOf(late.length === 0 ? samples[output] : [...samples[output], ...late], kinds);
+function withHidden(
+  shown: Latencies,
+  { hidden }: Ledger,
+  { output, kinds }: { readonly output: Output; readonly kinds: Kinds },
+  thanMs: number,
+): Latencies {
+  const late = latenciesOf(
+    hidden[output].filter(({ latencyMs }) => latencyMs > thanMs),
+    kinds,
+  );
+  return late.length === 0 ? shown : Float64Array.from([...shown, ...late]).sort();
 }
 
 /** The bytes of all writes to all their watchers, if these all use that encoding. */

@@ -75,13 +75,19 @@ const INSUFFICIENT =
   'TopologyAwareHintsDisabled: Insufficient Node information: allocatable CPU or zone not specified on one or more ' +
   'nodes, addressType: IPv4';
 
+/** One pod of one Service, in its slice. */
+function published(): Sim {
+  const sim = createSliceSim();
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
 describe('the zone of a node', () => {
   it('endpoints have the zone of their node, and follow its changes (D16)', () => {
-    const sim = createSliceSim();
-    createService(sim, { name: 'web' });
-    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-    sim.start();
-    sim.run(2000);
+    const sim = published();
     assert.deepEqual(zones(sim), ['zone-a']);
     const from = sim.exchanges.length;
     changeNode(sim, { name: 'node-1', zone: 'zone-b' });
@@ -164,11 +170,7 @@ describe('a pod on a node that is not known', () => {
   });
 
   it('a pod goes a minute after its node, and comes back with it', () => {
-    const sim = createSliceSim();
-    createService(sim, { name: 'web' });
-    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-    sim.start();
-    sim.run(2000);
+    const sim = published();
     deleteObject(sim, '/api/v1/nodes/node-1');
     sim.run(59_000);
     assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
@@ -180,11 +182,7 @@ describe('a pod on a node that is not known', () => {
   });
 
   it('a node that is back within a minute has changed nothing', () => {
-    const sim = createSliceSim();
-    createService(sim, { name: 'web' });
-    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-    sim.start();
-    sim.run(2000);
+    const sim = published();
     const from = sim.exchanges.length;
     deleteObject(sim, '/api/v1/nodes/node-1');
     sim.run(30_000);
@@ -197,12 +195,9 @@ describe('a pod on a node that is not known', () => {
   });
 
   it('a pod whose node is gone goes with the next change of its Service, as upstream', () => {
-    const sim = createSliceSim();
-    createService(sim, { name: 'web' });
-    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    const sim = published();
     createNode(sim, { name: 'node-9', zone: 'zone-a' });
-    sim.start();
-    sim.run(2000);
+    sim.run(1000);
     deleteObject(sim, '/api/v1/nodes/node-1');
     createPod(sim, { name: 'web-2', ip: '10.0.0.2', node: 'node-9' });
     sim.run(1000);

@@ -1,6 +1,7 @@
 /** The running process as a page that refreshes itself. */
 import type { DebugView } from '../../controller/reports/debug-view.ts';
 import type { JournalEntry } from '../../controller/reports/journal.ts';
+import { SYNC_STAGES } from '../../controller/reports/stages.ts';
 import { formatTime } from '../../kube/time.ts';
 import { LIVE_SCRIPT } from './live-script.ts';
 import { renderPage, type Page, type Section } from '../../page/page.ts';
@@ -117,20 +118,7 @@ function section(
 }
 
 /** The columns of `changeCells`. */
-export const CHANGE_HEAD = [
-  'ended',
-  'service',
-  'controller',
-  'result',
-  'writes',
-  'watch_in',
-  'queue',
-  'batch_wait',
-  'plan',
-  'throttle',
-  'write',
-  'total',
-] as const;
+export const CHANGE_HEAD = ['ended', 'service', 'controller', 'result', 'writes', 'watch_in', ...SYNC_STAGES] as const;
 
 export function changeCells(entry: JournalEntry): string[] {
   return [

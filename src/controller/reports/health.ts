@@ -30,7 +30,14 @@ export function readiness(state: ControllerState, nowMs: number): HealthCheck[] 
 function leaseCheck({ seen, failing, failingSinceMs }: Elector, nowMs: number): HealthCheck {
   const failingMs = failing === '' ? 0 : nowMs - failingSinceMs;
   const ok = seen !== null && failingMs <= LEASE_FAILING_MS_MAX;
-  return { name: 'lease', ok, message: failing === '' && seen === null ? 'not read yet' : failing };
+  // The server's own words are for the log: anybody may read this page.
+  const message =
+    failing !== ''
+      ? `cannot be read or written for ${Math.round(failingMs / 1000)} s: see the log`
+      : ok
+        ? ''
+        : 'not read yet';
+  return { name: 'lease', ok, message };
 }
 
 function cacheChecks(state: ControllerState, nowMs: number): HealthCheck[] {

@@ -1,8 +1,7 @@
 /**
  * A token bucket: before the writes to the API server (`--kube-api-qps`, `--kube-api-burst`), and one each before Event
- * objects and the lists of `endpointd verify`. It is a virtual schedule: it keeps the
- * time at which the bucket would be full again, and no count. So `tryTakeToken` succeeds at exactly the time that
- * `nextTokenMs` gives, without rounding.
+ * objects and the lists of `endpointd verify`. It is a virtual schedule: it keeps the time at which the bucket would be
+ * full again, and no count. So `tryTakeToken` succeeds at exactly the time that `nextTokenMs` gives, without rounding.
  */
 
 export interface TokenBucket {

@@ -203,16 +203,11 @@ describe('an elector', () => {
   });
 
   it('an elector says that the namespace of the Lease does not exist', () => {
-    const lines: string[] = [];
-    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
-    let id = 0;
-    const log = (_level: string, _v: number, message: string, { err = '' }: { readonly err?: unknown }): void =>
-      void lines.push(`${message}: ${String(err)}`);
-    const hands = { ...handsThat(() => ++id), log };
+    const { elector, hands, lines, lastId } = telling();
     const message = 'namespaces "kube-sytem" not found';
     const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 404, reason: 'NotFound', message };
     const missing = (): TransportEvent => ({
-      ...leaseAnswer(id, {}),
+      ...leaseAnswer(lastId(), {}),
       status: 404,
       body: Buffer.from(JSON.stringify(status)),
     });
@@ -316,12 +311,7 @@ describe('an elector', () => {
   });
 
   it('another refusal is reported at once', () => {
-    const lines: string[] = [];
-    const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
-    let id = 0;
-    const log = (_level: string, _v: number, message: string, { err = '' }: { readonly err?: unknown }): void =>
-      void lines.push(`${message}: ${String(err)}`);
-    const hands = { ...handsThat(() => ++id), log };
+    const { elector, hands, lines, lastId } = telling();
     for (const [nowMs, message] of [
       [0, 'no right to leases'],
       [10_000, 'no right to leases'],
@@ -329,7 +319,7 @@ describe('an elector', () => {
     ] as const) {
       wakeElector(elector, hands, { nowMs, wallMs: nowMs });
       const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 403, message };
-      const reply = { ...leaseAnswer(id, {}), status: 403, body: Buffer.from(JSON.stringify(status)) };
+      const reply = { ...leaseAnswer(lastId(), {}), status: 403, body: Buffer.from(JSON.stringify(status)) };
       onElectorEvent(elector, hands, reply, { nowMs, wallMs: nowMs });
     }
     assert.deepEqual(lines, [
@@ -400,6 +390,21 @@ describe('an elector', () => {
     assert.notEqual(world.leader(), null);
   });
 });
+
+/** An elector whose log has `message: err` in each line. */
+function telling(): {
+  readonly elector: ReturnType<typeof createElector>;
+  readonly hands: Parameters<typeof wakeElector>[1];
+  readonly lines: readonly string[];
+  readonly lastId: () => number;
+} {
+  const lines: string[] = [];
+  let id = 0;
+  const log = (_level: string, _v: number, message: string, { err = '' }: { readonly err?: unknown }): void =>
+    void lines.push(`${message}: ${String(err)}`);
+  const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
+  return { elector, hands: { ...handsThat(() => ++id), log }, lines, lastId: () => id };
+}
 
 /** Hands that send, and leave all else. */
 function handsThat(send: (request: Omit<HttpRequest, 'id'>) => number): Parameters<typeof wakeElector>[1] {
