@@ -10,7 +10,7 @@ import { createRandom } from '../node/random.ts';
 import { onStopSignals } from '../node/signals.ts';
 import { renderPage } from '../page/page.ts';
 import type { Clock } from '../ports/clock.ts';
-import { createListReader } from '../verify/list-reader.ts';
+import { createListReader } from '../lists/list-reader.ts';
 import { progressText } from '../verify/progress.ts';
 import { reportPage } from '../verify/report-page.ts';
 import { headline, reportText } from '../verify/report-text.ts';

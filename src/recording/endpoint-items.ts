@@ -130,7 +130,7 @@ const NO_ENDPOINT: RecordedEndpoint = {
 };
 
 /** The endpoint that these controllers make of a ready pod. */
-function endpointOf(pod: PodRecord, { addressType, service }: OutputKind, { zoneOf }: Known): RecordedEndpoint {
+function endpointOf(pod: PodRecord, { addressType, service }: OutputOf, { zoneOf }: Known): RecordedEndpoint {
   const isSlice = addressType !== '';
   const address = podIPsOf(pod).find((ip) => !isSlice || ip.includes(':') === (addressType === 'IPv6'));
   return {
@@ -147,7 +147,7 @@ function endpointOf(pod: PodRecord, { addressType, service }: OutputKind, { zone
   };
 }
 
-type OutputKind = Pick<RecordedOutput, 'addressType' | 'service'>;
+type OutputOf = Pick<RecordedOutput, 'addressType' | 'service'>;
 
 function wordsOf(addressType: string): Readonly<Record<string, EndpointConditions>> {
   return addressType === '' ? OF_ENDPOINTS : CONDITIONS;
@@ -163,7 +163,7 @@ const ENDPOINTS_MAX = 100_000;
 /** @throws LineError */
 export function readEndpoints(
   before: readonly RecordedEndpoint[],
-  output: OutputKind,
+  output: OutputOf,
   json: unknown,
   known: Known,
 ): readonly RecordedEndpoint[] {
@@ -180,7 +180,7 @@ export function readEndpoints(
   return endpoints;
 }
 
-function readEndpoint(item: unknown, output: OutputKind, known: Known): RecordedEndpoint {
+function readEndpoint(item: unknown, output: OutputOf, known: Known): RecordedEndpoint {
   if (typeof item === 'number') return podEndpoint(item, output, known);
   const fields = readFields(item);
   const base = fields['of'] === undefined ? NO_ENDPOINT : podEndpoint(readNumber(fields['of']), output, known);
@@ -200,7 +200,7 @@ function readEndpoint(item: unknown, output: OutputKind, known: Known): Recorded
   };
 }
 
-function podEndpoint(id: number, output: OutputKind, known: Known): RecordedEndpoint {
+function podEndpoint(id: number, output: OutputOf, known: Known): RecordedEndpoint {
   const pod = known.podOf(id);
   if (pod === undefined) throw new LineError(`there is no pod ${id}`);
   return endpointOf(pod, output, known);

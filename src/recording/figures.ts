@@ -8,7 +8,7 @@ import {
   serviceSizes,
   type Measured,
   type Measuring,
-  type OutputKind,
+  type OutputResource,
 } from './measure.ts';
 import type { RecordedEvent } from './recording.ts';
 import { createRollOuts, followRollOuts, type RollOut } from './roll-outs.ts';
@@ -19,7 +19,7 @@ export interface RecordingFigures {
   readonly services: ServiceSizes;
   readonly rollOuts: readonly RollOut[];
   /** null = the server did not let the recorder read the output. */
-  readonly controller: Readonly<Record<OutputKind, ControllerFigures | null>>;
+  readonly controller: Readonly<Record<OutputResource, ControllerFigures | null>>;
 }
 
 /** How many ready addresses Services with selected pods have at the end. */
@@ -67,7 +67,7 @@ export function figuresOf(events: Iterable<RecordedEvent>): RecordingFigures {
   }
   const { contents } = counting;
   const { refused } = measuring;
-  const controller = (kind: OutputKind): ControllerFigures | null =>
+  const controller = (kind: OutputResource): ControllerFigures | null =>
     refused.has(kind) ? null : controllerFigures(measuring, kind, contents.seconds);
   return {
     contents,
@@ -85,7 +85,7 @@ function sizesOf(sizes: readonly number[]): ServiceSizes {
   };
 }
 
-function controllerFigures(measuring: Measuring, kind: OutputKind, seconds: number): ControllerFigures {
+function controllerFigures(measuring: Measuring, kind: OutputResource, seconds: number): ControllerFigures {
   const { addedMs, removedMs, writes, showing, superseded, hidden }: Measured = measuring.measured[kind];
   return {
     addedMs: spreadOf(addedMs),

@@ -9,7 +9,7 @@ import { WORDS } from './lines.ts';
 import type { ChangeOf, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
 import { type RecordedService, type Selection, type Selections, servicesWithPods } from './selections.ts';
 
-export type OutputKind = 'endpoints' | 'endpointslices';
+export type OutputResource = 'endpoints' | 'endpointslices';
 
 /** The measurements of one kind of outputs. */
 export interface Measured {
@@ -26,7 +26,7 @@ export interface Measured {
   showing: number;
 }
 
-type OutputsShown = Readonly<Record<OutputKind, Shown>>;
+type OutputsShown = Readonly<Record<OutputResource, Shown>>;
 
 /** The addresses that one kind of outputs of a service shows, and the changes that it does not show yet. */
 interface Shown {
@@ -49,21 +49,21 @@ const EARLY_MS_MAX = 5000;
 
 /** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
 export interface MeasureListener {
-  readonly shown: (kind: OutputKind, ready: boolean, sinceMs: number, atMs: number) => void;
-  readonly written: (kind: OutputKind, atMs: number) => void;
+  readonly shown: (kind: OutputResource, ready: boolean, sinceMs: number, atMs: number) => void;
+  readonly written: (kind: OutputResource, atMs: number) => void;
 }
 
 export interface Measuring {
   readonly listener: MeasureListener;
   readonly services: Map<RecordedService, OutputsShown>;
-  readonly measured: Readonly<Record<OutputKind, Measured>>;
+  readonly measured: Readonly<Record<OutputResource, Measured>>;
   /** Resources that are neither listed nor refused yet. */
   readonly missing: Set<RecordedResource>;
   /** Outputs that may not be read. */
   readonly refused: Set<RecordedResource>;
 }
 
-const KINDS: readonly OutputKind[] = ['endpoints', 'endpointslices'];
+const KINDS: readonly OutputResource[] = ['endpoints', 'endpointslices'];
 
 const NOBODY: MeasureListener = { shown() {}, written() {} };
 
@@ -81,7 +81,7 @@ export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
 }
 
 /** Changes that were not shown when the recording ended. */
-export function awaitedOf({ services }: Measuring, kind: OutputKind): number {
+export function awaitedOf({ services }: Measuring, kind: OutputResource): number {
   let count = 0;
   for (const outputs of services.values()) count += outputs[kind].awaited.size;
   return count;
@@ -156,7 +156,7 @@ interface AddressChange {
   readonly sinceMs: number;
 }
 
-function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputKind, change: AddressChange): void {
+function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputResource, change: AddressChange): void {
   const { address, ready, sinceMs } = change;
   const { awaited, early, ready: shown } = outputs[kind];
   const before = early.get(address);
@@ -172,7 +172,7 @@ function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputKind
 
 function noteShown(
   { measured, listener }: Measuring,
-  kind: OutputKind,
+  kind: OutputResource,
   { ready, sinceMs }: AddressChange,
   write: ShownWrite,
   atMs: number,
@@ -200,8 +200,8 @@ function nothingShown(): Shown {
 
 function onOutput(
   measuring: Measuring,
-  kind: OutputKind,
-  { before, after, told, by, atMs }: ChangeOf<OutputKind>,
+  kind: OutputResource,
+  { before, after, told, by, atMs }: ChangeOf<OutputResource>,
   { service }: Selection,
 ): void {
   const { listener, services, measured, missing } = measuring;

@@ -1,5 +1,5 @@
 /** A recording in the form that `tune` needs: the story, the controller's work, and reasons not to believe it. */
-import { createMeasuring, measureEvent, type OutputKind } from '../recording/measure.ts';
+import { createMeasuring, measureEvent, type OutputResource } from '../recording/measure.ts';
 import type { RecordedEvent } from '../recording/recording.ts';
 import { createSelections, takeSelection } from '../recording/selections.ts';
 import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
@@ -15,7 +15,7 @@ export interface Played {
   readonly isEnded: boolean;
 }
 
-const OUTPUT_OF: Readonly<Record<OutputKind, Output>> = { endpoints: 'endpoints', endpointslices: 'slices' };
+const OUTPUT_OF: Readonly<Record<OutputResource, Output>> = { endpoints: 'endpoints', endpointslices: 'slices' };
 
 export function playedOf(name: string, events: Iterable<RecordedEvent>): Played {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };

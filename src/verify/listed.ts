@@ -7,6 +7,7 @@ import {
   type Difference as ListedDifference,
   type Sign,
 } from '../core/differences.ts';
+import { CONTROLLER_MANAGERS } from '../core/last-writer.ts';
 import type { Problem } from '../core/problem.ts';
 
 const LISTS: Readonly<Record<Kind, readonly ListedDifference[]>> = {
@@ -30,9 +31,6 @@ export function listedDifference(difference: Difference, about: Circumstances): 
   // The sign of an edit by another writer fits many differences. Any other sign says more, so it goes first.
   return signed.find(({ sign }) => sign?.writtenByOther === undefined) ?? signed[0] ?? null;
 }
-
-/** Field managers of the controllers that are compared. */
-export const CONTROLLER_MANAGERS: ReadonlySet<string> = new Set(['kube-controller-manager', 'endpointd']);
 
 function shows(sign: Sign, { field, stored, planned }: Difference, about: Circumstances): boolean {
   if (sign.field !== undefined && sign.field !== patternOf(field) && sign.field !== anyKey(field)) return false;

@@ -17,9 +17,9 @@ import { projectMeta, type MetaRecord } from '../kube/object-meta.ts';
 import { compareResourceVersions } from '../kube/resource-version.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { Endpoints, EndpointSlice, KubeObject } from '../kube/types.ts';
-import { lastWriter } from './last-writer.ts';
-import type { ListQuery } from './list-pages.ts';
-import type { ListReader, ListResult } from './list-reader.ts';
+import { lastWriter } from '../core/last-writer.ts';
+import type { ListQuery } from '../lists/list-pages.ts';
+import type { ListReader, ListResult } from '../lists/list-reader.ts';
 
 /** What is read: one service, a namespace, or the whole cluster. '' = all. */
 export interface Scope {

@@ -5,7 +5,7 @@
  */
 import { differencesOf, identityOf, type Difference, type Kind } from './difference.ts';
 import { isLookComplete, lookProgress } from './initial-look.ts';
-import type { ListReader } from './list-reader.ts';
+import type { ListReader } from '../lists/list-reader.ts';
 import { lookAt, type Scope, type Sight } from './sight.ts';
 import type { ControllerState } from '../controller/state.ts';
 import type { ControllerName } from '../controller/options.ts';

@@ -1,6 +1,6 @@
 /** `endpointd verify` in the simulated world: the real machine as a shadow, the real second looks, in virtual time. */
 import type { Sim } from './sim.ts';
-import { createListReader } from '../../src/verify/list-reader.ts';
+import { createListReader } from '../../src/lists/list-reader.ts';
 import { reportOf, type Report } from '../../src/verify/report.ts';
 import { advance, createVerification, takePlan, type Verification } from '../../src/verify/verification.ts';
 

@@ -4,8 +4,8 @@ import type { ObjectSource } from '../../kube/source.ts';
 import { isApiAnswer, readStatus } from '../../kube/status.ts';
 import { createAsker } from '../../node/asker.ts';
 import { createClock } from '../../node/clock.ts';
-import type { ListQuery } from '../../verify/list-pages.ts';
-import { createListReader, type ListResult } from '../../verify/list-reader.ts';
+import type { ListQuery } from '../../lists/list-pages.ts';
+import { createListReader, type ListResult } from '../../lists/list-reader.ts';
 import type { Server } from '../server.ts';
 
 export interface ApiReader {

@@ -9,7 +9,7 @@ import { readStatus } from '../../kube/status.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
 import { createInterner } from '../../lib/interner.ts';
 import type { Asker, Reply } from '../../node/asker.ts';
-import { createPaging, pageRequest, takePage, type ListQuery } from '../../verify/list-pages.ts';
+import { createPaging, pageRequest, takePage, type ListQuery } from '../../lists/list-pages.ts';
 import { StartError } from '../usage.ts';
 
 export interface WrittenMeta extends MetaRecord {

@@ -4,7 +4,7 @@ import { labelsGet } from '../../kube/labels.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import type { MetaRecord } from '../../kube/object-meta.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
-import { CONTROLLER_MANAGERS } from '../../verify/listed.ts';
+import { CONTROLLER_MANAGERS } from '../../core/last-writer.ts';
 import type { WrittenMeta } from './retire-lists.ts';
 
 export interface Fate {

@@ -6,8 +6,7 @@ import type { ObjectSource } from '../../kube/source.ts';
 import { readStatusSource } from '../../kube/status.ts';
 import { createWatchReader, type WatchReader } from '../../kube/watch-framing.ts';
 import type { Transport, TransportEvent } from '../../ports/transport.ts';
-import { lastWriter } from '../../verify/last-writer.ts';
-import { CONTROLLER_MANAGERS } from '../../verify/listed.ts';
+import { CONTROLLER_MANAGERS, lastWriter } from '../../core/last-writer.ts';
 import { failureOf } from './retire-lists.ts';
 import { isControllerWrite } from './retire-rules.ts';
 

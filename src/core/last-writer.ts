@@ -1,6 +1,8 @@
 import { fieldManagersOf } from '../kube/managed-fields.ts';
 import type { ObjectSource } from '../kube/source.ts';
-import { CONTROLLER_MANAGERS } from './listed.ts';
+
+/** Field managers of the controllers that keep Endpoints and EndpointSlices. */
+export const CONTROLLER_MANAGERS: ReadonlySet<string> = new Set(['kube-controller-manager', 'endpointd']);
 
 /**
  * The field manager that has written the object last; '' = managedFields do not tell. If several have written in the
