@@ -11,7 +11,7 @@ import { unknownIn } from './support/promql.ts';
 import { ASKED_BY_ADMISSION, rightsIn, rolesOf } from './support/roles.ts';
 
 test('deploy/rbac.yaml grants what the three controllers need, and nothing more', () => {
-  const asked = askedBy({ endpoints: true, slices: true, mirroring: true });
+  const asked = askedBy({ endpoints: true, slices: true, mirror: true });
   const granted = rolesOf('rbac.yaml').flatMap(({ rules }) => rules.flatMap(rightsIn));
   assert.deepEqual(granted.sort(), [...asked, ...ASKED_BY_ADMISSION].sort());
 });

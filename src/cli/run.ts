@@ -175,6 +175,6 @@ function logStart(log: Log, options: RunOptions, server: string, serving: Servin
 /** Names of the enabled controllers, as in metrics and log lines. */
 function enabledNames({ controller }: RunOptions): ControllerName[] {
   return Object.values(DEFINITIONS)
-    .filter(({ option }) => controller[option])
+    .filter(({ kind }) => controller[kind])
     .map(({ name }) => name);
 }

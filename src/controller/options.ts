@@ -1,5 +1,7 @@
+import type { OutputKind } from '../shard/protocol.ts';
+
 /** The options of `endpointd run`, checked and in plain units. The defaults are in `cli/flags/flags.ts`. */
-export interface ControllerOptions extends Readonly<Record<ControllerOption, boolean>> {
+export interface ControllerOptions extends WhichControllers {
   readonly concurrentEndpointSyncs: number;
   readonly endpointUpdatesBatchPeriodMs: number;
   readonly concurrentServiceEndpointSyncs: number;
@@ -55,8 +57,8 @@ export interface ControllerOptions extends Readonly<Record<ControllerOption, boo
   readonly watchList: boolean;
 }
 
-/** The flags that say which controllers run. */
-export type ControllerOption = 'endpoints' | 'slices' | 'mirroring';
+/** Which controllers run, by what they write. */
+export type WhichControllers = Readonly<Record<OutputKind, boolean>>;
 
 /** Also the value of the label `controller` in metrics. */
 export type ControllerName = 'endpoints' | 'endpointslice' | 'endpointslice-mirroring';

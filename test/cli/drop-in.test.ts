@@ -35,7 +35,7 @@ function refusal(...args: string[]): string {
 describe('a command line of kube-controller-manager', () => {
   it("kubeadm's command line starts all three controllers with kubeconfig and Lease", () => {
     const { controller, kubeconfig, election, serving, ignoredFlags } = parse(KUBEADM_LINE);
-    assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring], [true, true, true]);
+    assert.deepEqual([controller.endpoints, controller.slices, controller.mirror], [true, true, true]);
     assert.equal(kubeconfig, '/etc/kubernetes/controller-manager.conf');
     assert.equal(election?.name, 'endpointd');
     assert.deepEqual(
@@ -48,7 +48,7 @@ describe('a command line of kube-controller-manager', () => {
 
   it("kops' command line starts all three controllers; flags without effect are named", () => {
     const { controller, kubeconfig, election, v, ignoredFlags } = parse(KOPS_LINE);
-    assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring, v], [true, true, true, 2]);
+    assert.deepEqual([controller.endpoints, controller.slices, controller.mirror, v], [true, true, true, 2]);
     assert.equal(kubeconfig, '/var/lib/kube-controller-manager/kubeconfig');
     assert.equal(election?.name, 'endpointd');
     assert.ok(ignoredFlags.includes('--configure-cloud-routes') && !ignoredFlags.includes('--leader-elect'));
@@ -56,7 +56,7 @@ describe('a command line of kube-controller-manager', () => {
 
   it("Gardener's command line starts all three controllers with its workers", () => {
     const { controller, kubeconfig, election, ignoredFlags } = parse(GARDENER_LINE);
-    assert.deepEqual([controller.endpoints, controller.slices, controller.mirroring], [true, true, true]);
+    assert.deepEqual([controller.endpoints, controller.slices, controller.mirror], [true, true, true]);
     assert.deepEqual([controller.concurrentEndpointSyncs, controller.concurrentServiceEndpointSyncs], [15, 15]);
     assert.match(kubeconfig, /gardener\.cloud/);
     assert.equal(election?.name, 'endpointd');

@@ -15,7 +15,7 @@ test('without flags, the defaults are those of kube-controller-manager', () => {
     controller: {
       endpoints: true,
       slices: true,
-      mirroring: true,
+      mirror: true,
       concurrentEndpointSyncs: 5,
       endpointUpdatesBatchPeriodMs: 0,
       concurrentServiceEndpointSyncs: 5,
@@ -94,7 +94,7 @@ test('without flags, the defaults are those of kube-controller-manager', () => {
 });
 
 function running({ controller }: RunOptions): string {
-  return (['endpoints', 'slices', 'mirroring'] as const).filter((name) => controller[name]).join(' ');
+  return (['endpoints', 'slices', 'mirror'] as const).filter((name) => controller[name]).join(' ');
 }
 
 const good: [string[], (options: RunOptions) => unknown, unknown][] = [
@@ -156,16 +156,16 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--metrics-bind-address=localhost:80'], (o) => o.serving.metricsBindAddress, { host: 'localhost', port: 80 }],
   [['--metrics-bind-address=0'], (o) => o.serving.metricsBindAddress, 'off'],
   [['--shards=1', '--shards=2'], (o) => o.shards, 2],
-  [['--controllers=*'], running, 'endpoints slices mirroring'],
+  [['--controllers=*'], running, 'endpoints slices mirror'],
   [['--controllers=endpoints-controller'], running, 'endpoints'],
   [['--controllers=endpoint'], running, 'endpoints'],
   [['--controllers=endpointslice-controller'], running, 'slices'],
   [['--controllers=endpointslice'], running, 'slices'],
-  [['--controllers=endpointslice-mirroring-controller'], running, 'mirroring'],
-  [['--controllers=endpointslicemirroring'], running, 'mirroring'],
+  [['--controllers=endpointslice-mirroring-controller'], running, 'mirror'],
+  [['--controllers=endpointslicemirroring'], running, 'mirror'],
   [['--controllers=endpoint,endpointslice'], running, 'endpoints slices'],
-  [['--controllers=*,-endpointslice-controller'], running, 'endpoints mirroring'],
-  [['--controllers=-endpoint,*'], running, 'slices mirroring'],
+  [['--controllers=*,-endpointslice-controller'], running, 'endpoints mirror'],
+  [['--controllers=-endpoint,*'], running, 'slices mirror'],
   [['--controllers=-endpointslice', '--controllers=endpoint'], running, 'endpoints'],
   [['--controllers=endpoint,-endpoint'], running, 'endpoints'],
   [['--concurrent-service-endpoint-syncs=50'], (o) => o.controller.concurrentServiceEndpointSyncs, 50],
@@ -193,7 +193,7 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--min-resync-period=10ms'], (o) => o.controller.minResyncPeriodMs, 1000],
   [['--min-resync-period=-1h'], (o) => o.controller.minResyncPeriodMs, 0],
   [['--v=11'], (o) => o.v, 11],
-  [['--controllers=*,bootstrap-signer-controller,-nodelifecycle'], running, 'endpoints slices mirroring'],
+  [['--controllers=*,bootstrap-signer-controller,-nodelifecycle'], running, 'endpoints slices mirror'],
   [['--leader-elect=false'], (o) => o.election, null],
   [['--kubeconfig='], (o) => o.election?.takeOver, null],
   [

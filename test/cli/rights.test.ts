@@ -55,9 +55,9 @@ describe('the table of rights', () => {
   });
 
   for (const [flags, options] of [
-    ['--controllers=endpoints-controller', { endpoints: true, slices: false, mirroring: false }],
-    ['--controllers=endpointslice-controller', { endpoints: false, slices: true, mirroring: false }],
-    ['--controllers=endpointslice-mirroring-controller', { endpoints: false, slices: false, mirroring: true }],
+    ['--controllers=endpoints-controller', { endpoints: true, slices: false, mirror: false }],
+    ['--controllers=endpointslice-controller', { endpoints: false, slices: true, mirror: false }],
+    ['--controllers=endpointslice-mirroring-controller', { endpoints: false, slices: false, mirror: true }],
   ] as const) {
     it(`the table covers all requests of a run with ${flags}`, () => {
       const rights = rightsOf(parseRunFlags([flags], () => undefined));

@@ -33,7 +33,7 @@ import {
   SLICE_MANAGED_BY_VALUE,
 } from '../../src/kube/names.ts';
 
-const ALL = { endpoints: true, slices: true, mirroring: true } as const;
+const ALL = { endpoints: true, slices: true, mirror: true } as const;
 const HTTP = [{ name: 'http', port: 8080 }];
 
 /** One service of one pod, planned by all three controllers. */
@@ -305,7 +305,7 @@ describe('--opt-out-label', () => {
 });
 
 describe('--mirroring-zones', () => {
-  const ALONE = { endpoints: false, slices: false, mirroring: true, mirroringZones: true } as const;
+  const ALONE = { endpoints: false, slices: false, mirror: true, mirroringZones: true } as const;
 
   /** A Service without selector whose addresses are on the nodes. */
   function onNodes(nodes: readonly string[], config: SimConfig = {}): Sim {
@@ -549,7 +549,7 @@ describe('--kubelet-shutdown-is-termination', () => {
 });
 
 describe('--compact-slices', () => {
-  const COMPACT = { endpoints: false, mirroring: false, compactSlices: true, maxEndpointsPerSlice: 4 } as const;
+  const COMPACT = { endpoints: false, mirror: false, compactSlices: true, maxEndpointsPerSlice: 4 } as const;
 
   /** 24 pods in six slices, of which eight stay, unevenly. */
   function shrunk(options: SimConfig['options']): Sim {

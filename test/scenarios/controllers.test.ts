@@ -10,7 +10,7 @@ import { asked, metric } from '../support/sim-reports.ts';
 import { createSliceSim, namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 
-const ALL = { endpoints: true, slices: true, mirroring: true } as const;
+const ALL = { endpoints: true, slices: true, mirror: true } as const;
 const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 /** One service with a selector and a pod, one with Endpoints made by hand. */
@@ -38,13 +38,13 @@ describe('any subset of the controllers', () => {
   const READS = {
     endpoints: ['endpoints', 'services', 'pods'],
     slices: ['endpointslices', 'services', 'nodes', 'pods'],
-    mirroring: ['endpointslices', 'endpoints', 'services'],
+    mirror: ['endpointslices', 'endpoints', 'services'],
   } as const;
-  const NAMES = ['endpoints', 'slices', 'mirroring'] as const;
+  const NAMES = ['endpoints', 'slices', 'mirror'] as const;
 
   for (let bits = 1; bits < 8; bits++) {
     const enabled = NAMES.filter((_, i) => (bits & (1 << i)) !== 0);
-    const options = { endpoints: (bits & 1) !== 0, slices: (bits & 2) !== 0, mirroring: (bits & 4) !== 0 };
+    const options = { endpoints: (bits & 1) !== 0, slices: (bits & 2) !== 0, mirror: (bits & 4) !== 0 };
 
     it(`${enabled.join(', ')} alone writes its own objects, and watches what it needs`, () => {
       const sim = settled(options);
@@ -57,7 +57,7 @@ describe('any subset of the controllers', () => {
       );
       sim.run(2000);
       assert.deepEqual(slicesTable(sim), [
-        ...(options.mirroring ? ['default/hand (mirror) IPv4 10.9.0.2 : http:80/TCP'] : []),
+        ...(options.mirror ? ['default/hand (mirror) IPv4 10.9.0.2 : http:80/TCP'] : []),
         ...(options.slices ? ['default/web IPv4 | 10.0.0.1 : http:8080/TCP'] : []),
       ]);
       assert.equal(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'), options.endpoints);

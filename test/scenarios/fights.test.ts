@@ -116,7 +116,7 @@ describe('objects that somebody deletes as soon as they are there', () => {
   }
 
   it('a mirrored slice is made again too; Endpoints that go and come are no fight', () => {
-    const sim = settled({ options: { slices: false, mirroring: true } });
+    const sim = settled({ options: { slices: false, mirror: true } });
     createService(sim, { name: 'hand', spec: { selector: null } });
     const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] }];
     makeEndpoints(sim, 'hand', subsets);

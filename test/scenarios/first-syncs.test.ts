@@ -5,7 +5,7 @@ import { createPod, createService, type Sim } from '../support/sim.ts';
 import { makeEndpoints } from '../support/sim-objects.ts';
 import { createSliceSim } from '../support/sim-slices.ts';
 
-const ALL = { endpoints: true, slices: true, mirroring: true };
+const ALL = { endpoints: true, slices: true, mirror: true };
 
 /** Of the start, as `message services writes stuck`. */
 function lines(sim: Sim): string[] {

@@ -36,7 +36,7 @@ import type { Backup } from '../support/sim-backup.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 
-const ALL = { endpoints: true, slices: true, mirroring: true };
+const ALL = { endpoints: true, slices: true, mirror: true };
 const CHECKS = { endpointsController: true, slicesController: true, mirroringController: true };
 const BUMP = 1_000_000;
 const RESYNC_MS = 600_000;

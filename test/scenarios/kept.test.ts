@@ -10,7 +10,7 @@ import { SERVICE_NAME_LABEL, SKIP_MIRROR_LABEL } from '../../src/kube/names.ts';
 
 /** A Service without a selector, and its Endpoints, mirrored in a slice for each family. */
 function mirroredWorld(ips: readonly string[]): Sim {
-  const sim = createSliceSim({ options: { mirroring: true } });
+  const sim = createSliceSim({ options: { mirror: true } });
   createService(sim, { name: 'outside', spec: { selector: undefined } });
   makeEndpoints(sim, 'outside', [{ addresses: ips.map((ip) => ({ ip })), ports: [{ port: 8080 }] }]);
   sim.start();
@@ -61,7 +61,7 @@ describe('nothing is kept', () => {
   });
 
   it('nothing is kept of unplanned Endpoints, told while slices wait for nodes', () => {
-    const sim = createSliceSim({ options: { endpoints: true, slices: true, mirroring: true } });
+    const sim = createSliceSim({ options: { endpoints: true, slices: true, mirror: true } });
     createService(sim, { name: 'outside', spec: { selector: undefined } });
     const subsets = [{ addresses: [{ ip: '198.51.100.1' }], ports: [{ port: 8080 }] }];
     makeEndpoints(sim, 'outside', subsets, { labels: { [SKIP_MIRROR_LABEL]: 'true' } });

@@ -73,7 +73,7 @@ function slicesMorning(): Sim {
     serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:96::/108'],
     options: {
       endpoints: true,
-      mirroring: true,
+      mirror: true,
       maxEndpointsPerSlice: 2,
       mirroringMaxEndpointsPerSubset: 3,
       endpointsliceUpdatesBatchPeriodMs: 100,

@@ -10,7 +10,7 @@ import { makeStatus } from '../../src/kube/status.ts';
 const HTTP = [{ name: 'http', port: 8080 }];
 const ONE = [{ addresses: [{ ip: '10.0.0.1' }], ports: HTTP }];
 const RIGHT = ['default/web (mirror) IPv4 10.0.0.1 : http:8080/TCP'];
-const ALONE = { slices: false, mirroring: true } as const;
+const ALONE = { slices: false, mirror: true } as const;
 
 function world(config: SimConfig = {}): Sim {
   return createSliceSim({ ...config, options: { ...ALONE, ...config.options } });

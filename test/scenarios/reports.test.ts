@@ -39,7 +39,7 @@ const SILENT: Reports = {
 const ALL = {
   endpoints: true,
   slices: true,
-  mirroring: true,
+  mirror: true,
   mirroringZones: true,
   compactSlices: true,
   maxEndpointsPerSlice: 5,

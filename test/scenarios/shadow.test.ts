@@ -6,7 +6,7 @@ import { createNode, edit, ENDPOINTS, makeEndpoints, SLICES } from '../support/s
 import { namesOf } from '../support/sim-slices.ts';
 import type { ShadowPlan } from '../../src/controller/writes/shadow.ts';
 
-const ALL = { endpoints: true, slices: true, mirroring: true };
+const ALL = { endpoints: true, slices: true, mirror: true };
 
 /** A Service with pods, one with endpoints made by hand, one whose pod the API server would refuse, and an orphan. */
 function world(): Sim {

@@ -66,7 +66,7 @@ describe('a thread that dies', () => {
   });
 
   it('a thread that dies at rest hides no change by another writer', () => {
-    const sim = createSliceSim({ shards: 1, options: { endpoints: true, slices: true, mirroring: true } });
+    const sim = createSliceSim({ shards: 1, options: { endpoints: true, slices: true, mirror: true } });
     createService(sim, { name: 'web' });
     createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
     createService(sim, { name: 'hand', spec: { selector: null } });

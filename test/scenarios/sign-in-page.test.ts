@@ -32,7 +32,7 @@ describe('an answer that is none of the API server', () => {
     ['200 with other JSON', json(200)],
   ] as const) {
     it(`a foreign answer to a delete deletes nothing: ${what}`, () => {
-      const sim = createSliceSim({ options: { mirroring: true } });
+      const sim = createSliceSim({ options: { mirror: true } });
       createService(sim, { name: 'outside', spec: { selector: null } });
       makeEndpoints(sim, 'outside', [{ addresses: [{ ip: '10.9.0.1' }], ports: [{ port: 80 }] }]);
       sim.start();

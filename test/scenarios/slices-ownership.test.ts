@@ -317,7 +317,7 @@ describe('a Service that is deleted', () => {
 it('slices are asked for by the labels of running controllers only', () => {
   const asked = new Set<string>();
   const sim = createSliceSim({
-    options: { endpoints: true, mirroring: true },
+    options: { endpoints: true, mirror: true },
     refuse: ({ path }) => {
       const selector = /endpointslices\?.*labelSelector=([^&]*)/.exec(path)?.[1];
       if (selector !== undefined) asked.add(decodeURIComponent(selector));

@@ -21,7 +21,7 @@ function settled(): Sim {
     options: {
       endpoints: true,
       slices: true,
-      mirroring: true,
+      mirror: true,
       maxEndpointsPerSlice: 2,
       kubeApiQps: 1000,
       // The last acks travel with an entry that nothing but a resync asks for.

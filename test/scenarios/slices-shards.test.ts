@@ -8,7 +8,7 @@ import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
 import { samples } from '../../src/metrics/store.ts';
 import { OUTPUTS } from '../../src/shard/outputs.ts';
 
-const ALL = { endpoints: true, slices: true, mirroring: true } as const;
+const ALL = { endpoints: true, slices: true, mirror: true } as const;
 
 /** Three services, one of them a mirrored one; every batch that names `bad` ends the thread while `isBad`. */
 function world(isBad: () => boolean): Sim {

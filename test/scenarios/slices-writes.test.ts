@@ -407,7 +407,7 @@ describe('a stop', () => {
 
   it('a stop at any moment ends, and the server is asked nothing after it', () => {
     for (let gapMs = 0; gapMs <= 15; gapMs++) {
-      const sim = settled({ options: { endpoints: true, mirroring: true } });
+      const sim = settled({ options: { endpoints: true, mirror: true } });
       setPodStatus(sim, { name: 'web-1', ready: false });
       sim.run(gapMs);
       sim.stop();

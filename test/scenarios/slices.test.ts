@@ -358,7 +358,7 @@ describe('a Service of two families', () => {
 
 describe('a restart', () => {
   it('a restart on right slices writes neither slices nor Endpoints', () => {
-    const sim = settled({ options: { ...BOTH, mirroring: true, maxEndpointsPerSlice: 3 } }, 8);
+    const sim = settled({ options: { ...BOTH, mirror: true, maxEndpointsPerSlice: 3 } }, 8);
     createService(sim, { name: 'empty', spec: { selector: { app: 'empty' } } });
     createService(sim, { name: 'bare', spec: { selector: { app: 'web' }, clusterIP: 'None', ports: [] } });
     sim.run(2000);

@@ -178,7 +178,7 @@ describe('one that stands by', () => {
 });
 
 describe('one that runs other controllers than the leader', () => {
-  const SLICES_ONLY = { endpoints: false, slices: true, mirroring: false };
+  const SLICES_ONLY = { endpoints: false, slices: true, mirror: false };
   const WARNING = 'Another process holds the Lease for other controllers: this one never writes while it does';
 
   it('a standby with other controllers reports hourly who leads, and for which', () => {

@@ -27,7 +27,7 @@ import { createPrng, nextInt } from '../../src/lib/prng.ts';
 
 const MANAGER = 'kube-controller-manager';
 const START_SECONDS = Date.UTC(2026, 0, 1) / 1000;
-const ALL = { endpoints: true, slices: true, mirroring: true };
+const ALL = { endpoints: true, slices: true, mirror: true };
 
 interface World {
   readonly manager: Sim;

@@ -44,7 +44,7 @@ function createWorld(seed: number, config: SimConfig): World {
     options: {
       endpoints: true,
       slices: true,
-      mirroring: true,
+      mirror: true,
       kubeApiQps: 200,
       kubeApiBurst: 300,
       minResyncPeriodMs: RESYNC_MS,

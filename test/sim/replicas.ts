@@ -133,7 +133,7 @@ function createSims(seed: number, world: Run['world'], prng: Prng, renewDeadline
     serverWatchList: world.serverWatchList,
     ...(world.lagMs === 0 ? {} : { servers: { count: 3, lagMsMax: world.lagMs } }),
     serviceClusterIPRanges: ['10.96.0.0/12', 'fd00::/108'],
-    options: { endpoints: true, slices: true, mirroring: true, optOutLabel: OPT_OUT_LABEL, ...world.options },
+    options: { endpoints: true, slices: true, mirror: true, optOutLabel: OPT_OUT_LABEL, ...world.options },
   };
   const leadership = (identity: string): SimConfig['leadership'] => ({
     ...leadershipOf(identity, nextInt(prng, 3) === 0 ? 'cold' : 'warm'),

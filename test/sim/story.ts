@@ -50,7 +50,7 @@ export interface World {
 export const FIXED_OPTIONS: Partial<ControllerOptions> = {
   endpoints: true,
   slices: true,
-  mirroring: true,
+  mirror: true,
   optOutLabel: OPT_OUT_LABEL,
   minResyncPeriodMs: RESYNC_MS,
   shardDeadlineMs: 5000,
@@ -163,7 +163,7 @@ export function drawOptions(prng: Prng): Partial<ControllerOptions> {
 /** Mostly all three. */
 function drawControllers(prng: Prng): Partial<ControllerOptions> {
   const bits = nextInt(prng, 4) > 0 ? 7 : 1 + nextInt(prng, 7);
-  return { endpoints: (bits & 1) !== 0, slices: (bits & 2) !== 0, mirroring: (bits & 4) !== 0 };
+  return { endpoints: (bits & 1) !== 0, slices: (bits & 2) !== 0, mirror: (bits & 4) !== 0 };
 }
 
 function pick<T>(prng: Prng, items: readonly T[]): T {

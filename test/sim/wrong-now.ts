@@ -29,7 +29,7 @@ export function wrongNow({ sim, flags, maxEndpointsPerSlice }: Run): string[] {
   const wrong = wrongObjects(objects, {
     endpointsController: flags.endpoints ?? true,
     slicesController: flags.slices ?? true,
-    mirroringController: flags.mirroring ?? true,
+    mirroringController: flags.mirror ?? true,
     maxEndpointsPerSlice,
     mirroring: {
       endpointsPerSubsetMax: flags.mirroringMaxEndpointsPerSubset ?? 1000,

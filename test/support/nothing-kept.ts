@@ -19,9 +19,9 @@ export function checkNothingKept(sim: Sim, told: string): void {
 
   const list = (wanted: boolean, path: string): KubeObject[] => (wanted ? itemsOf(sim, path) : []);
   const services = itemsOf(sim, '/api/v1/services');
-  const endpoints = list(options.endpoints || options.mirroring, '/api/v1/endpoints');
+  const endpoints = list(options.endpoints || options.mirror, '/api/v1/endpoints');
   const pods = list(options.endpoints || options.slices, '/api/v1/pods');
-  const needsNodes = options.slices || (options.mirroring && options.mirroringZones);
+  const needsNodes = options.slices || (options.mirror && options.mirroringZones);
   const nodes = list(needsNodes, '/api/v1/nodes');
   const managers = new Set(controllers.map(({ managedBy }) => managedBy).filter((value) => value !== ''));
   const slices = itemsOf(sim, SLICES_PATH).filter(
@@ -116,8 +116,8 @@ export function checkNothingKept(sim: Sim, told: string): void {
   }
 
   const reflectors =
-    Number(options.endpoints || options.mirroring) +
-    Number(options.slices || options.mirroring) +
+    Number(options.endpoints || options.mirror) +
+    Number(options.slices || options.mirror) +
     Number(needsNodes) +
     Number(options.endpoints || options.slices) +
     1;

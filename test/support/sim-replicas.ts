@@ -10,7 +10,7 @@ export interface Replicas {
 }
 
 export function replica(identity: string, config: SimConfig, standby: LeadershipOptions['standby'] = 'warm'): Sim {
-  const options = { endpoints: true, slices: true, mirroring: true, ...config.options };
+  const options = { endpoints: true, slices: true, mirror: true, ...config.options };
   return createSim({ ...config, options, leadership: leadershipOf(identity, standby) });
 }
 

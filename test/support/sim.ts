@@ -42,7 +42,7 @@ import type { Batch } from '../../src/shard/protocol.ts';
 export const DEFAULT_OPTIONS: ControllerOptions = {
   endpoints: true,
   slices: false,
-  mirroring: false,
+  mirror: false,
   concurrentEndpointSyncs: 5,
   endpointUpdatesBatchPeriodMs: 0,
   concurrentServiceEndpointSyncs: 5,

@@ -75,7 +75,7 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
     seed: namesSeed,
     time,
     thread,
-    options: { endpoints: true, slices: true, mirroring: true, ...others, kubeApiQps, kubeApiBurst },
+    options: { endpoints: true, slices: true, mirror: true, ...others, kubeApiQps, kubeApiBurst },
   });
   const told: Told = {
     sim,

@@ -10,7 +10,7 @@ import type { Report } from '../../src/verify/report.ts';
 
 /** A cluster that a controller had put right. */
 async function damagedCluster(): Promise<Sim> {
-  const sim = createSim({ options: { endpoints: true, slices: true, mirroring: true } });
+  const sim = createSim({ options: { endpoints: true, slices: true, mirror: true } });
   const api: Api = { send: async (method, path, body) => sim.request(method, path, body) };
   createNode(sim, { name: 'node-1', zone: 'zone-a' });
   await createDamageWorld(api);

@@ -24,7 +24,7 @@ describe('a switch', () => {
   const { first, count } = seeds({ first: 1, count: 4 });
   for (let seed = first; seed < first + count; seed++) {
     it(`a switch costs the predicted writes, and then nothing is left (seed ${seed})`, () => {
-      const sim = createSim({ seed, options: { slices: true, mirroring: true, kubeApiQps: 500, kubeApiBurst: 500 } });
+      const sim = createSim({ seed, options: { slices: true, mirror: true, kubeApiQps: 500, kubeApiBurst: 500 } });
       const cluster = makeCluster(findProfile('tiny'), seed);
       for (const { method, path, body, contentType } of clusterRequests(cluster)) {
         sim.request(method, path, body, contentType);

@@ -18,7 +18,7 @@ const TEAM_MISSING = 'Endpoints web metadata.labels[team]: (none) -> a';
 
 /** One service with two pods, written by a controller that has ended. */
 function cluster(config: SimConfig = {}): Sim {
-  const sim = createSim({ ...config, options: { slices: true, mirroring: true, ...config.options } });
+  const sim = createSim({ ...config, options: { slices: true, mirror: true, ...config.options } });
   createNode(sim, { name: 'node-1', zone: 'zone-a' });
   createService(sim, { name: 'web', labels: { team: 'a' } });
   for (const n of [1, 2]) createPod(sim, { name: `web-${n}`, ip: `10.0.0.${n}` });

@@ -1,12 +1,13 @@
 import { DEFINITIONS } from '../../controller/definitions/definitions.ts';
-import type { ControllerOption } from '../../controller/options.ts';
+import type { WhichControllers } from '../../controller/options.ts';
+import type { OutputKind } from '../../shard/protocol.ts';
 import { FOREIGN_ALIASES, FOREIGN_CONTROLLERS } from './kube-controller-manager.ts';
 
 /** The names that `--controllers` may have. */
-const KNOWN = Object.values(DEFINITIONS).map(({ flagNames: [name, alias], option }) => ({ name, alias, option }));
+const KNOWN = Object.values(DEFINITIONS).map(({ flagNames: [name, alias], kind }) => ({ name, alias, kind }));
 
 export type EnabledControllers =
-  | { readonly ok: true; readonly options: Readonly<Record<ControllerOption, boolean>> }
+  | { readonly ok: true; readonly options: WhichControllers }
   | { readonly ok: false; readonly message: string };
 
 /**
@@ -15,7 +16,7 @@ export type EnabledControllers =
  * It is an error if no controller of endpointd is enabled, since nothing would run.
  */
 export function enabledControllers(entries: readonly string[]): EnabledControllers {
-  const decided = new Map<ControllerOption, boolean>();
+  const decided = new Map<OutputKind, boolean>();
   let star = false;
   for (const entry of entries) {
     if (entry === '*') {
@@ -32,11 +33,11 @@ export function enabledControllers(entries: readonly string[]): EnabledControlle
         message: `"${name}" is not a known controller. Allowed: *, ${KNOWN.map((c) => c.name).join(', ')}, each also with a leading -.`,
       };
     }
-    if (!decided.has(known.option)) decided.set(known.option, enable);
+    if (!decided.has(known.kind)) decided.set(known.kind, enable);
   }
-  const enabled = KNOWN.map(({ option }) => [option, decided.get(option) ?? star] as const);
+  const enabled = KNOWN.map(({ kind }) => [kind, decided.get(kind) ?? star] as const);
   if (!enabled.some(([, runs]) => runs)) {
     return { ok: false, message: 'no controller is enabled. Allowed: at least one controller, or *.' };
   }
-  return { ok: true, options: Object.fromEntries(enabled) as Record<ControllerOption, boolean> };
+  return { ok: true, options: Object.fromEntries(enabled) as WhichControllers };
 }

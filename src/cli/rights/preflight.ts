@@ -124,8 +124,8 @@ async function lookAtServer(options: RunOptions, credentials: Credentials): Prom
   const access = await credentials.read('refresh');
   const agent = userAgent();
   const version = await probeServer(access, '/version', agent);
-  const { slices, mirroring } = options.controller;
-  const needsSlices = version.kind === 'answer' && (slices || mirroring);
+  const { slices, mirror } = options.controller;
+  const needsSlices = version.kind === 'answer' && (slices || mirror);
   const discovery = needsSlices ? await probeServer(access, '/apis/discovery.k8s.io/v1', agent) : null;
   return diagnose({ access, words: wordsOf(options), nowMs: Date.now(), version, discovery });
 }

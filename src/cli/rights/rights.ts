@@ -55,11 +55,11 @@ interface ControllerRule {
 const always: Needed = () => true;
 const endpoints: Needed = (options) => options.endpoints;
 const slices: Needed = (options) => options.slices;
-const mirroring: Needed = (options) => options.mirroring;
+const mirror: Needed = (options) => options.mirror;
 const pods: Needed = (options) => options.endpoints || options.slices;
-const nodes: Needed = (options) => options.slices || (options.mirroring && options.mirroringZones);
-const anyEndpoints: Needed = (options) => options.endpoints || options.mirroring;
-const anySlices: Needed = (options) => options.slices || options.mirroring;
+const nodes: Needed = (options) => options.slices || (options.mirror && options.mirroringZones);
+const anyEndpoints: Needed = (options) => options.endpoints || options.mirror;
+const anySlices: Needed = (options) => options.slices || options.mirror;
 
 const READ = ['get', 'list', 'watch'];
 const FOLLOW = ['list', 'watch'];
@@ -74,7 +74,7 @@ const RULES: readonly ControllerRule[] = [
   { resource: 'endpoints/restricted', verbs: ['create'], only: 'on OpenShift', needed: endpoints },
   { group: 'discovery.k8s.io', resource: 'endpointslices', verbs: [...FOLLOW, ...WRITE], needed: anySlices },
   { resource: 'services/finalizers', verbs: ['update'], only: BY_OWNER_ADMISSION, needed: slices },
-  { resource: 'endpoints/finalizers', verbs: ['update'], only: BY_OWNER_ADMISSION, needed: mirroring },
+  { resource: 'endpoints/finalizers', verbs: ['update'], only: BY_OWNER_ADMISSION, needed: mirror },
   { resource: 'events', verbs: ['create', 'patch'], needed: always },
 ];
 

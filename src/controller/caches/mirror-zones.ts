@@ -7,8 +7,8 @@ import type { ControllerState } from '../state.ts';
 import { noteMovedNode } from '../syncs/planner-view.ts';
 import { allNodes } from '../../core/node-table.ts';
 
-function hasMirrorZones({ mirroring, mirroringZones }: ControllerOptions): boolean {
-  return mirroring && mirroringZones;
+function hasMirrorZones({ mirror, mirroringZones }: ControllerOptions): boolean {
+  return mirror && mirroringZones;
 }
 
 /** Tells every planner that the node is new, gone, or in another zone. */

@@ -15,7 +15,7 @@ import { DEFINITIONS } from './definitions.ts';
 /** The controllers that the options enable. */
 export function createControllers(options: ControllerOptions, metrics: MetricStore): readonly Controller[] {
   return Object.values(DEFINITIONS)
-    .filter(({ option }) => options[option])
+    .filter(({ kind }) => options[kind])
     .map((definition) => createController(definition, options, metrics));
 }
 

@@ -1,4 +1,4 @@
-import type { ControllerName, ControllerOption, ControllerOptions } from '../options.ts';
+import type { ControllerName, ControllerOptions } from '../options.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { EventReasonName } from '../reports/event-reasons.ts';
 import type { OutputRecord, ServiceRecord } from '../../kube/types.ts';
@@ -14,8 +14,6 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** The name of its queue and of its token bucket in metrics, as upstream calls it; null = upstream has none. */
   readonly queueName: string;
   readonly tokenUse: MetricName | null;
-  /** The option that switches it on. */
-  readonly option: ControllerOption;
   /** Its names in `--controllers`: its own and upstream's alias (docs/spec/wire.md "Controller names"). */
   readonly flagNames: readonly [string, string];
   pace(options: ControllerOptions): ControllerPace;

@@ -12,7 +12,6 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   name: 'endpoints',
   queueName: 'endpoint',
   tokenUse: 'endpoint_controller_rate_limiter_use',
-  option: 'endpoints',
   flagNames: ['endpoints-controller', 'endpoint'],
   pace: (options) => ({
     concurrent: options.concurrentEndpointSyncs,

@@ -16,7 +16,6 @@ export const mirroringDefinition: Definition<'mirror'> = {
   name: 'endpointslice-mirroring',
   queueName: 'endpoint_slice_mirroring',
   tokenUse: 'endpoint_slice_mirroring_controller_rate_limiter_use',
-  option: 'mirroring',
   flagNames: ['endpointslice-mirroring-controller', 'endpointslicemirroring'],
   pace: (options) => ({
     concurrent: options.mirroringConcurrentServiceEndpointSyncs,

@@ -11,7 +11,6 @@ export const endpointsliceDefinition: Definition<'slices'> = {
   name: 'endpointslice',
   queueName: 'endpoint_slice',
   tokenUse: 'endpoint_slice_controller_rate_limiter_use',
-  option: 'slices',
   flagNames: ['endpointslice-controller', 'endpointslice'],
   pace: (options) => ({
     concurrent: options.concurrentServiceEndpointSyncs,

@@ -15,7 +15,7 @@ suite('the definitions of the controllers', () => {
   });
 
   test('definitions share no name, queue, component or mark of slices', () => {
-    for (const field of ['name', 'option', 'queueName', 'tokenUse', 'component', 'managedBy'] as const) {
+    for (const field of ['name', 'queueName', 'tokenUse', 'component', 'managedBy'] as const) {
       const values = ALL.map(([, definition]) => definition[field]);
       assert.deepEqual(values, [...new Set(values)], field);
     }
@@ -53,7 +53,7 @@ suite('the definitions of the controllers', () => {
 });
 
 test('a report refuses the facts of another output', () => {
-  const [endpoints] = createControllers({ ...OPTIONS, slices: false, mirroring: false }, createMetricStore());
+  const [endpoints] = createControllers({ ...OPTIONS, slices: false, mirror: false }, createMetricStore());
   const facts: Facts = { kind: 'endpoints', ready: 1, notReady: 0, truncated: 0 };
   endpoints!.report.sum(facts, 1);
   const others: Facts = { kind: 'slices', families: [], topology: false, trafficDistribution: '', waitingForNode: 0 };

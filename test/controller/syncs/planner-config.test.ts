@@ -10,7 +10,7 @@ test('a planner is told the limits and the outputs that it may plan', () => {
     ...DEFAULTS,
     endpoints: false,
     slices: true,
-    mirroring: true,
+    mirror: true,
     tolerateUnreadyEndpointsAnnotation: true,
     maxEndpointsPerSlice: 7,
     compactSlices: true,
@@ -30,13 +30,13 @@ test('a planner is told the limits and the outputs that it may plan', () => {
 });
 
 test('only outputs whose controllers run are planned', () => {
-  const off = { ...DEFAULTS, endpoints: false, slices: false, mirroring: false };
+  const off = { ...DEFAULTS, endpoints: false, slices: false, mirror: false };
   assert.deepEqual(
     [
       plannerConfigOf(off),
       plannerConfigOf({ ...off, endpoints: true }),
       plannerConfigOf({ ...off, slices: true }),
-      plannerConfigOf({ ...off, mirroring: true }),
+      plannerConfigOf({ ...off, mirror: true }),
     ].map(({ outputs }) => outputs),
     [[], ['endpoints'], ['slices'], ['mirror']],
   );

@@ -64,7 +64,7 @@ interface World {
 function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
   const state = createState(
     {
-      options: { ...DEFAULT_OPTIONS, slices: true, mirroring: true, ...options },
+      options: { ...DEFAULT_OPTIONS, slices: true, mirror: true, ...options },
       metrics: createMetricStore(),
       host: 'test',
     },
