@@ -2,6 +2,7 @@
 import type { Controller } from '../controller/caches/service-state.ts';
 import { workDepth } from '../controller/queues/workqueue.ts';
 import { listOf, type Reflector } from '../controller/reflectors/reflector.ts';
+import type { ControllerName } from '../controller/options.ts';
 import type { ControllerState } from '../controller/state.ts';
 
 /** The controller's caches whose list the server refuses, or does not know. */
@@ -17,6 +18,14 @@ export function isLookComplete(state: ControllerState): boolean {
     if (!running) return refusedCaches(state, controller).length > 0;
     return workDepth(queue) === 0 && queue.slots.held === 0;
   });
+}
+
+/** The controllers that have services left to plan, and how many. Those that wait for a list are not among them. */
+export function unplanned(state: ControllerState): { name: ControllerName; services: number }[] {
+  return state.controllers
+    .filter(({ running }) => running)
+    .map(({ name, queue }) => ({ name, services: workDepth(queue) + queue.slots.held }))
+    .filter(({ services }) => services > 0);
 }
 
 /** A text that changes as long as the look makes progress. */

@@ -6,6 +6,7 @@ import {
   differencesOfReason,
   headline,
   lagText,
+  leftOutText,
   listedText,
   movingText,
   objectText,
@@ -50,9 +51,10 @@ function reasonSections({ reasons, different }: Report): Section[] {
       note: `${listedText(reason)}.${more}`,
       entries: units.slice(0, ENTRIES_MAX).map((unit): Entry => {
         const differences = differencesOfReason(unit, reason);
+        const leftOut = leftOutText(unit);
         return {
           title: `${unit.namespace}/${unit.service}`,
-          aside: `${unit.controller}, for ${unit.seconds} s`,
+          aside: `${unit.controller}, for ${unit.seconds} s${leftOut === '' ? '' : `, ${leftOut}`}`,
           changes: differences.map((one) => ({
             field: `${objectText(unit, one)} ${one.field}`.trim(),
             before: one.stored,

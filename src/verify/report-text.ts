@@ -79,6 +79,12 @@ export function writerText({ writer }: NamedDifference): string {
   return writer === '' ? '' : `last written by ${writer}`;
 }
 
+/** '' = all differences of the unit are told. */
+export function leftOutText({ differences, differencesTotal }: DifferentUnit): string {
+  const count = differencesTotal - differences.length;
+  return count === 0 ? '' : `${plural(count, 'more difference')} of this service left out`;
+}
+
 /** The differences of a unit that have the reason. */
 export function differencesOfReason(unit: DifferentUnit, { reason, listed }: Reason): NamedDifference[] {
   return unit.differences.filter((one) => one.reason === reason && one.listed === listed);
@@ -100,6 +106,8 @@ function reasonLines(reason: Reason, different: readonly DifferentUnit[]): strin
       if (stored !== null) lines.push(`    - ${valueText(stored)}`);
       if (planned !== null) lines.push(`    + ${valueText(planned)}`);
     }
+    const leftOut = leftOutText(unit);
+    if (leftOut !== '') lines.push(`    ... ${leftOut}`);
   }
   if (shown > UNITS_SHOWN) lines.push(`  ... and ${formatCount(shown - UNITS_SHOWN)} more: all are in -o json`);
   return lines;

@@ -55,7 +55,7 @@ export interface DifferentUnit {
   readonly bytes: number;
   /** Seconds for which it has been seen to differ. */
   readonly seconds: number;
-  /** At most a hundred of them. */
+  /** At most a hundred of them. Up to a hundred reasons have one each. */
   readonly differences: readonly NamedDifference[];
   readonly differencesTotal: number;
 }
@@ -145,13 +145,28 @@ function unitOf({ state, problems }: Verification, standing: Standing, nowMs: nu
     writes: plan.writes.length,
     bytes: plan.writes.reduce((sum, { body }) => sum + body.length, 0),
     seconds: Math.round((nowMs - sinceMs) / 1000),
-    differences: differences.slice(0, DIFFERENCES_MAX).map((difference) => {
-      const { kind, name } = difference;
-      const writer = writers.get(objectKey(kind === 'Endpoints' ? kind : 'EndpointSlice', name)) ?? '';
-      return named(difference, { ...circumstances, writer });
-    }),
+    differences: shownOf(
+      differences.map((difference) => {
+        const { kind, name } = difference;
+        const writer = writers.get(objectKey(kind === 'Endpoints' ? kind : 'EndpointSlice', name)) ?? '';
+        return named(difference, { ...circumstances, writer });
+      }),
+    ),
     differencesTotal: differences.length,
   };
+}
+
+/** A difference of another kind is not hidden by a hundred of one. */
+function shownOf(differences: readonly NamedDifference[]): readonly NamedDifference[] {
+  if (differences.length <= DIFFERENCES_MAX) return differences;
+  const firsts = new Map(differences.toReversed().map((difference) => [reasonKey(difference), difference]));
+  const ranked = new Set([...[...firsts.values()].toReversed(), ...differences]);
+  const shown = new Set([...ranked].slice(0, DIFFERENCES_MAX));
+  return differences.filter((difference) => shown.has(difference));
+}
+
+function reasonKey({ listed, reason }: NamedDifference): string {
+  return `${listed} ${reason}`;
 }
 
 function named(difference: Difference, about: Circumstances): NamedDifference {
@@ -170,8 +185,9 @@ function reasonsOf(different: readonly DifferentUnit[]): Reason[] {
   const reasons = new Map<string, { reason: string; listed: string | null; title: string; units: number }>();
   for (const { differences } of different) {
     const ofUnit = new Set<string>();
-    for (const { reason, listed, title } of differences) {
-      const key = `${listed} ${reason}`;
+    for (const difference of differences) {
+      const { reason, listed, title } = difference;
+      const key = reasonKey(difference);
       if (ofUnit.has(key)) continue;
       ofUnit.add(key);
       const known = reasons.get(key);

@@ -4,7 +4,7 @@
  * read of the server at both times shows the same difference. Every other service that differs is moving.
  */
 import { differencesOf, identityOf, type Difference, type Kind } from './difference.ts';
-import { isLookComplete, lookProgress } from './initial-look.ts';
+import { isLookComplete, lookProgress, unplanned } from './initial-look.ts';
 import type { ListReader } from '../lists/list-reader.ts';
 import { lookAt, type Scope, type Sight } from './sight.ts';
 import type { ControllerState } from '../controller/state.ts';
@@ -14,6 +14,7 @@ import { problemsEqual, type Problem } from '../core/problem.ts';
 import { decodeObject } from '../kube/codec.ts';
 import { serviceKey } from '../kube/key.ts';
 import type { Endpoints, EndpointSlice } from '../kube/types.ts';
+import { plural } from '../lib/figures.ts';
 
 const FIRST_LOOK_MS = 5000;
 const SECOND_LOOK_MS = 30_000;
@@ -181,7 +182,11 @@ function settle(v: Verification, key: string, { plan, sinceMs, fromStart }: Stan
 export function advance(v: Verification): boolean {
   const nowMs = v.nowMs();
   if (v.plannedAtMs === Infinity) {
-    if (!isLookComplete(v.state)) return isStuck(v, nowMs);
+    if (!isLookComplete(v.state)) {
+      if (!isStuck(v, nowMs)) return false;
+      giveUp(v);
+      return true;
+    }
     v.plannedAtMs = nowMs;
     // They are looked at together. If they are many, the whole cluster is read, and one read is enough.
     for (const standing of v.standings.values()) standing.nextLookMs = nowMs + FIRST_LOOK_MS;
@@ -202,6 +207,13 @@ function isStuck(v: Verification, nowMs: number): boolean {
     v.progressAtMs = nowMs;
   }
   return nowMs - v.progressAtMs >= v.timeoutMs;
+}
+
+/** A list that is missing is told by its resource. */
+function giveUp(v: Verification): void {
+  for (const { name, services } of unplanned(v.state)) {
+    v.failures.set(name, `no plan of ${plural(services, 'service')}: nothing went on for ${v.timeoutMs / 1000} s`);
+  }
 }
 
 /** From now on, what begins to differ is not awaited. What was found before is looked at once more. */

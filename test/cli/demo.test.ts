@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -32,4 +34,19 @@ test('a small demo converges, survives its churn, and is right at the end', asyn
       `the summary tells ${name}`,
     );
   }
+});
+
+const withProc = { skip: process.platform === 'linux' ? false : 'the process table is read from /proc' };
+
+test('a demo that is ended by a signal ends its controller', withProc, async () => {
+  const child = spawn(process.execPath, [MAIN, 'demo', '--profile=tiny', '--churn-seconds=60'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  for await (const chunk of child.stdout) if (String(chunk).includes('converged')) break;
+  const controllers = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
+  assert.equal(controllers.length, 1);
+  child.kill('SIGTERM');
+  assert.equal(await exited, 143);
+  while (existsSync(`/proc/${controllers[0]}`)) await sleep(20);
 });

@@ -13,6 +13,8 @@ import {
 import { createNode, edit, ENDPOINTS, makeEndpoints, PODS, SERVICES } from '../support/sim-objects.ts';
 import { differenceLines } from '../support/difference-lines.ts';
 import { startVerify } from '../support/sim-verify.ts';
+import type { Endpoints, EndpointSubset } from '../../src/kube/types.ts';
+import { reportText } from '../../src/verify/report-text.ts';
 
 const TEAM_MISSING = 'Endpoints web metadata.labels[team]: (none) -> a';
 
@@ -53,6 +55,27 @@ describe('a difference', () => {
     assert.deepEqual(differenceLines(report), [TEAM_MISSING]);
     assert.equal(Math.floor(report.seconds), 30);
     assert.equal(report.moving.count, 0);
+  });
+
+  it('a difference is not hidden by a hundred of another kind', () => {
+    const sim = cluster();
+    for (let n = 3; n <= 120; n++) createPod(sim, { name: `web-${n}`, ip: `10.0.0.${n}` });
+    sim.start();
+    sim.run(10_000);
+    sim.kill();
+    const { subsets } = sim.request('GET', `${ENDPOINTS}/web`) as unknown as Endpoints;
+    const [{ addresses, ports }] = subsets as [Required<EndpointSubset>];
+    const moved = addresses.slice(0, -1).map((address) => ({ ...address, nodeName: 'node-2' }));
+    edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: moved, ports }] });
+
+    const report = startVerify(sim).report();
+    assert.deepEqual(
+      report.reasons.map(({ reason }) => reason),
+      ['Endpoints: subsets.addresses[*] is missing', 'Endpoints: subsets.addresses[*].nodeName differs'],
+    );
+    const [unit] = report.different;
+    assert.deepEqual([unit!.differences.length, unit!.differencesTotal], [100, 120]);
+    assert.match(reportText(report), /\n {4}\.\.\. 20 more differences of this service left out\n/);
   });
 
   it('a difference is the same on a server that speaks JSON', () => {
@@ -239,6 +262,20 @@ describe('what cannot be seen', () => {
       report.unseen.map(({ resource }) => resource),
       ['endpoints', 'endpointslices', 'services', 'nodes', 'pods'],
     );
+  });
+
+  it('services that are not planned within the timeout leave no answer', () => {
+    let batchMs = 1;
+    const sim = cluster({ shards: 1, batchMs: () => batchMs });
+    dropLabel(sim);
+    batchMs = 20_000;
+    const report = startVerify(sim, { timeoutMs: 5000 }).report();
+    assert.equal(report.verdict, 'unknown');
+    const reason = 'no plan of 1 service: nothing went on for 5 s';
+    assert.deepEqual(report.failed, [
+      { unit: 'endpoints', reason },
+      { unit: 'endpointslice', reason },
+    ]);
   });
 
   it('a service that cannot be planned is named', () => {
