@@ -50,6 +50,16 @@ export const ALERT_CASES: readonly AlertCase[] = [
     },
     firing: [],
   },
+  {
+    title: 'a hundred slices are deleted at once, by whom nobody knows: none',
+    series: { ...A_LEADS, [`endpointd_foreign_edits_total{${A},manager="unknown"}`]: '0x30 100x30' },
+    firing: [],
+  },
+  {
+    title: 'objects are deleted again and again, by whom nobody knows',
+    series: { ...A_LEADS, [`endpointd_foreign_edits_total{${A},manager="unknown"}`]: '0x5 1+1x55' },
+    firing: ['EndpointdAnotherWriter 10.0.0.1:10267'],
+  },
   { title: 'the leader is in trouble: four', series: { ...A_LEADS, ...trouble(A) }, firing: allFour('10.0.0.1:10267') },
   { title: 'the standby is in trouble: none', series: { ...A_LEADS, ...trouble(B) }, firing: [] },
   {

@@ -619,6 +619,21 @@ describe('--compact-slices', () => {
     assert.equal(listed().size, ALL_EIGHT);
   });
 
+  it('a merge that admission undoes deletes no slice', () => {
+    const sim = shrunk({});
+    const before = new Map(slicesOf(sim).map((slice) => [slice.metadata.name, slice.endpoints]));
+    sim.admission = (object) => {
+      if (before.has(object.metadata.name)) object['endpoints'] = before.get(object.metadata.name);
+    };
+    const from = sim.exchanges.length;
+    sim.run(60_000);
+    assert.deepEqual(new Set(asked(sim, from)), new Set(['PUT endpointslices 200']));
+    assert.deepEqual(sizesOf(sim), [2, 2, 1, 1, 1, 1]);
+    sim.admission = null;
+    sim.run(600_000);
+    assert.deepEqual(sizesOf(sim), [4, 4]);
+  });
+
   it('without the flag the slices stay', () => {
     const sim = shrunk({ compactSlices: false });
     const from = sim.exchanges.length;

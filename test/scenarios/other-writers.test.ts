@@ -120,6 +120,18 @@ describe('a second writer', () => {
     assert.equal(metric(sim, 'endpointd_foreign_edits_total'), 5);
   });
 
+  it('a second writer between a failed repair and its retry is counted too', () => {
+    const { sim, writeAs } = createWorld();
+    sim.refuse = ({ method }) => (method === 'PUT' ? 403 : 0);
+    writeAs('kubectl-edit', 'web-1', EMPTIED);
+    sim.run(10_000);
+    writeAs('kubectl-patch', 'web-1', { subsets: [{ addresses: [{ ip: '10.0.0.9' }] }] });
+    sim.run(100);
+    sim.refuse = () => 0;
+    sim.run(60_000);
+    assert.deepEqual([edits(sim, 'kubectl-edit'), edits(sim, 'kubectl-patch')], [1, 1]);
+  });
+
   it('a second writer is reported every hour while it writes', () => {
     const { sim, writeAs } = createWorld(2);
     for (let minute = 0; minute < 150; minute++) {

@@ -52,6 +52,16 @@ describe('the age of the oldest change that is not written', () => {
     assert.equal(age(sim), 0);
   });
 
+  it('what admission alters again and again is no change that waits', () => {
+    const sim = settled();
+    sim.admission = ({ metadata }) => (metadata.labels = { ...metadata.labels, 'by/admission': '1' });
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    for (let minute = 0; minute < 20; minute++) {
+      sim.run(60_000);
+      assert.equal(age(sim), 0);
+    }
+  });
+
   it('a change during a write counts from its own time', () => {
     const sim = settled();
     sim.lag = ({ method, path }) => ({ toMs: 0, backMs: method === 'PUT' && path.startsWith(ENDPOINTS) ? 5000 : 0 });

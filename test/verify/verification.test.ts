@@ -65,7 +65,8 @@ describe('a difference', () => {
     sim.kill();
     const { subsets } = sim.request('GET', `${ENDPOINTS}/web`) as unknown as Endpoints;
     const [{ addresses, ports }] = subsets as [Required<EndpointSubset>];
-    const moved = addresses.slice(0, -1).map((address) => ({ ...address, nodeName: 'node-2' }));
+    const moved = addresses.slice(0, -1);
+    for (const address of moved) address.nodeName = 'node-2';
     edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: moved, ports }] });
 
     const report = startVerify(sim).report();

@@ -114,8 +114,11 @@ export type SyncStage =
   /** `open`: reads without an answer. */
   | { readonly name: 'reading'; open: number }
   | { readonly name: 'planning' }
-  /** `open`: writes that are queued or without an answer. `later`: planned writes of later phases. */
-  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[] }
+  /**
+   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `lapsed`: a write was
+   * withdrawn or undone, so the sync does not fail, but later phases would take away what nobody has added.
+   */
+  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; lapsed: boolean }
   /** The server is asked whether the Service of an orphan exists. */
   | { readonly name: 'confirming' }
   /** Objects are deleted that no unit plans any more. `open`: as in writing. */

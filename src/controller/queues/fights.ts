@@ -16,7 +16,7 @@ import {
   type Damage,
 } from '../caches/service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { addWork } from './workqueue.ts';
+import { addCheck, addWork } from './workqueue.ts';
 
 /**
  * Within this time the deletion of the Service or namespace is seen that took the object along. A change in several
@@ -63,8 +63,7 @@ export function noteDamage(
   const writer = writerOf();
   const fight = fightOf(unit);
   const rounds = fight.rounds[damage];
-  const writers = (fight.writers ??= new Map());
-  if (writers.has(writer) || writers.size < WRITERS_MAX) writers.set(writer, (writers.get(writer) ?? 0) + 1);
+  noteWriter((fight.writers ??= new Map()), writer, 1);
   state.outbox.log('info', 2, message, {
     controller: controller.name,
     service: keyOf(service),
@@ -77,7 +76,8 @@ export function noteDamage(
   if (rounds.open) return;
   rounds.open = true;
   if (now.nowMs - rounds.repairedAtMs >= QUIET_MS) rounds.count = 0;
-  addWork(controller.queue, unit.item, laneOf(damage), now.nowMs, repairMs(unit, damage, rounds.count));
+  const add = damage === 'altered' ? addCheck : addWork;
+  add(controller.queue, unit.item, laneOf(damage), now.nowMs, repairMs(unit, damage, rounds.count));
 }
 
 /** A missing object is an outage. An object that is wrong can wait behind fresh changes. */
@@ -117,11 +117,19 @@ export function beginRepair(unit: Unit, now: Now): void {
     rounds.count++;
     rounds.repairedAtMs = now.nowMs;
   }
-  // A repair that failed before is still that of the damage of then.
-  if (fight.repairing === null) {
-    fight.repairing = fight.writers;
-    fight.writers = null;
-  }
+  // A repair that failed before is done together with this one.
+  fight.repairing = together(fight.repairing, fight.writers);
+  fight.writers = null;
+}
+
+function together(some: Fight['repairing'], more: Fight['writers']): Fight['repairing'] {
+  if (some === null || more === null) return some ?? more;
+  for (const [writer, changes] of more) noteWriter(some, writer, changes);
+  return some;
+}
+
+function noteWriter(writers: Map<string, number>, writer: string, changes: number): void {
+  if (writers.has(writer) || writers.size < WRITERS_MAX) writers.set(writer, (writers.get(writer) ?? 0) + changes);
 }
 
 /**

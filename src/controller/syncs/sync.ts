@@ -213,7 +213,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     return;
   }
   const later = writes.filter(({ phase }) => phase > 1);
-  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later };
+  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, lapsed: false };
   sync.stage = stage;
   for (const write of writes) if (write.phase === 1) openWrite(state, unit, stage, write, now);
   if (stage.open === 0) openLater(state, unit, stage, now);
@@ -235,14 +235,14 @@ function openWrite(
   queueWrite(state.writes, { unit, object, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
-/** Queues the writes of the next phase. After a failure it takes back all that are left. */
+/** Queues the writes of the next phase. If one before was not applied it takes back all that are left. */
 function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
-  const { failure } = unit.sync!;
   const { later } = stage;
+  const goesOn = unit.sync!.failure === null && !stage.lapsed;
   const next = later.reduce((least, { phase }) => Math.min(least, phase), Infinity);
-  stage.later = failure === null ? later.filter(({ phase }) => phase > next) : [];
+  stage.later = goesOn ? later.filter(({ phase }) => phase > next) : [];
   for (const write of later) {
-    if (failure !== null) ackNotSent(unit, write);
+    if (!goesOn) ackNotSent(unit, write);
     else if (write.phase === next) openWrite(state, unit, stage, write, now);
   }
 }
@@ -292,6 +292,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (object.inFlight === 0) releaseHeld(state, object, now);
   releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
+  if (stage.name === 'writing' && (undone || outcome.result === 'not-sent')) stage.lapsed = true;
   if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
   if (stage.open === 0) finish(state, unit, now);
 }
