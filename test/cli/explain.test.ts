@@ -40,8 +40,8 @@ const V1 = '/api/v1/namespaces/shop';
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
 
 describe('endpointd explain', () => {
-  /** By path: what is answered, or 403, 404 or 410. */
-  let answers: Record<string, object | number>;
+  /** By path: what is answered, or 403, 404 or 410. Of a row each answer is given once, the last one always. */
+  let answers: Record<string, object | number | (object | number)[]>;
   const asked: string[] = [];
   /** A page of so many is bigger than can be taken. */
   let tooManyItems = Infinity;
@@ -54,7 +54,8 @@ describe('endpointd explain', () => {
       return;
     }
     const token = searchParams.get('continue');
-    const answer = answers[token === null ? pathname : `${pathname}?${token}`] ?? 404;
+    const row = answers[token === null ? pathname : `${pathname}?${token}`] ?? 404;
+    const answer = !Array.isArray(row) ? row : row.length > 1 ? row.shift()! : row[0]!;
     const status = typeof answer === 'number' ? answer : 200;
     const reason = { 403: 'Forbidden', 404: 'NotFound', 410: 'Expired' }[status];
     const failure = {
@@ -170,6 +171,30 @@ describe('endpointd explain', () => {
     assert.equal(status, 0);
     assert.match(stdout, /Could not be seen: pods of shop: /);
     assert.equal(asked.filter((path) => path.startsWith(`${V1}/pods`)).length, 8);
+  });
+
+  it('a list that begins anew counts nothing twice', async () => {
+    const near = { metadata: { ...META, name: 'web-3', uid: 'web-3', labels: { app: 'debug' } } };
+    const far = {
+      ...SERVICE,
+      metadata: { ...META, name: 'debug' },
+      spec: { ...SERVICE.spec, selector: { app: 'debug' } },
+    };
+    answers = {
+      ...all(),
+      [`${V1}/pods`]: [list('Pod', [pod('web-3', near)], 'next'), list('Pod', [pod('web-3', near)])],
+      [`${V1}/pods?next`]: 410,
+      [`${V1}/services`]: [list('Service', [far], 'next'), list('Service', [far])],
+      [`${V1}/services?next`]: 410,
+      '/api/v1/nodes': [list('Node', [NODE], 'next'), list('Node', [])],
+      '/api/v1/nodes?next': 410,
+    };
+    const service = await explain('service', 'shop/web', '--others=1');
+    assert.match(service.stdout, /^web-3 .*node-1 \(unknown\) .*label app is "debug"/m);
+    assert.doesNotMatch(service.stdout, /more pods/);
+    const one = await explain('pod', 'shop/web-1', '--others=1');
+    assert.match(one.stdout, /^shop\/debug .*the selector wants "debug"/m);
+    assert.doesNotMatch(one.stdout, /more Services/);
   });
 
   it('a list goes on with half as many objects after a page that is too big', async () => {

@@ -84,12 +84,20 @@ export function missing(error: unknown): null {
 
 export async function readNodes(reading: Reading): Promise<NodeTable | undefined> {
   const { reader, interner, progress } = reading;
-  const table = createNodeTable();
-  const take = (item: ObjectSource): null => {
-    putNode(table, projectNode(item, interner));
-    return null;
-  };
-  const listed = reader.list({ path: '/api/v1/nodes' }, { take, progress: (count) => progress(`${count} nodes read`) });
+  let table = createNodeTable();
+  const listed = reader.list(
+    { path: '/api/v1/nodes' },
+    {
+      begin: () => {
+        table = createNodeTable();
+      },
+      take: (item) => {
+        putNode(table, projectNode(item, interner));
+        return null;
+      },
+      progress: (count) => progress(`${count} nodes read`),
+    },
+  );
   return (await see(reading, 'nodes (zones and hints)', listed)) === undefined ? undefined : table;
 }
 
@@ -219,20 +227,26 @@ export function isNear(labels: Labels, selector: Labels): boolean {
   return wrong.length * 2 < selector.length || wrong.every(({ found }) => found !== null);
 }
 
+interface PodOptions {
+  readonly begin?: () => void;
+  readonly keeps: (pod: PodRecord) => boolean;
+}
+
 /** @param selector only pods with these labels are read; [] = all pods of the namespace */
 export async function readPods(
   reading: Reading,
   namespace: string,
   selector: Labels,
-  take: (pod: PodRecord) => boolean,
+  { begin, keeps }: PodOptions,
 ): Promise<PodRecord[]> {
   const { reader, interner, kubeletShutdownIsTermination, progress } = reading;
   return reader.list(
     { path: `/api/v1/namespaces/${namespace}/pods`, labelSelector: selectorText(selector) },
     {
+      begin,
       take: (item) => {
         const pod = projectPod(item, interner, kubeletShutdownIsTermination);
-        return take(pod) ? pod : null;
+        return keeps(pod) ? pod : null;
       },
       progress: (count) => progress(`${count} pods read`),
     },
@@ -253,9 +267,14 @@ export async function readCandidates(
   const pods = await see(
     reading,
     `pods of ${service.namespace}`,
-    readPods(reading, service.namespace, [], (pod) => {
-      if (labelsMissing(pod.labels, selector).length === 0 || listed.has(pod.name)) return true;
-      return isNear(pod.labels, selector) && ++others <= reading.othersMax;
+    readPods(reading, service.namespace, [], {
+      begin: () => {
+        others = 0;
+      },
+      keeps: (pod) => {
+        if (labelsMissing(pod.labels, selector).length === 0 || listed.has(pod.name)) return true;
+        return isNear(pod.labels, selector) && ++others <= reading.othersMax;
+      },
     }),
   );
   const isSelected = ({ labels }: PodRecord): boolean => labelsMissing(labels, selector).length === 0;

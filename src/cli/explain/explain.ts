@@ -220,6 +220,9 @@ async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): P
   const listed = reader.list(
     { path: `/api/v1/namespaces/${namespace}/services` },
     {
+      begin: () => {
+        nearCount = 0;
+      },
       take: (item) => {
         const service = projectService(item, interner);
         if (service.selector === null) return null;
@@ -242,7 +245,7 @@ async function podsOf(reading: Reading, pod: PodRecord, services: readonly Servi
   const read = async (): Promise<Map<string, PodRecord>> => {
     const byName = new Map([[pod.name, pod]]);
     for (const { selector } of services) {
-      for (const each of await readPods(reading, pod.namespace, selector ?? [], () => true))
+      for (const each of await readPods(reading, pod.namespace, selector ?? [], { keeps: () => true }))
         byName.set(each.name, each);
     }
     return byName;
