@@ -155,7 +155,79 @@ describe('endpointd explain', () => {
     ]);
   });
 
-  it('explain has status 1 if the Service itself, or the pods, cannot be read', async () => {
+  it('explain does not guess what depends on unseen nodes', async () => {
+    const zoned = { addresses: ['10.1.0.1'], conditions: { ready: true, serving: true, terminating: false } };
+    const targetRef = { kind: 'Pod', namespace: 'shop', name: 'web-1', uid: 'web-1' };
+    const slice = {
+      metadata: { namespace: 'shop', name: 'web-x', labels: { 'kubernetes.io/service-name': 'web' } },
+      addressType: 'IPv4',
+      endpoints: [{ ...zoned, nodeName: 'node-1', zone: 'a', targetRef, hints: { forZones: [{ name: 'a' }] } }],
+      ports: [{ name: '', port: 80, protocol: 'TCP' }],
+    };
+    answers = {
+      ...all(),
+      [`${V1}/services/web`]: { ...SERVICE, spec: { ...SERVICE.spec, trafficDistribution: 'PreferClose' } },
+      [`${V1}/pods`]: list('Pod', [pod('web-1')]),
+      [SLICES]: { ...list('EndpointSlice', [slice]), apiVersion: 'discovery.k8s.io/v1' },
+      '/api/v1/nodes': 403,
+    };
+    const { status, stdout } = await explain('service', 'shop/web');
+    assert.equal(status, 0);
+    assert.deepEqual(stdout.split('\n').slice(1, 4), [
+      'Endpoints: 1 ready, 0 not ready; 1 write is due, or the Service is changing just now',
+      'EndpointSlices IPv4: 1 endpoints in 1 slice, if all their nodes exist; hints PreferClose: could not be seen',
+      'EndpointSlices: whether a write is due could not be seen',
+    ]);
+    assert.match(stdout, /^web-1 .*IPv4 ready in web-x {2}zone not seen: the nodes could not be seen {2}/m);
+    const { due, pods } = JSON.parse((await explain('service', 'shop/web', '-o', 'json')).stdout) as {
+      due: object;
+      pods: { slices: { hintZones: null }[] }[];
+    };
+    assert.deepEqual(due, { endpoints: 1, slices: null });
+    assert.equal(pods[0]!.slices[0]!.hintZones, null);
+  });
+
+  it('explain has status 1 if the pods cannot be read, and counts none', async () => {
+    answers = { ...all(), [`${V1}/pods`]: 403 };
+    const { status, stdout } = await explain('service', 'shop/web');
+    assert.equal(status, 1);
+    assert.deepEqual(stdout.split('\n'), [
+      'Service shop/web: ClusterIP, IPv4, selector app=web, ports 80->80/TCP',
+      'Endpoints and EndpointSlices: the pods that they depend on could not be seen',
+      '',
+      String.raw`Could not be seen: pods of shop: user may not\u001b[2J: Forbidden`,
+      '',
+    ]);
+    const json = JSON.parse((await explain('service', 'shop/web', '-o', 'json')).stdout) as Record<string, unknown>;
+    assert.deepEqual(
+      [json['endpoints'], json['families'], json['due'], json['morePods']],
+      [null, [], { endpoints: null, slices: null }, null],
+    );
+  });
+
+  it('explain needs no pods for a Service that is not planned from them', async () => {
+    const external = { ...SERVICE, spec: { ...SERVICE.spec, type: 'ExternalName' } };
+    answers = { ...all(), [`${V1}/services/web`]: external, [`${V1}/pods`]: 403 };
+    const { status, stdout } = await explain('service', 'shop/web');
+    assert.equal(status, 0);
+    assert.match(stdout, /^Pods: the Service is of type ExternalName/m);
+  });
+
+  it('explain tells a pod alone if the others cannot be read', async () => {
+    answers = { ...all(), [`${V1}/pods`]: 403 };
+    const { status, stdout } = await explain('pod', 'shop/web-1', '-o', 'json');
+    assert.equal(status, 0);
+    const { services } = JSON.parse(stdout) as { services: { due: object; explanation: { endpoints: object } }[] };
+    assert.deepEqual(services[0]!.due, { endpoints: null, slices: null });
+    assert.deepEqual(services[0]!.explanation.endpoints, {
+      state: 'ready',
+      reason: null,
+      why: '',
+      listed: 'left-out',
+    });
+  });
+
+  it('explain has status 1 if the Service itself cannot be read', async () => {
     answers = { ...all(), [`${V1}/services/web`]: 403 };
     const hidden = await explain('service', 'shop/web', '-o', 'json');
     assert.equal(hidden.status, 1);
@@ -168,8 +240,9 @@ describe('endpointd explain', () => {
   it('a list that expires between two pages begins anew', async () => {
     answers = { ...all(), [`${V1}/pods`]: list('Pod', [pod('web-1')], 'next'), [`${V1}/pods?next`]: 410 };
     const { status, stdout } = await explain('service', 'shop/web');
-    assert.equal(status, 0);
+    assert.equal(status, 1);
     assert.match(stdout, /Could not be seen: pods of shop: /);
+    assert.doesNotMatch(stdout, /due|0 ready/);
     assert.equal(asked.filter((path) => path.startsWith(`${V1}/pods`)).length, 8);
   });
 

@@ -46,8 +46,9 @@ export interface Told {
   readonly endpoints: readonly StoredOutput[];
   readonly slices: readonly StoredOutput[];
   readonly podsSeen: boolean;
-  /** How many pods have some of the labels and are not shown. */
-  readonly others: number;
+  readonly nodesSeen: boolean;
+  /** How many pods have some of the labels and are not shown; null = the pods could not be seen. */
+  readonly others: number | null;
   /** `--mirroring-max-endpoints-per-subset` */
   readonly mirrorLimit: number;
   /** The last change of each controller that the running endpointd remembers. */
@@ -215,10 +216,13 @@ function storedOutput(source: ObjectSource): StoredOutput {
   };
 }
 
-/** All pods that the Service selects or lists, and at most `othersMax` of those that have only some of the labels. */
+/** The pods that a Service is explained with. */
 export interface Candidates {
   readonly pods: readonly PodRecord[];
-  readonly others: number;
+  /** Whether `pods` has every pod that the Service selects. */
+  readonly all: boolean;
+  /** How many pods have some of the labels and are not in `pods`; null = the pods could not be seen. */
+  readonly others: number | null;
 }
 
 /** Whether the selector may be meant for these labels: they have more than half of its pairs, or all of its keys. */
@@ -260,7 +264,7 @@ export async function readCandidates(
   reading: Reading,
   service: ServiceRecord,
   { endpoints, slices }: Outputs,
-): Promise<Candidates | undefined> {
+): Promise<Candidates> {
   const selector = service.selector ?? [];
   const listed = namesListed(endpoints?.object, slices ?? []);
   let others = 0;
@@ -278,13 +282,13 @@ export async function readCandidates(
     }),
   );
   const isSelected = ({ labels }: PodRecord): boolean => labelsMissing(labels, selector).length === 0;
-  const sorted = pods && sortedByName(pods);
-  return (
-    sorted && {
-      pods: [...sorted.filter(isSelected), ...sorted.filter((pod) => !isSelected(pod))],
-      others: Math.max(0, others - reading.othersMax),
-    }
-  );
+  if (pods === undefined) return { pods: [], all: false, others: null };
+  const sorted = sortedByName(pods);
+  return {
+    pods: [...sorted.filter(isSelected), ...sorted.filter((pod) => !isSelected(pod))],
+    all: true,
+    others: Math.max(0, others - reading.othersMax),
+  };
 }
 
 function namesListed(endpoints: Endpoints | undefined, slices: readonly EndpointSlice[]): Set<string> {
@@ -308,16 +312,17 @@ export function tell(
   reading: Reading,
   service: ServiceRecord,
   outputs: Outputs,
-  candidates: Candidates | undefined,
+  { pods, all, others }: Candidates,
   nodes: NodeTable | undefined,
   changes: readonly JournalEntry[] = [],
 ): Told {
   const { config } = reading;
-  const zones = nodes === undefined ? null : zonesOf(nodes, candidates?.pods ?? []);
+  const zones = nodes === undefined ? null : zonesOf(nodes, pods);
   const explanation = explainService(
     {
       service,
-      pods: candidates?.pods ?? [],
+      pods,
+      allPods: all,
       zones,
       shares: nodes === undefined ? null : currentShares(nodes),
       endpoints: outputs.endpoints,
@@ -325,15 +330,16 @@ export function tell(
     },
     config,
   );
-  const wantsShares = explanation.families.some(({ hintsFailure }) => hintsFailure.startsWith('Insufficient Node'));
+  const wantsShares = explanation.families.some(({ hintsFailure }) => hintsFailure?.startsWith('Insufficient Node'));
   const notes = wantsShares && nodes !== undefined ? spoilers(nodes).slice(0, SPOILERS_MAX) : [];
   return {
     explanation: { ...explanation, notes: [...explanation.notes, ...notes] },
     summary: summaryOf(service),
     endpoints: outputs.stored.endpoints,
     slices: outputs.stored.slices,
-    podsSeen: candidates !== undefined,
-    others: candidates?.others ?? 0,
+    podsSeen: all,
+    nodesSeen: nodes !== undefined,
+    others,
     mirrorLimit: config.mirror.endpointsPerSubsetMax,
     changes,
   };

@@ -8,6 +8,7 @@ import { writeReport } from '../../node/output.ts';
 import { printable, printableJson } from '../../lib/printable.ts';
 import { createApiReader, ReadError } from './api-reader.ts';
 import {
+  type Candidates,
   isNear,
   missing,
   readCandidates,
@@ -156,9 +157,10 @@ async function explainOneService(reading: Reading, { namespace, name }: ExplainO
     readChanges(reading, service),
   ]);
   const candidates =
-    service.selector === null ? { pods: [], others: 0 } : await readCandidates(reading, service, outputs);
+    service.selector === null ? { pods: [], all: true, others: 0 } : await readCandidates(reading, service, outputs);
   const told = tell(reading, service, outputs, candidates, nodes, changes);
-  return { status: 0, lines: serviceLines(told), json: { ...toldJson(told), unseen } };
+  const explained = told.podsSeen || told.explanation.unplanned !== '';
+  return { status: explained ? 0 : 1, lines: serviceLines(told), json: { ...toldJson(told), unseen } };
 }
 
 function notFound(what: string): Answer {
@@ -182,17 +184,17 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   const pod = projectPod(source, interner, reading.kubeletShutdownIsTermination);
   const { selecting, near, more } = await servicesOf(reading, pod);
   const nodes = await readNodes(reading);
-  const pods = selecting.length === 0 ? [pod] : await podsOf(reading, pod, selecting);
+  const candidates = await podsOf(reading, pod, selecting);
   const told: Told[] = [];
   for (const service of selecting) {
     const outputs = await readOutputs(reading, service);
     const changes = await readChanges(reading, service);
-    told.push(tell(reading, service, outputs, { pods, others: 0 }, nodes, changes));
+    told.push(tell(reading, service, outputs, candidates, nodes, changes));
   }
   const missed: Told[] = [];
   for (const service of near) {
     const outputs = { endpoints: undefined, slices: undefined, stored: { endpoints: [], slices: [] } };
-    missed.push(tell(reading, service, outputs, { pods: [pod], others: 0 }, nodes));
+    missed.push(tell(reading, service, outputs, { pods: [pod], all: false, others: 0 }, nodes));
   }
   const explanations = [...told, ...missed].map(({ explanation }) => explanation);
   const lines = podLines(key, explanations);
@@ -241,7 +243,7 @@ async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): P
 }
 
 /** All pods of these Services, because what an object has room for depends on all of them. */
-async function podsOf(reading: Reading, pod: PodRecord, services: readonly ServiceRecord[]): Promise<PodRecord[]> {
+async function podsOf(reading: Reading, pod: PodRecord, services: readonly ServiceRecord[]): Promise<Candidates> {
   const read = async (): Promise<Map<string, PodRecord>> => {
     const byName = new Map([[pod.name, pod]]);
     for (const { selector } of services) {
@@ -251,5 +253,6 @@ async function podsOf(reading: Reading, pod: PodRecord, services: readonly Servi
     return byName;
   };
   const byName = await see(reading, `pods of ${pod.namespace}`, read());
-  return byName === undefined ? [pod] : sortedByName([...byName.values()]);
+  if (byName === undefined) return { pods: [pod], all: false, others: null };
+  return { pods: sortedByName([...byName.values()]), all: true, others: 0 };
 }
