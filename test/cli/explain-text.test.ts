@@ -67,7 +67,9 @@ function said(world: World): string {
   if (unplanned !== '') return unplanned;
   const cells = podCells(pods[0]!);
   return ['ENDPOINTS', 'SLICES', 'HINTS', 'WHY']
-    .map((column) => cells[POD_HEAD.indexOf(column as (typeof POD_HEAD)[number])]!.replace(' (in none yet)', ''))
+    .map((column) =>
+      cells[POD_HEAD.indexOf(column as (typeof POD_HEAD)[number])]!.replaceAll(/ \((?:in none yet|not read)\)/g, ''),
+    )
     .map((cell) => (cell === '' ? '-' : cell))
     .join(' | ');
 }
@@ -435,6 +437,17 @@ test('the stored contents of Endpoints are shown beside the planned ones', () =>
       ['ns/c', 'left-out'],
     ],
   );
+});
+
+test('an object that could not be read differs from one that agrees', () => {
+  const seen: Seen = { ...NOTHING, service: makeService(), pods: [makePod('p'), makePod('q', { labels: {} })] };
+  const cells = (more: Partial<Seen>): string[] =>
+    explainService({ ...seen, ...more }, EXPLAIN_CONFIG).pods.map((pod) => podCells(pod).slice(5, 7).join(' | '));
+  assert.deepEqual(cells({ endpoints: undefined, slices: undefined }), [
+    'ready (not read) | IPv4 ready (not read)',
+    'left out (not read) | IPv4 left out (not read)',
+  ]);
+  assert.deepEqual(cells({}), ['ready (now left out) | IPv4 ready (in none yet)', 'left out | IPv4 left out']);
 });
 
 test('names and labels of others cannot steer a terminal', () => {

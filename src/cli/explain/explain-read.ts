@@ -11,6 +11,7 @@ import { projectNode, projectOutput, projectPod } from '../../kube/project.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import { parseTime } from '../../kube/time.ts';
 import type {
+  Endpoint,
   Endpoints,
   EndpointSlice,
   KubeObject,
@@ -73,7 +74,8 @@ export async function see<T>({ unseen }: Reading, what: string, work: Promise<T>
     return await work;
   } catch (error) {
     if (!(error instanceof ReadError) || error.status === 0) throw error;
-    unseen.push(`${what}: ${error.message}`);
+    const reason = `${what}: ${error.message}`;
+    if (!unseen.includes(reason)) unseen.push(reason);
     return undefined;
   }
 }
@@ -159,6 +161,28 @@ export async function readOutputs(reading: Reading, { namespace, name }: Service
       slices: (slices ?? []).map(storedOutput).sort((a, b) => (a.name < b.name ? -1 : 1)),
     },
   };
+}
+
+/** Names of the Services whose slices list the pod. undefined = the slices could not be seen. */
+export async function readListing(
+  reading: Reading,
+  { namespace, name, uid }: PodRecord,
+): Promise<ReadonlySet<string> | undefined> {
+  const { reader, progress } = reading;
+  const isPod = ({ targetRef }: Endpoint): boolean =>
+    targetRef?.kind === 'Pod' && targetRef.name === name && (targetRef.uid ?? uid) === uid;
+  const listed = reader.list(
+    { path: slicesPath(namespace), form: 'json' },
+    {
+      take: (item) => {
+        const { metadata, endpoints } = valueOf(item) as KubeObject & Partial<Pick<EndpointSlice, 'endpoints'>>;
+        return endpoints?.some(isPod) === true ? (metadata.labels?.[SERVICE_NAME_LABEL] ?? null) : null;
+      },
+      progress: (count) => progress(`${count} EndpointSlices read`),
+    },
+  );
+  const names = await see(reading, `endpointslices of ${namespace}`, listed);
+  return names && new Set(names);
 }
 
 /** Endpoints that cannot be decoded count as not seen. */

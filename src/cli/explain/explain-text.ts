@@ -157,12 +157,17 @@ function nodeText({ node: { name, known, zone } }: PodExplanation): string {
   return zone === '' ? name : `${name} (${zone})`;
 }
 
+/** Beside a state: the stored object could not be read, so that it may say something else. */
+const NOT_READ = '(not read)';
+
 function endpointsText({ state, listed }: EndpointsExplanation): string {
-  return listed === null || listed === state ? STATES[state] : `${STATES[state]} (now ${STATES[listed]})`;
+  if (listed === null) return `${STATES[state]} ${NOT_READ}`;
+  return listed === state ? STATES[state] : `${STATES[state]} (now ${STATES[listed]})`;
 }
 
 function sliceText({ family, state, serving, listedIn }: SliceExplanation): string {
   const serves = state === 'not-ready' && serving ? ', serving' : '';
+  if (listedIn === null) return `${family} ${STATES[state]}${serves} ${NOT_READ}`;
   const where = listedIn.length === 0 ? '' : ` in ${listedIn.join('+')}`;
   const stale = state === 'left-out' && listedIn.length > 0 ? ' still' : '';
   const missing = state !== 'left-out' && listedIn.length === 0 ? ' (in none yet)' : '';

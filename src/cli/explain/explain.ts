@@ -13,6 +13,7 @@ import {
   missing,
   readCandidates,
   readChanges,
+  readListing,
   readNodes,
   readOutputs,
   readPods,
@@ -182,7 +183,10 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   if (source === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
   if (source === null) return notFound(`pod ${key}`);
   const pod = projectPod(source, interner, reading.kubeletShutdownIsTermination);
-  const { selecting, near, more } = await servicesOf(reading, pod);
+  const listing = await readListing(reading, pod);
+  const found = await servicesOf(reading, pod, listing ?? new Set());
+  if (found === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
+  const { selecting, others, more } = found;
   const nodes = await readNodes(reading);
   const candidates = await podsOf(reading, pod, selecting);
   const told: Told[] = [];
@@ -192,15 +196,17 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
     told.push(tell(reading, service, outputs, candidates, nodes, changes));
   }
   const missed: Told[] = [];
-  for (const service of near) {
-    const outputs = { endpoints: undefined, slices: undefined, stored: { endpoints: [], slices: [] } };
+  for (const service of others) {
+    const outputs = await readOutputs(reading, service);
     missed.push(tell(reading, service, outputs, { pods: [pod], all: false, others: 0 }, nodes));
   }
   const explanations = [...told, ...missed].map(({ explanation }) => explanation);
   const lines = podLines(key, explanations);
   for (const each of told) lines.push(...changeLines(each));
-  if (explanations.length === 0 && unseen.length === 0)
-    lines.push('No Service of the namespace selects the pod, or nearly does.');
+  if (explanations.length === 0) {
+    const stored = listing === undefined ? 'whether a slice lists it could not be seen' : 'no slice of one lists it';
+    lines.push(`No Service of the namespace selects the pod, or nearly does, and ${stored}.`);
+  }
   if (more > 0) lines.push(`${more} more Services have selectors that the pod meets in part (--others shows more).`);
   const services = explanations.map(({ service, unplanned, due, pods: all }) => {
     return { service, unplanned, due, explanation: all.find((each) => each.pod === key) ?? null };
@@ -210,15 +216,24 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
 
 interface ServicesOfPod {
   readonly selecting: readonly ServiceRecord[];
-  /** Services that do not select the pod, but nearly do. */
-  readonly near: readonly ServiceRecord[];
+  /** Services that do not select the pod, but nearly do, or list it in a slice. */
+  readonly others: readonly ServiceRecord[];
   readonly more: number;
 }
 
-async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): Promise<ServicesOfPod> {
+/**
+ * undefined = the Services could not be seen.
+ * @param listing names of the Services whose slices list the pod
+ */
+async function servicesOf(
+  reading: Reading,
+  { namespace, labels }: PodRecord,
+  listing: ReadonlySet<string>,
+): Promise<ServicesOfPod | undefined> {
   const { reader, interner, othersMax, progress } = reading;
   let nearCount = 0;
-  const isSelecting = (service: ServiceRecord): boolean => labelsMissing(labels, service.selector ?? []).length === 0;
+  const isSelecting = ({ selector }: ServiceRecord): boolean =>
+    selector !== null && labelsMissing(labels, selector).length === 0;
   const listed = reader.list(
     { path: `/api/v1/namespaces/${namespace}/services` },
     {
@@ -227,17 +242,19 @@ async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): P
       },
       take: (item) => {
         const service = projectService(item, interner);
+        if (isSelecting(service) || listing.has(service.name)) return service;
         if (service.selector === null) return null;
-        if (isSelecting(service)) return service;
         return isNear(labels, service.selector) && ++nearCount <= othersMax ? service : null;
       },
       progress: (count) => progress(`${count} Services read`),
     },
   );
-  const services = sortedByName((await see(reading, `services of ${namespace}`, listed)) ?? []);
+  const found = await see(reading, `services of ${namespace}`, listed);
+  if (found === undefined) return undefined;
+  const services = sortedByName(found);
   return {
     selecting: services.filter(isSelecting),
-    near: services.filter((service) => !isSelecting(service)),
+    others: services.filter((service) => !isSelecting(service)),
     more: Math.max(0, nearCount - othersMax),
   };
 }

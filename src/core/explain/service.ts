@@ -124,8 +124,8 @@ export interface SliceExplanation extends Verdict, HintsVerdict {
   readonly family: IpFamily;
   readonly serving: boolean;
   readonly terminating: boolean;
-  /** The stored slices that list the pod, rightly or wrongly. */
-  readonly listedIn: readonly string[];
+  /** The stored slices that list the pod, rightly or wrongly; null = they could not be seen. */
+  readonly listedIn: readonly string[] | null;
 }
 
 /**
@@ -151,7 +151,7 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
     endpoints: inEndpoints.pods,
     slices: inSlices.pods,
     families: slices.families.map(({ family }) => family),
-    listedIn: sliceNamesByPod(seen.slices ?? []),
+    listedIn: seen.slices === undefined ? null : sliceNamesByPod(seen.slices),
     listed: seen.endpoints === undefined ? null : listedStates(seen.endpoints?.object.subsets ?? []),
   };
   return {
@@ -262,7 +262,7 @@ interface Verdicts {
   readonly endpoints: ReadonlyMap<string, EndpointsVerdict>;
   readonly slices: ReadonlyMap<string, readonly SliceVerdict[]>;
   readonly families: readonly IpFamily[];
-  readonly listedIn: ReadonlyMap<string, readonly string[]>;
+  readonly listedIn: ReadonlyMap<string, readonly string[]> | null;
   readonly listed: ReadonlyMap<string, Verdict['state']> | null;
 }
 
@@ -307,7 +307,8 @@ function explainPlaces(
   const notSelected = say({ state: 'left-out', reason: 'not-selected', problem: null });
   const inEndpoints = verdicts.endpoints.get(pod.name);
   const listed = verdicts.listed === null ? null : (verdicts.listed.get(pod.name) ?? 'left-out');
-  const listedIn = (family: IpFamily): readonly string[] => verdicts.listedIn.get(`${family}/${pod.name}`) ?? [];
+  const listedIn = (family: IpFamily): readonly string[] | null =>
+    verdicts.listedIn && (verdicts.listedIn.get(`${family}/${pod.name}`) ?? []);
   const inSlices = verdicts.slices.get(pod.name);
   const ofFamily = (family: IpFamily, at: number): SliceExplanation => {
     const verdict = inSlices?.[at];
