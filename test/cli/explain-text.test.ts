@@ -26,14 +26,24 @@ interface World {
   readonly pod?: Pod;
   readonly zones?: Readonly<Record<string, string>> | null;
   readonly others?: Seen['pods'];
+  readonly allPods?: boolean;
   readonly shares?: CpuShares;
   readonly config?: Partial<ExplainConfig>;
 }
 
-function explain({ service, pod, zones = { 'node-1': 'a' }, others = [], shares, config }: World): ServiceExplanation {
+function explain({
+  service,
+  pod,
+  zones = { 'node-1': 'a' },
+  others = [],
+  allPods = true,
+  shares,
+  config,
+}: World): ServiceExplanation {
   const seen: Seen = {
     service: makeService(service),
     pods: [makePod('p', pod), ...others],
+    allPods,
     zones: zones === null ? null : new Map(Object.entries(zones)),
     shares: shares ?? null,
     endpoints: undefined,
@@ -42,13 +52,24 @@ function explain({ service, pod, zones = { 'node-1': 'a' }, others = [], shares,
   return explainService(seen, { ...EXPLAIN_CONFIG, ...config });
 }
 
+const NOTHING: Omit<Seen, 'service'> = {
+  pods: [],
+  allPods: true,
+  zones: null,
+  shares: null,
+  endpoints: null,
+  slices: [],
+};
+
 /** What the columns of the pod say, those that are not about the rules left out. */
 function said(world: World): string {
   const { unplanned, pods } = explain(world);
   if (unplanned !== '') return unplanned;
   const cells = podCells(pods[0]!);
   return ['ENDPOINTS', 'SLICES', 'HINTS', 'WHY']
-    .map((column) => cells[POD_HEAD.indexOf(column as (typeof POD_HEAD)[number])]!.replace(' (in none yet)', ''))
+    .map((column) =>
+      cells[POD_HEAD.indexOf(column as (typeof POD_HEAD)[number])]!.replaceAll(/ \((?:in none yet|not read)\)/g, ''),
+    )
     .map((cell) => (cell === '' ? '-' : cell))
     .join(' | ');
 }
@@ -230,6 +251,21 @@ const cases: [rule: string, world: World, text: string][] = [
     { service: { trafficDistribution: 'PreferClose' }, pod: { ready: false } },
     'not ready | IPv4 not ready | none: only ready endpoints get hints | its condition Ready is not True',
   ],
+  [
+    'PreferClose, and the nodes could not be seen',
+    { service: { trafficDistribution: 'PreferClose' }, zones: null },
+    'ready | IPv4 ready | zone not seen: the nodes could not be seen | -',
+  ],
+  [
+    'PreferSameNode, and the nodes could not be seen',
+    { service: { trafficDistribution: 'PreferSameNode' }, zones: null },
+    'ready | IPv4 ready | zone not seen, node node-1: the nodes could not be seen | -',
+  ],
+  [
+    'PreferClose, not ready, and the nodes could not be seen',
+    { service: { trafficDistribution: 'PreferClose' }, pod: { ready: false }, zones: null },
+    'not ready | IPv4 not ready | none: only ready endpoints get hints | its condition Ready is not True',
+  ],
 
   // docs/spec/endpointslice.md "CPU shares", "Allocation", "Assignment"
   [
@@ -272,8 +308,34 @@ const cases: [rule: string, world: World, text: string][] = [
     { service: AUTO, shares: HALVES, others: manyPods(1) },
     'ready | IPv4 ready | zone b: zone a has more than its share of the CPU, zone b less | -',
   ],
+  [
+    'Auto, and the nodes could not be seen',
+    { service: AUTO, zones: null },
+    'ready | IPv4 ready | zone not seen: the nodes could not be seen | -',
+  ],
+  [
+    'Auto, and the other pods could not be seen',
+    { service: AUTO, shares: HALVES, allPods: false },
+    'ready | IPv4 ready | zone not seen: the other pods could not be seen | -',
+  ],
 ];
 for (const [rule, world, text] of cases) test(rule, () => assert.equal(said(world), text));
+
+test('writes and hints that depend on unseen nodes are not told', () => {
+  const { families, due, endpoints } = explain({ service: AUTO, zones: null });
+  assert.deepEqual(endpoints, { ready: 1, notReady: 0, truncated: 0 });
+  assert.equal(due.slices, null);
+  assert.deepEqual(families, [{ family: 'IPv4', endpoints: 1, slices: 1, hints: 'Auto', hintsFailure: null }]);
+});
+
+test('unseen nodes matter for the writes only if there is an endpoint', () => {
+  assert.equal(explain({ pod: { phase: 'Failed' }, zones: null }).due.slices, 1);
+});
+
+test('counts and writes are not told if pods could not be seen', () => {
+  const { endpoints, families, due } = explain({ allPods: false });
+  assert.deepEqual([endpoints, families, due], [null, [], { endpoints: null, slices: null }]);
+});
 
 test('pods with one uid and address are listed once', () => {
   const twin = makePod('q', { uid: 'uid-p' });
@@ -290,7 +352,7 @@ function whyNotMirrored(service: Service, record: Partial<OutputRecord> | null, 
   const object: Endpoints = { apiVersion: 'v1', kind: 'Endpoints', metadata: {} };
   const made: ServiceRecord = makeService(service);
   const endpoints = record === null ? null : { object, record: { ...emptyOutput(), ...record } };
-  const seen: Seen = { service: made, pods: [], zones: null, shares: null, endpoints, slices: [] };
+  const seen: Seen = { ...NOTHING, service: made, endpoints };
   return explainService(seen, { ...EXPLAIN_CONFIG, ...config }).unmirrored;
 }
 
@@ -365,7 +427,7 @@ test('the stored contents of Endpoints are shown beside the planned ones', () =>
   const at = (name: string): object => ({ ip: '10.0.0.1', targetRef: { kind: 'Pod', name } });
   const object = { metadata: { name: 'web' }, subsets: [{ addresses: [at('a')], notReadyAddresses: [at('b')] }] };
   const endpoints = { record: null, object } as unknown as Seen['endpoints'];
-  const seen: Seen = { service: makeService(), pods, zones: new Map(), shares: null, endpoints, slices: [] };
+  const seen: Seen = { ...NOTHING, service: makeService(), pods, zones: new Map(), endpoints };
   const { pods: explained } = explainService(seen, EXPLAIN_CONFIG);
   assert.deepEqual(
     explained.map(({ pod, endpoints: { listed } }) => [pod, listed]),
@@ -377,10 +439,21 @@ test('the stored contents of Endpoints are shown beside the planned ones', () =>
   );
 });
 
+test('an object that could not be read differs from one that agrees', () => {
+  const seen: Seen = { ...NOTHING, service: makeService(), pods: [makePod('p'), makePod('q', { labels: {} })] };
+  const cells = (more: Partial<Seen>): string[] =>
+    explainService({ ...seen, ...more }, EXPLAIN_CONFIG).pods.map((pod) => podCells(pod).slice(5, 7).join(' | '));
+  assert.deepEqual(cells({ endpoints: undefined, slices: undefined }), [
+    'ready (not read) | IPv4 ready (not read)',
+    'left out (not read) | IPv4 left out (not read)',
+  ]);
+  assert.deepEqual(cells({}), ['ready (now left out) | IPv4 ready (in none yet)', 'left out | IPv4 left out']);
+});
+
 test('names and labels of others cannot steer a terminal', () => {
   const pod = makePod('p', { labels: { app: '\u001B[2J\u202E' }, phase: 'Run\u009Bning', nodeName: '\u0007' });
   const service = makeService();
-  const seen: Seen = { service, pods: [pod], zones: new Map(), shares: null, endpoints: null, slices: [] };
+  const seen: Seen = { ...NOTHING, service, pods: [pod], zones: new Map() };
   const text = podLines('ns/p', [explainService(seen, EXPLAIN_CONFIG)]).join('\n');
   assert.ok(!/[\p{Cc}\p{Cf}]/u.test(text.replaceAll('\n', '')));
   assert.ok(text.includes(String.raw`label app is "\u001b[2J\u202e"`), text);

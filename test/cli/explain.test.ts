@@ -40,8 +40,8 @@ const V1 = '/api/v1/namespaces/shop';
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
 
 describe('endpointd explain', () => {
-  /** By path: what is answered, or 403, 404 or 410. */
-  let answers: Record<string, object | number>;
+  /** By path: what is answered, or 403, 404 or 410. Of a row each answer is given once, the last one always. */
+  let answers: Record<string, object | number | (object | number)[]>;
   const asked: string[] = [];
   /** A page of so many is bigger than can be taken. */
   let tooManyItems = Infinity;
@@ -54,7 +54,8 @@ describe('endpointd explain', () => {
       return;
     }
     const token = searchParams.get('continue');
-    const answer = answers[token === null ? pathname : `${pathname}?${token}`] ?? 404;
+    const row = answers[token === null ? pathname : `${pathname}?${token}`] ?? 404;
+    const answer = !Array.isArray(row) ? row : row.length > 1 ? row.shift()! : row[0]!;
     const status = typeof answer === 'number' ? answer : 200;
     const reason = { 403: 'Forbidden', 404: 'NotFound', 410: 'Expired' }[status];
     const failure = {
@@ -81,6 +82,28 @@ describe('endpointd explain', () => {
     return { kind: `${kind}List`, apiVersion: 'v1', metadata: { resourceVersion: '9', continue: token }, items };
   }
 
+  function slices(...items: readonly object[]): object {
+    return { ...list('EndpointSlice', items), apiVersion: 'discovery.k8s.io/v1' };
+  }
+
+  /** A slice of the Service with the pod web-1. */
+  function sliceOf(service: string, fields: object = {}): object {
+    const endpoint = {
+      addresses: ['10.1.0.1'],
+      conditions: { ready: true, serving: true, terminating: false },
+      nodeName: 'node-1',
+      targetRef: { kind: 'Pod', namespace: 'shop', name: 'web-1', uid: 'web-1' },
+      ...fields,
+    };
+    const labels = { 'kubernetes.io/service-name': service };
+    return {
+      metadata: { namespace: 'shop', name: `${service}-x`, labels },
+      addressType: 'IPv4',
+      endpoints: [endpoint],
+      ports: [{ name: '', port: 80, protocol: 'TCP' }],
+    };
+  }
+
   function all(): Record<string, object | number> {
     asked.length = 0;
     return {
@@ -88,7 +111,7 @@ describe('endpointd explain', () => {
       [`${V1}/services`]: list('Service', [SERVICE]),
       [`${V1}/pods`]: list('Pod', [pod('web-1'), pod('web-2', { spec: { nodeName: 'node-2' } })]),
       [`${V1}/pods/web-1`]: { kind: 'Pod', apiVersion: 'v1', ...pod('web-1') },
-      [SLICES]: { ...list('EndpointSlice', []), apiVersion: 'discovery.k8s.io/v1' },
+      [SLICES]: slices(),
       '/api/v1/nodes': list('Node', [NODE]),
     };
   }
@@ -125,6 +148,85 @@ describe('endpointd explain', () => {
     assert.match(stdout, /^Pod shop\/web-1\n\nSERVICE .*\nshop\/web {2}IPv4 10\.1\.0\.1 .* ready /);
   });
 
+  /** The pod web-1 has these labels, and the objects of the Service web still have it as ready. */
+  function stale(labels: object): typeof answers {
+    const subsets = [{ addresses: [{ ip: '10.1.0.1', targetRef: { kind: 'Pod', name: 'web-1' } }] }];
+    return {
+      ...all(),
+      [`${V1}/pods/web-1`]: {
+        kind: 'Pod',
+        apiVersion: 'v1',
+        ...pod('web-1', { metadata: { ...META, name: 'web-1', uid: 'web-1', labels } }),
+      },
+      [`${V1}/endpoints/web`]: {
+        kind: 'Endpoints',
+        apiVersion: 'v1',
+        metadata: { namespace: 'shop', name: 'web' },
+        subsets,
+      },
+      [SLICES]: slices(sliceOf('web')),
+    };
+  }
+
+  for (const [what, labels, why] of [
+    ['nearly selects', { app: 'debug' }, 'label app is "debug", the selector wants "web"'],
+    ['does not select', {}, 'label app is missing, the selector wants app=web'],
+  ] as const) {
+    it(`explain shows a pod in the objects of a Service that ${what} it`, async () => {
+      answers = stale(labels);
+      const { stdout } = await explain('pod', 'shop/web-1');
+      const row = new RegExp(`^shop/web .* left out \\(now ready\\) +IPv4 left out still in web-x +- +${why}$`, 'm');
+      assert.match(stdout, row);
+      const { services } = JSON.parse((await explain('pod', 'shop/web-1', '-o', 'json')).stdout) as {
+        services: { due: object }[];
+      };
+      assert.deepEqual(services[0]!.due, { endpoints: null, slices: null });
+    });
+  }
+
+  it('a Service beyond --others is shown if its slices list the pod', async () => {
+    answers = stale({ app: 'debug' });
+    const { stdout } = await explain('pod', 'shop/web-1', '--others=0');
+    assert.match(stdout, /^shop\/web .* left out \(now ready\)/m);
+    assert.doesNotMatch(stdout, /more Services/);
+  });
+
+  it('explain tells nothing of a slice that lists an earlier pod of the name', async () => {
+    answers = stale({});
+    const targetRef = { kind: 'Pod', namespace: 'shop', name: 'web-1', uid: 'earlier' };
+    answers[SLICES] = slices(
+      sliceOf('web', { targetRef }),
+      sliceOf('web', { targetRef: { ...targetRef, kind: 'VM' } }),
+    );
+    const { status, stdout } = await explain('pod', 'shop/web-1');
+    assert.equal(status, 0);
+    assert.deepEqual(stdout.split('\n'), [
+      'Pod shop/web-1',
+      'No Service of the namespace selects the pod, or nearly does, and no slice of one lists it.',
+      '',
+    ]);
+  });
+
+  it('explain says of stored objects that it could not read that it has not', async () => {
+    answers = { ...stale({ app: 'debug' }), [SLICES]: 403, [`${V1}/endpoints/web`]: 403 };
+    const near = await explain('pod', 'shop/web-1');
+    assert.match(near.stdout, /^shop\/web .* left out \(not read\) +IPv4 left out \(not read\) /m);
+    assert.equal(near.stdout.match(/Could not be seen: endpointslices of shop/g)!.length, 1);
+    answers = { ...stale({}), [SLICES]: 403 };
+    const far = await explain('pod', 'shop/web-1');
+    assert.match(far.stdout, /, or nearly does, and whether a slice lists it could not be seen\.$/m);
+  });
+
+  it('explain has status 1 if the Services of a pod cannot be read', async () => {
+    answers = { ...all(), [`${V1}/services`]: 403 };
+    const { status, stdout } = await explain('pod', 'shop/web-1', '-o', 'json');
+    assert.equal(status, 1);
+    assert.deepEqual(JSON.parse(stdout), {
+      pod: 'shop/web-1',
+      unseen: ['services of shop: user may not\u001B[2J: Forbidden'],
+    });
+  });
+
   it("explain reads only the pods that the pod's Services select", async () => {
     answers = all();
     await explain('pod', 'shop/web-1');
@@ -145,7 +247,7 @@ describe('endpointd explain', () => {
     const { status, stdout } = await explain('service', 'shop/web');
     assert.equal(status, 0);
     assert.match(stdout, /^Endpoints: 2 ready, 0 not ready; what is stored could not be seen$/m);
-    assert.match(stdout, /^web-2 .*node-2 \(not seen\) .*ready/m);
+    assert.match(stdout, /^web-2 .*node-2 \(not seen\) .*ready \(not read\) +IPv4 ready \(not read\)/m);
     assert.deepEqual(stdout.split('\n').slice(-4), [
       String.raw`Could not be seen: endpoints shop/web: user may not\u001b[2J: Forbidden`,
       String.raw`Could not be seen: endpointslices of shop: user may not\u001b[2J: Forbidden`,
@@ -154,7 +256,72 @@ describe('endpointd explain', () => {
     ]);
   });
 
-  it('explain has status 1 if the Service itself, or the pods, cannot be read', async () => {
+  it('explain does not guess what depends on unseen nodes', async () => {
+    const slice = sliceOf('web', { zone: 'a', hints: { forZones: [{ name: 'a' }] } });
+    answers = {
+      ...all(),
+      [`${V1}/services/web`]: { ...SERVICE, spec: { ...SERVICE.spec, trafficDistribution: 'PreferClose' } },
+      [`${V1}/pods`]: list('Pod', [pod('web-1')]),
+      [SLICES]: slices(slice),
+      '/api/v1/nodes': 403,
+    };
+    const { status, stdout } = await explain('service', 'shop/web');
+    assert.equal(status, 0);
+    assert.deepEqual(stdout.split('\n').slice(1, 4), [
+      'Endpoints: 1 ready, 0 not ready; 1 write is due, or the Service is changing just now',
+      'EndpointSlices IPv4: 1 endpoints in 1 slice, if all their nodes exist; hints PreferClose: could not be seen',
+      'EndpointSlices: whether a write is due could not be seen',
+    ]);
+    assert.match(stdout, /^web-1 .*IPv4 ready in web-x {2}zone not seen: the nodes could not be seen {2}/m);
+    const { due, pods } = JSON.parse((await explain('service', 'shop/web', '-o', 'json')).stdout) as {
+      due: object;
+      pods: { slices: { hintZones: null }[] }[];
+    };
+    assert.deepEqual(due, { endpoints: 1, slices: null });
+    assert.equal(pods[0]!.slices[0]!.hintZones, null);
+  });
+
+  it('explain has status 1 if the pods cannot be read, and counts none', async () => {
+    answers = { ...all(), [`${V1}/pods`]: 403 };
+    const { status, stdout } = await explain('service', 'shop/web');
+    assert.equal(status, 1);
+    assert.deepEqual(stdout.split('\n'), [
+      'Service shop/web: ClusterIP, IPv4, selector app=web, ports 80->80/TCP',
+      'Endpoints and EndpointSlices: the pods that they depend on could not be seen',
+      '',
+      String.raw`Could not be seen: pods of shop: user may not\u001b[2J: Forbidden`,
+      '',
+    ]);
+    const json = JSON.parse((await explain('service', 'shop/web', '-o', 'json')).stdout) as Record<string, unknown>;
+    assert.deepEqual(
+      [json['endpoints'], json['families'], json['due'], json['morePods']],
+      [null, [], { endpoints: null, slices: null }, null],
+    );
+  });
+
+  it('explain needs no pods for a Service that is not planned from them', async () => {
+    const external = { ...SERVICE, spec: { ...SERVICE.spec, type: 'ExternalName' } };
+    answers = { ...all(), [`${V1}/services/web`]: external, [`${V1}/pods`]: 403 };
+    const { status, stdout } = await explain('service', 'shop/web');
+    assert.equal(status, 0);
+    assert.match(stdout, /^Pods: the Service is of type ExternalName/m);
+  });
+
+  it('explain tells a pod alone if the others cannot be read', async () => {
+    answers = { ...all(), [`${V1}/pods`]: 403 };
+    const { status, stdout } = await explain('pod', 'shop/web-1', '-o', 'json');
+    assert.equal(status, 0);
+    const { services } = JSON.parse(stdout) as { services: { due: object; explanation: { endpoints: object } }[] };
+    assert.deepEqual(services[0]!.due, { endpoints: null, slices: null });
+    assert.deepEqual(services[0]!.explanation.endpoints, {
+      state: 'ready',
+      reason: null,
+      why: '',
+      listed: 'left-out',
+    });
+  });
+
+  it('explain has status 1 if the Service itself cannot be read', async () => {
     answers = { ...all(), [`${V1}/services/web`]: 403 };
     const hidden = await explain('service', 'shop/web', '-o', 'json');
     assert.equal(hidden.status, 1);
@@ -167,9 +334,34 @@ describe('endpointd explain', () => {
   it('a list that expires between two pages begins anew', async () => {
     answers = { ...all(), [`${V1}/pods`]: list('Pod', [pod('web-1')], 'next'), [`${V1}/pods?next`]: 410 };
     const { status, stdout } = await explain('service', 'shop/web');
-    assert.equal(status, 0);
+    assert.equal(status, 1);
     assert.match(stdout, /Could not be seen: pods of shop: /);
+    assert.doesNotMatch(stdout, /due|0 ready/);
     assert.equal(asked.filter((path) => path.startsWith(`${V1}/pods`)).length, 8);
+  });
+
+  it('a list that begins anew counts nothing twice', async () => {
+    const near = { metadata: { ...META, name: 'web-3', uid: 'web-3', labels: { app: 'debug' } } };
+    const far = {
+      ...SERVICE,
+      metadata: { ...META, name: 'debug' },
+      spec: { ...SERVICE.spec, selector: { app: 'debug' } },
+    };
+    answers = {
+      ...all(),
+      [`${V1}/pods`]: [list('Pod', [pod('web-3', near)], 'next'), list('Pod', [pod('web-3', near)])],
+      [`${V1}/pods?next`]: 410,
+      [`${V1}/services`]: [list('Service', [far], 'next'), list('Service', [far])],
+      [`${V1}/services?next`]: 410,
+      '/api/v1/nodes': [list('Node', [NODE], 'next'), list('Node', [])],
+      '/api/v1/nodes?next': 410,
+    };
+    const service = await explain('service', 'shop/web', '--others=1');
+    assert.match(service.stdout, /^web-3 .*node-1 \(unknown\) .*label app is "debug"/m);
+    assert.doesNotMatch(service.stdout, /more pods/);
+    const one = await explain('pod', 'shop/web-1', '--others=1');
+    assert.match(one.stdout, /^shop\/debug .*the selector wants "debug"/m);
+    assert.doesNotMatch(one.stdout, /more Services/);
   });
 
   it('a list goes on with half as many objects after a page that is too big', async () => {

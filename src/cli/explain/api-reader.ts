@@ -21,6 +21,8 @@ export interface ApiReader {
 export type ReaderQuery = Pick<ListQuery, 'path'> & Partial<ListQuery>;
 
 export interface ListOptions<T> {
+  /** Called when the list is begun, and begun anew: what `take` has counted is of a list that has expired. */
+  readonly begin?: () => void;
   readonly take: (item: ObjectSource) => T | null;
   /** Called after each page with the number of objects that have come. */
   readonly progress?: (count: number) => void;
@@ -50,8 +52,12 @@ export function createApiReader({ origin, transport }: Pick<Server, 'origin' | '
     return new ReadError(status, status === 0 ? `no answer from ${origin}: ${message}` : message);
   }
 
-  function listOnce<T>(query: ListQuery, { take, progress }: ListOptions<T>): Promise<ListResult & { kept: T[] }> {
+  function listOnce<T>(
+    query: ListQuery,
+    { begin, take, progress }: ListOptions<T>,
+  ): Promise<ListResult & { kept: T[] }> {
     const kept: T[] = [];
+    begin?.();
     let count = 0;
     return new Promise((resolve) => {
       reader.read(

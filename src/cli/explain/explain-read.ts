@@ -11,6 +11,7 @@ import { projectNode, projectOutput, projectPod } from '../../kube/project.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import { parseTime } from '../../kube/time.ts';
 import type {
+  Endpoint,
   Endpoints,
   EndpointSlice,
   KubeObject,
@@ -46,8 +47,9 @@ export interface Told {
   readonly endpoints: readonly StoredOutput[];
   readonly slices: readonly StoredOutput[];
   readonly podsSeen: boolean;
-  /** How many pods have some of the labels and are not shown. */
-  readonly others: number;
+  readonly nodesSeen: boolean;
+  /** How many pods have some of the labels and are not shown; null = the pods could not be seen. */
+  readonly others: number | null;
   /** `--mirroring-max-endpoints-per-subset` */
   readonly mirrorLimit: number;
   /** The last change of each controller that the running endpointd remembers. */
@@ -72,7 +74,8 @@ export async function see<T>({ unseen }: Reading, what: string, work: Promise<T>
     return await work;
   } catch (error) {
     if (!(error instanceof ReadError) || error.status === 0) throw error;
-    unseen.push(`${what}: ${error.message}`);
+    const reason = `${what}: ${error.message}`;
+    if (!unseen.includes(reason)) unseen.push(reason);
     return undefined;
   }
 }
@@ -84,12 +87,20 @@ export function missing(error: unknown): null {
 
 export async function readNodes(reading: Reading): Promise<NodeTable | undefined> {
   const { reader, interner, progress } = reading;
-  const table = createNodeTable();
-  const take = (item: ObjectSource): null => {
-    putNode(table, projectNode(item, interner));
-    return null;
-  };
-  const listed = reader.list({ path: '/api/v1/nodes' }, { take, progress: (count) => progress(`${count} nodes read`) });
+  let table = createNodeTable();
+  const listed = reader.list(
+    { path: '/api/v1/nodes' },
+    {
+      begin: () => {
+        table = createNodeTable();
+      },
+      take: (item) => {
+        putNode(table, projectNode(item, interner));
+        return null;
+      },
+      progress: (count) => progress(`${count} nodes read`),
+    },
+  );
   return (await see(reading, 'nodes (zones and hints)', listed)) === undefined ? undefined : table;
 }
 
@@ -152,6 +163,28 @@ export async function readOutputs(reading: Reading, { namespace, name }: Service
   };
 }
 
+/** Names of the Services whose slices list the pod. undefined = the slices could not be seen. */
+export async function readListing(
+  reading: Reading,
+  { namespace, name, uid }: PodRecord,
+): Promise<ReadonlySet<string> | undefined> {
+  const { reader, progress } = reading;
+  const isPod = ({ targetRef }: Endpoint): boolean =>
+    targetRef?.kind === 'Pod' && targetRef.name === name && (targetRef.uid ?? uid) === uid;
+  const listed = reader.list(
+    { path: slicesPath(namespace), form: 'json' },
+    {
+      take: (item) => {
+        const { metadata, endpoints } = valueOf(item) as KubeObject & Partial<Pick<EndpointSlice, 'endpoints'>>;
+        return endpoints?.some(isPod) === true ? (metadata.labels?.[SERVICE_NAME_LABEL] ?? null) : null;
+      },
+      progress: (count) => progress(`${count} EndpointSlices read`),
+    },
+  );
+  const names = await see(reading, `endpointslices of ${namespace}`, listed);
+  return names && new Set(names);
+}
+
 /** Endpoints that cannot be decoded count as not seen. */
 function storedEndpoints(
   reading: Reading,
@@ -207,10 +240,13 @@ function storedOutput(source: ObjectSource): StoredOutput {
   };
 }
 
-/** All pods that the Service selects or lists, and at most `othersMax` of those that have only some of the labels. */
+/** The pods that a Service is explained with. */
 export interface Candidates {
   readonly pods: readonly PodRecord[];
-  readonly others: number;
+  /** Whether `pods` has every pod that the Service selects. */
+  readonly all: boolean;
+  /** How many pods have some of the labels and are not in `pods`; null = the pods could not be seen. */
+  readonly others: number | null;
 }
 
 /** Whether the selector may be meant for these labels: they have more than half of its pairs, or all of its keys. */
@@ -219,20 +255,26 @@ export function isNear(labels: Labels, selector: Labels): boolean {
   return wrong.length * 2 < selector.length || wrong.every(({ found }) => found !== null);
 }
 
+interface PodOptions {
+  readonly begin?: () => void;
+  readonly keeps: (pod: PodRecord) => boolean;
+}
+
 /** @param selector only pods with these labels are read; [] = all pods of the namespace */
 export async function readPods(
   reading: Reading,
   namespace: string,
   selector: Labels,
-  take: (pod: PodRecord) => boolean,
+  { begin, keeps }: PodOptions,
 ): Promise<PodRecord[]> {
   const { reader, interner, kubeletShutdownIsTermination, progress } = reading;
   return reader.list(
     { path: `/api/v1/namespaces/${namespace}/pods`, labelSelector: selectorText(selector) },
     {
+      begin,
       take: (item) => {
         const pod = projectPod(item, interner, kubeletShutdownIsTermination);
-        return take(pod) ? pod : null;
+        return keeps(pod) ? pod : null;
       },
       progress: (count) => progress(`${count} pods read`),
     },
@@ -246,26 +288,31 @@ export async function readCandidates(
   reading: Reading,
   service: ServiceRecord,
   { endpoints, slices }: Outputs,
-): Promise<Candidates | undefined> {
+): Promise<Candidates> {
   const selector = service.selector ?? [];
   const listed = namesListed(endpoints?.object, slices ?? []);
   let others = 0;
   const pods = await see(
     reading,
     `pods of ${service.namespace}`,
-    readPods(reading, service.namespace, [], (pod) => {
-      if (labelsMissing(pod.labels, selector).length === 0 || listed.has(pod.name)) return true;
-      return isNear(pod.labels, selector) && ++others <= reading.othersMax;
+    readPods(reading, service.namespace, [], {
+      begin: () => {
+        others = 0;
+      },
+      keeps: (pod) => {
+        if (labelsMissing(pod.labels, selector).length === 0 || listed.has(pod.name)) return true;
+        return isNear(pod.labels, selector) && ++others <= reading.othersMax;
+      },
     }),
   );
   const isSelected = ({ labels }: PodRecord): boolean => labelsMissing(labels, selector).length === 0;
-  const sorted = pods && sortedByName(pods);
-  return (
-    sorted && {
-      pods: [...sorted.filter(isSelected), ...sorted.filter((pod) => !isSelected(pod))],
-      others: Math.max(0, others - reading.othersMax),
-    }
-  );
+  if (pods === undefined) return { pods: [], all: false, others: null };
+  const sorted = sortedByName(pods);
+  return {
+    pods: [...sorted.filter(isSelected), ...sorted.filter((pod) => !isSelected(pod))],
+    all: true,
+    others: Math.max(0, others - reading.othersMax),
+  };
 }
 
 function namesListed(endpoints: Endpoints | undefined, slices: readonly EndpointSlice[]): Set<string> {
@@ -289,16 +336,17 @@ export function tell(
   reading: Reading,
   service: ServiceRecord,
   outputs: Outputs,
-  candidates: Candidates | undefined,
+  { pods, all, others }: Candidates,
   nodes: NodeTable | undefined,
   changes: readonly JournalEntry[] = [],
 ): Told {
   const { config } = reading;
-  const zones = nodes === undefined ? null : zonesOf(nodes, candidates?.pods ?? []);
+  const zones = nodes === undefined ? null : zonesOf(nodes, pods);
   const explanation = explainService(
     {
       service,
-      pods: candidates?.pods ?? [],
+      pods,
+      allPods: all,
       zones,
       shares: nodes === undefined ? null : currentShares(nodes),
       endpoints: outputs.endpoints,
@@ -306,15 +354,16 @@ export function tell(
     },
     config,
   );
-  const wantsShares = explanation.families.some(({ hintsFailure }) => hintsFailure.startsWith('Insufficient Node'));
+  const wantsShares = explanation.families.some(({ hintsFailure }) => hintsFailure?.startsWith('Insufficient Node'));
   const notes = wantsShares && nodes !== undefined ? spoilers(nodes).slice(0, SPOILERS_MAX) : [];
   return {
     explanation: { ...explanation, notes: [...explanation.notes, ...notes] },
     summary: summaryOf(service),
     endpoints: outputs.stored.endpoints,
     slices: outputs.stored.slices,
-    podsSeen: candidates !== undefined,
-    others: candidates?.others ?? 0,
+    podsSeen: all,
+    nodesSeen: nodes !== undefined,
+    others,
     mirrorLimit: config.mirror.endpointsPerSubsetMax,
     changes,
   };

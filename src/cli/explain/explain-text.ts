@@ -31,7 +31,7 @@ export function serviceLines(told: Told): string[] {
       ),
     );
   }
-  if (others > 0) lines.push(`${others} more pods have some of the labels (--others shows more).`);
+  if (others !== null && others > 0) lines.push(`${others} more pods have some of the labels (--others shows more).`);
   if (explanation.mirrored.length > 0) {
     const rows = explanation.mirrored.map(({ ip, state, ports, reason }) => {
       return [ip, STATES[state], ports.join(','), reason === null ? '' : leftOutText(reason, told.mirrorLimit)];
@@ -67,22 +67,29 @@ export function changeLines({ changes }: Told): string[] {
       ];
 }
 
-function outputLines({ explanation }: Told): string[] {
+function outputLines({ explanation, podsSeen, nodesSeen }: Told): string[] {
   const { unplanned, unmirrored, endpoints, families, due } = explanation;
   const lines: string[] = [];
   if (unplanned !== '') lines.push(`Pods: ${printable(unplanned)}`);
+  else if (!podsSeen) lines.push('Endpoints and EndpointSlices: the pods that they depend on could not be seen');
   if (endpoints !== null) {
     const { ready, notReady, truncated } = endpoints;
     const cut = truncated === 0 ? '' : `, ${truncated} cut off`;
-    lines.push(`Endpoints: ${ready} ready, ${notReady} not ready${cut}; ${dueText(due.endpoints)}`);
-  }
-  for (const { family, endpoints: count, slices, hints, hintsFailure } of families) {
-    const hinted = hints === 'none' ? '' : `; hints ${hints}${hintsFailure === '' ? '' : `: none: ${hintsFailure}`}`;
     lines.push(
-      `EndpointSlices ${family}: ${count} endpoints in ${slices} ${slices === 1 ? 'slice' : 'slices'}${printable(hinted)}`,
+      `Endpoints: ${ready} ready, ${notReady} not ready${cut}; ${due.endpoints === null ? STORED_UNSEEN : dueText(due.endpoints)}`,
     );
   }
-  if (families.length > 0) lines.push(`EndpointSlices: ${dueText(due.slices)}`);
+  for (const { family, endpoints: count, slices, hints, hintsFailure } of families) {
+    const hinted = hints === 'none' ? '' : `; hints ${hints}${hintsFailureText(hintsFailure)}`;
+    const assumed = nodesSeen ? '' : ', if all their nodes exist';
+    lines.push(
+      `EndpointSlices ${family}: ${count} endpoints in ${slices} ${slices === 1 ? 'slice' : 'slices'}${assumed}${printable(hinted)}`,
+    );
+  }
+  if (families.length > 0) {
+    const unseen = nodesSeen ? STORED_UNSEEN : 'whether a write is due could not be seen';
+    lines.push(`EndpointSlices: ${due.slices === null ? unseen : dueText(due.slices)}`);
+  }
   if (unplanned !== '') {
     const how = unmirrored === null ? 'could not be seen' : unmirrored === '' ? 'yes' : `no: ${unmirrored}`;
     lines.push(`Mirrored: ${printable(how)}`);
@@ -90,8 +97,14 @@ function outputLines({ explanation }: Told): string[] {
   return lines;
 }
 
-function dueText(writes: number | null): string {
-  if (writes === null) return 'what is stored could not be seen';
+const STORED_UNSEEN = 'what is stored could not be seen';
+
+function hintsFailureText(failure: string | null): string {
+  if (failure === null) return ': could not be seen';
+  return failure === '' ? '' : `: none: ${failure}`;
+}
+
+function dueText(writes: number): string {
   if (writes === 0) return 'stored as planned';
   return `${writes === 1 ? '1 write is' : `${writes} writes are`} due, or the Service is changing just now`;
 }
@@ -144,12 +157,17 @@ function nodeText({ node: { name, known, zone } }: PodExplanation): string {
   return zone === '' ? name : `${name} (${zone})`;
 }
 
+/** Beside a state: the stored object could not be read, so that it may say something else. */
+const NOT_READ = '(not read)';
+
 function endpointsText({ state, listed }: EndpointsExplanation): string {
-  return listed === null || listed === state ? STATES[state] : `${STATES[state]} (now ${STATES[listed]})`;
+  if (listed === null) return `${STATES[state]} ${NOT_READ}`;
+  return listed === state ? STATES[state] : `${STATES[state]} (now ${STATES[listed]})`;
 }
 
 function sliceText({ family, state, serving, listedIn }: SliceExplanation): string {
   const serves = state === 'not-ready' && serving ? ', serving' : '';
+  if (listedIn === null) return `${family} ${STATES[state]}${serves} ${NOT_READ}`;
   const where = listedIn.length === 0 ? '' : ` in ${listedIn.join('+')}`;
   const stale = state === 'left-out' && listedIn.length > 0 ? ' still' : '';
   const missing = state !== 'left-out' && listedIn.length === 0 ? ' (in none yet)' : '';
@@ -161,7 +179,7 @@ function hintsText(slices: readonly SliceExplanation[]): string {
   const texts = slices
     .filter(({ state }) => state !== 'left-out')
     .map(({ hintZones, hintNodes, hintsWhy }) => {
-      const zones = hintZones.map((zone) => `zone ${zone}`);
+      const zones = hintZones === null ? ['zone not seen'] : hintZones.map((zone) => `zone ${zone}`);
       const hints = [...zones, ...hintNodes.map((node) => `node ${node}`)].join(', ');
       return `${hints === '' ? 'none' : hints}: ${hintsWhy}`;
     });

@@ -8,10 +8,12 @@ import { writeReport } from '../../node/output.ts';
 import { printable, printableJson } from '../../lib/printable.ts';
 import { createApiReader, ReadError } from './api-reader.ts';
 import {
+  type Candidates,
   isNear,
   missing,
   readCandidates,
   readChanges,
+  readListing,
   readNodes,
   readOutputs,
   readPods,
@@ -156,9 +158,10 @@ async function explainOneService(reading: Reading, { namespace, name }: ExplainO
     readChanges(reading, service),
   ]);
   const candidates =
-    service.selector === null ? { pods: [], others: 0 } : await readCandidates(reading, service, outputs);
+    service.selector === null ? { pods: [], all: true, others: 0 } : await readCandidates(reading, service, outputs);
   const told = tell(reading, service, outputs, candidates, nodes, changes);
-  return { status: 0, lines: serviceLines(told), json: { ...toldJson(told), unseen } };
+  const explained = told.podsSeen || told.explanation.unplanned !== '';
+  return { status: explained ? 0 : 1, lines: serviceLines(told), json: { ...toldJson(told), unseen } };
 }
 
 function notFound(what: string): Answer {
@@ -180,25 +183,30 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   if (source === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
   if (source === null) return notFound(`pod ${key}`);
   const pod = projectPod(source, interner, reading.kubeletShutdownIsTermination);
-  const { selecting, near, more } = await servicesOf(reading, pod);
+  const listing = await readListing(reading, pod);
+  const found = await servicesOf(reading, pod, listing ?? new Set());
+  if (found === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
+  const { selecting, others, more } = found;
   const nodes = await readNodes(reading);
-  const pods = selecting.length === 0 ? [pod] : await podsOf(reading, pod, selecting);
+  const candidates = await podsOf(reading, pod, selecting);
   const told: Told[] = [];
   for (const service of selecting) {
     const outputs = await readOutputs(reading, service);
     const changes = await readChanges(reading, service);
-    told.push(tell(reading, service, outputs, { pods, others: 0 }, nodes, changes));
+    told.push(tell(reading, service, outputs, candidates, nodes, changes));
   }
   const missed: Told[] = [];
-  for (const service of near) {
-    const outputs = { endpoints: undefined, slices: undefined, stored: { endpoints: [], slices: [] } };
-    missed.push(tell(reading, service, outputs, { pods: [pod], others: 0 }, nodes));
+  for (const service of others) {
+    const outputs = await readOutputs(reading, service);
+    missed.push(tell(reading, service, outputs, { pods: [pod], all: false, others: 0 }, nodes));
   }
   const explanations = [...told, ...missed].map(({ explanation }) => explanation);
   const lines = podLines(key, explanations);
   for (const each of told) lines.push(...changeLines(each));
-  if (explanations.length === 0 && unseen.length === 0)
-    lines.push('No Service of the namespace selects the pod, or nearly does.');
+  if (explanations.length === 0) {
+    const stored = listing === undefined ? 'whether a slice lists it could not be seen' : 'no slice of one lists it';
+    lines.push(`No Service of the namespace selects the pod, or nearly does, and ${stored}.`);
+  }
   if (more > 0) lines.push(`${more} more Services have selectors that the pod meets in part (--others shows more).`);
   const services = explanations.map(({ service, unplanned, due, pods: all }) => {
     return { service, unplanned, due, explanation: all.find((each) => each.pod === key) ?? null };
@@ -208,45 +216,60 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
 
 interface ServicesOfPod {
   readonly selecting: readonly ServiceRecord[];
-  /** Services that do not select the pod, but nearly do. */
-  readonly near: readonly ServiceRecord[];
+  /** Services that do not select the pod, but nearly do, or list it in a slice. */
+  readonly others: readonly ServiceRecord[];
   readonly more: number;
 }
 
-async function servicesOf(reading: Reading, { namespace, labels }: PodRecord): Promise<ServicesOfPod> {
+/**
+ * undefined = the Services could not be seen.
+ * @param listing names of the Services whose slices list the pod
+ */
+async function servicesOf(
+  reading: Reading,
+  { namespace, labels }: PodRecord,
+  listing: ReadonlySet<string>,
+): Promise<ServicesOfPod | undefined> {
   const { reader, interner, othersMax, progress } = reading;
   let nearCount = 0;
-  const isSelecting = (service: ServiceRecord): boolean => labelsMissing(labels, service.selector ?? []).length === 0;
+  const isSelecting = ({ selector }: ServiceRecord): boolean =>
+    selector !== null && labelsMissing(labels, selector).length === 0;
   const listed = reader.list(
     { path: `/api/v1/namespaces/${namespace}/services` },
     {
+      begin: () => {
+        nearCount = 0;
+      },
       take: (item) => {
         const service = projectService(item, interner);
+        if (isSelecting(service) || listing.has(service.name)) return service;
         if (service.selector === null) return null;
-        if (isSelecting(service)) return service;
         return isNear(labels, service.selector) && ++nearCount <= othersMax ? service : null;
       },
       progress: (count) => progress(`${count} Services read`),
     },
   );
-  const services = sortedByName((await see(reading, `services of ${namespace}`, listed)) ?? []);
+  const found = await see(reading, `services of ${namespace}`, listed);
+  if (found === undefined) return undefined;
+  const services = sortedByName(found);
   return {
     selecting: services.filter(isSelecting),
-    near: services.filter((service) => !isSelecting(service)),
+    others: services.filter((service) => !isSelecting(service)),
     more: Math.max(0, nearCount - othersMax),
   };
 }
 
 /** All pods of these Services, because what an object has room for depends on all of them. */
-async function podsOf(reading: Reading, pod: PodRecord, services: readonly ServiceRecord[]): Promise<PodRecord[]> {
+async function podsOf(reading: Reading, pod: PodRecord, services: readonly ServiceRecord[]): Promise<Candidates> {
   const read = async (): Promise<Map<string, PodRecord>> => {
     const byName = new Map([[pod.name, pod]]);
     for (const { selector } of services) {
-      for (const each of await readPods(reading, pod.namespace, selector ?? [], () => true))
+      for (const each of await readPods(reading, pod.namespace, selector ?? [], { keeps: () => true }))
         byName.set(each.name, each);
     }
     return byName;
   };
   const byName = await see(reading, `pods of ${pod.namespace}`, read());
-  return byName === undefined ? [pod] : sortedByName([...byName.values()]);
+  if (byName === undefined) return { pods: [pod], all: false, others: null };
+  return { pods: sortedByName([...byName.values()]), all: true, others: 0 };
 }

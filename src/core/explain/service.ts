@@ -28,10 +28,10 @@ import {
 import { hintsMode } from '../slices/traffic-distribution.ts';
 import { resolveTargetPorts } from '../target-port.ts';
 import { publishingOf } from '../tolerate-unready.ts';
-import { type EndpointsVerdict, endpointsVerdicts } from './endpoints.ts';
+import { type EndpointsVerdict, type EndpointsVerdicts, endpointsVerdicts } from './endpoints.ts';
 import { type MirroredAddress, mirroredAddresses } from './mirroring.ts';
 import { problemText, type Reason, reasonText, unmirroredText, unplannedText } from './reasons.ts';
-import { type SliceVerdict, slicesVerdicts } from './slices.ts';
+import { type HintsVerdict, NO_HINTS, type SlicesVerdicts, type SliceVerdict, slicesVerdicts } from './slices.ts';
 
 export interface ExplainConfig extends SlicesConfig, MirrorScope {
   readonly mirror: MirrorConfig;
@@ -39,8 +39,10 @@ export interface ExplainConfig extends SlicesConfig, MirrorScope {
 
 export interface Seen {
   readonly service: ServiceRecord;
-  /** Pods to be explained, ascending by name. No pod that the Service selects may be missing. */
+  /** Pods to be explained, ascending by name. */
   readonly pods: readonly PodRecord[];
+  /** Whether `pods` has every pod that the Service selects. */
+  readonly allPods: boolean;
   /**
    * Zones by node; '' = the node has no zone label. A node that is missing here does not exist. null = the nodes could
    * not be seen.
@@ -62,14 +64,16 @@ export interface ServiceExplanation {
   readonly unmirrored: string | null;
   /** Problems of the Service itself, such as an annotation that cannot be read. */
   readonly notes: readonly string[];
+  /** null = nothing is planned, or not all pods could be seen. */
   readonly endpoints: { readonly ready: number; readonly notReady: number; readonly truncated: number } | null;
+  /** Empty if nothing is planned, or not all pods could be seen. */
   readonly families: readonly FamilyExplanation[];
   readonly due: DueWrites;
   readonly pods: readonly PodExplanation[];
   readonly mirrored: readonly MirroredAddress[];
 }
 
-/** How many writes would be planned now; null = the stored objects could not be seen. */
+/** How many writes would be planned now; null = the stored objects, or what they depend on, could not be seen. */
 export interface DueWrites {
   readonly endpoints: number | null;
   readonly slices: number | null;
@@ -81,8 +85,8 @@ export interface FamilyExplanation {
   readonly slices: number;
   /** `none`, `Auto`, or the traffic distribution. */
   readonly hints: string;
-  /** Why wanted hints are missing; '' = none are missing. */
-  readonly hintsFailure: string;
+  /** Why wanted hints are missing; '' = none are missing; null = what they depend on could not be seen. */
+  readonly hintsFailure: string | null;
 }
 
 export interface PodExplanation {
@@ -116,15 +120,12 @@ export interface EndpointsExplanation extends Verdict {
   readonly listed: Verdict['state'] | null;
 }
 
-export interface SliceExplanation extends Verdict {
+export interface SliceExplanation extends Verdict, HintsVerdict {
   readonly family: IpFamily;
   readonly serving: boolean;
   readonly terminating: boolean;
-  readonly hintZones: readonly string[];
-  readonly hintNodes: readonly string[];
-  readonly hintsWhy: string;
-  /** The stored slices that list the pod, rightly or wrongly. */
-  readonly listedIn: readonly string[];
+  /** The stored slices that list the pod, rightly or wrongly; null = they could not be seen. */
+  readonly listedIn: readonly string[] | null;
 }
 
 /**
@@ -145,30 +146,57 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   const { publishNotReady, problem } = publishingOf(service, config);
   const { membership, slices } = takeIn(seen, config);
   const inEndpoints = endpointsVerdicts(membership);
-  const inSlices = slicesVerdicts(slices, seen.shares);
-  const { ready, notReady, truncated } = inEndpoints.capped;
+  const inSlices = slicesVerdicts(slices, seen.shares, hintsUnseen(seen));
   const verdicts = {
     endpoints: inEndpoints.pods,
     slices: inSlices.pods,
     families: slices.families.map(({ family }) => family),
-    listedIn: sliceNamesByPod(seen.slices ?? []),
+    listedIn: seen.slices === undefined ? null : sliceNamesByPod(seen.slices),
     listed: seen.endpoints === undefined ? null : listedStates(seen.endpoints?.object.subsets ?? []),
   };
   return {
     ...base,
     unplanned: '',
     notes: problem === null ? [] : [problemText(problem)],
-    endpoints: { ready, notReady, truncated },
-    families: inSlices.facts.families.map(({ family, endpoints, slices: count, hintsFailure }) => {
-      return { family, endpoints, slices: count, hints: hintsMode(service), hintsFailure };
-    }),
-    due: {
-      endpoints: endpointsDue(seen, membership),
-      slices: seen.slices === undefined ? null : inSlices.writes.length,
-    },
+    ...(seen.allPods ? countsOf(seen, membership, inEndpoints, inSlices) : NO_COUNTS),
     pods: seen.pods.map((pod) => explainPod(seen, pod, publishNotReady, verdicts)),
     mirrored,
   };
+}
+
+type Counts = Pick<ServiceExplanation, 'endpoints' | 'families' | 'due'>;
+
+const NO_COUNTS: Counts = { endpoints: null, families: [], due: { endpoints: null, slices: null } };
+
+/** What depends on all pods together. */
+function countsOf(
+  seen: Seen,
+  membership: Membership,
+  { capped: { ready, notReady, truncated } }: EndpointsVerdicts,
+  { facts, writes }: SlicesVerdicts,
+): Counts {
+  const hints = hintsMode(seen.service);
+  const hintsSeen = hintsUnseen(seen) === '';
+  // The zone of each endpoint is in its slice.
+  const nodesSeen = seen.zones !== null || facts.families.every(({ endpoints }) => endpoints === 0);
+  return {
+    endpoints: { ready, notReady, truncated },
+    families: facts.families.map(({ family, endpoints, slices, hintsFailure }) => {
+      return { family, endpoints, slices, hints, hintsFailure: hintsSeen ? hintsFailure : null };
+    }),
+    due: {
+      endpoints: endpointsDue(seen, membership),
+      slices: seen.slices !== undefined && nodesSeen ? writes.length : null,
+    },
+  };
+}
+
+/** Why the hints cannot be told; '' = they can. */
+function hintsUnseen({ service, zones, allPods }: Seen): string {
+  const mode = hintsMode(service);
+  if (mode === 'none') return '';
+  if (zones === null) return 'the nodes could not be seen';
+  return mode === 'Auto' && !allPods ? 'the other pods could not be seen' : '';
 }
 
 /** The state that a planner would have of what is seen. */
@@ -234,7 +262,7 @@ interface Verdicts {
   readonly endpoints: ReadonlyMap<string, EndpointsVerdict>;
   readonly slices: ReadonlyMap<string, readonly SliceVerdict[]>;
   readonly families: readonly IpFamily[];
-  readonly listedIn: ReadonlyMap<string, readonly string[]>;
+  readonly listedIn: ReadonlyMap<string, readonly string[]> | null;
   readonly listed: ReadonlyMap<string, Verdict['state']> | null;
 }
 
@@ -279,7 +307,8 @@ function explainPlaces(
   const notSelected = say({ state: 'left-out', reason: 'not-selected', problem: null });
   const inEndpoints = verdicts.endpoints.get(pod.name);
   const listed = verdicts.listed === null ? null : (verdicts.listed.get(pod.name) ?? 'left-out');
-  const listedIn = (family: IpFamily): readonly string[] => verdicts.listedIn.get(`${family}/${pod.name}`) ?? [];
+  const listedIn = (family: IpFamily): readonly string[] | null =>
+    verdicts.listedIn && (verdicts.listedIn.get(`${family}/${pod.name}`) ?? []);
   const inSlices = verdicts.slices.get(pod.name);
   const ofFamily = (family: IpFamily, at: number): SliceExplanation => {
     const verdict = inSlices?.[at];
@@ -293,20 +322,13 @@ function explainPlaces(
   };
 }
 
-const NO_ENDPOINT: EndpointFacts = { serving: false, terminating: false, hintZones: [], hintNodes: [], hintsWhy: '' };
+const NO_ENDPOINT: EndpointFacts = { serving: false, terminating: false, ...NO_HINTS };
 
 type EndpointFacts = Omit<SliceExplanation, 'family' | 'listedIn' | keyof Verdict>;
 
-function endpointFacts({ endpoint, hintsWhy }: SliceVerdict): EndpointFacts {
-  if (endpoint === null) return NO_ENDPOINT;
-  const { conditions, hints } = endpoint;
-  return {
-    serving: conditions?.serving === true,
-    terminating: conditions?.terminating === true,
-    hintZones: (hints?.forZones ?? []).map(({ name }) => name),
-    hintNodes: (hints?.forNodes ?? []).map(({ name }) => name),
-    hintsWhy,
-  };
+function endpointFacts({ endpoint, hints }: SliceVerdict): EndpointFacts {
+  const { serving, terminating } = endpoint?.conditions ?? {};
+  return { serving: serving === true, terminating: terminating === true, ...hints };
 }
 
 function notesOf(verdict: EndpointsVerdict | undefined): string[] {

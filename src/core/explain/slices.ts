@@ -19,11 +19,20 @@ export interface SliceVerdict {
   /** The endpoint that a slice should have, with hints; null = the pod is left out. */
   readonly endpoint: Endpoint | null;
   readonly ports: readonly SlicePort[];
-  /** Why the endpoint has its hints, or none. */
-  readonly hintsWhy: string;
+  readonly hints: HintsVerdict;
   /** What is wrong with the pod, whether the pod is left out or only one of its fields. */
   readonly problem: Problem | null;
 }
+
+export interface HintsVerdict {
+  /** null = what they depend on could not be seen. */
+  readonly hintZones: readonly string[] | null;
+  readonly hintNodes: readonly string[];
+  /** Why the endpoint has these hints, or none; '' = it is left out. */
+  readonly hintsWhy: string;
+}
+
+export const NO_HINTS: HintsVerdict = { hintZones: [], hintNodes: [], hintsWhy: '' };
 
 export interface SlicesVerdicts {
   /** By pod name: one verdict for each family of the Service, IPv4 first. */
@@ -36,8 +45,9 @@ export interface SlicesVerdicts {
 /**
  * Makes a plan and reads the verdicts from it. The Service must be known. Like every plan, this takes the problems that
  * have come up.
+ * @param hintsUnseen why the hints cannot be told; '' = they can
  */
-export function slicesVerdicts(s: ServiceSlices, shares: CpuShares | null): SlicesVerdicts {
+export function slicesVerdicts(s: ServiceSlices, shares: CpuShares | null, hintsUnseen: string): SlicesVerdicts {
   let drawn = 0;
   const { writes, facts } = planSlices(s, { triggerTime: 0, shares, suffix: () => String(drawn++).padStart(5, '0') });
   const { spec } = s.service!;
@@ -50,17 +60,17 @@ export function slicesVerdicts(s: ServiceSlices, shares: CpuShares | null): Slic
       s.families.map(({ family }) => {
         const { absence, ports, problem } = slicePodState(s, name, family)!;
         const rest = { family, ports: ports?.ports ?? [], problem };
-        if (absence !== null) return { ...rest, state: 'left-out', reason: absence, endpoint: null, hintsWhy: '' };
+        if (absence !== null) return { ...rest, state: 'left-out', reason: absence, endpoint: null, hints: NO_HINTS };
         const planned = hinted.get(`${family}/${name}`);
         // Nothing but creates is ever left out of a plan, and only for a Service that is being deleted.
         if (planned === undefined) {
-          return { ...rest, state: 'left-out', reason: 'service-ending', endpoint: null, hintsWhy: '' };
+          return { ...rest, state: 'left-out', reason: 'service-ending', endpoint: null, hints: NO_HINTS };
         }
         const failure = facts.families.find((each) => each.family === family)?.hintsFailure ?? '';
-        const hintsWhy = hintsText(planned, mode, failure);
-        if (isReady(planned)) return { ...rest, state: 'ready', reason: null, endpoint: planned, hintsWhy };
+        const hints = hintsVerdict(planned, mode, failure, hintsUnseen);
+        if (isReady(planned)) return { ...rest, state: 'ready', reason: null, endpoint: planned, hints };
         const reason = planned.conditions?.serving === true ? 'ending' : 'not-ready';
-        return { ...rest, state: 'not-ready', reason, endpoint: planned, hintsWhy };
+        return { ...rest, state: 'not-ready', reason, endpoint: planned, hints };
       }),
     );
   }
@@ -83,6 +93,20 @@ function hintedEndpoints(s: ServiceSlices, writes: readonly SliceWrite[]): Map<s
     }
   }
   return endpoints;
+}
+
+function hintsVerdict(
+  endpoint: Endpoint,
+  mode: ReturnType<typeof hintsMode>,
+  failure: string,
+  unseen: string,
+): HintsVerdict {
+  const { forZones, forNodes } = endpoint.hints ?? {};
+  const hintNodes = (forNodes ?? []).map(({ name }) => name);
+  // An endpoint that is not ready has no hints whatever could not be seen.
+  if (unseen !== '' && isReady(endpoint)) return { hintZones: null, hintNodes, hintsWhy: unseen };
+  const hintsWhy = hintsText(endpoint, mode, unseen === '' ? failure : '');
+  return { hintZones: (forZones ?? []).map(({ name }) => name), hintNodes, hintsWhy };
 }
 
 function hintsText(endpoint: Endpoint, mode: ReturnType<typeof hintsMode>, failure: string): string {

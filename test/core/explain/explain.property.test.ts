@@ -102,7 +102,7 @@ function endpointsOf(made: World): Endpoints | null {
 function explain(made: World, slices: readonly EndpointSlice[]): readonly PodExplanation[] {
   const { service: record, pods, zones } = made;
   const shares = sharesIn(zones);
-  const seen: Seen = { service: record, pods, zones, shares, endpoints: null, slices };
+  const seen: Seen = { service: record, pods, allPods: true, zones, shares, endpoints: null, slices };
   return explainService(seen, { ...EXPLAIN_CONFIG, maxEndpointsPerSlice: 3 }).pods;
 }
 
@@ -259,7 +259,15 @@ test('mirroring: each address is explained, and mirrored ones are in the plan', 
 
 test('a Service that is not planned from pods says why, and explains no pod', () => {
   const { unplanned, pods } = explainService(
-    { service: makeService({ selector: null }), pods: [], zones: null, shares: null, endpoints: null, slices: [] },
+    {
+      service: makeService({ selector: null }),
+      pods: [],
+      allPods: true,
+      zones: null,
+      shares: null,
+      endpoints: null,
+      slices: [],
+    },
     EXPLAIN_CONFIG,
   );
   assert.match(unplanned, /has no selector/);
