@@ -12,6 +12,8 @@ import { startServe, type ServeProcess } from '../../src/testbed/serve-process.t
 import { labelsFromRecord } from '../../src/kube/labels.ts';
 import { endpointsWithServices } from '../../src/cli/retire/retire-lists.ts';
 import { fateOf, isControllerWrite } from '../../src/cli/retire/retire-rules.ts';
+import { BUSY, startFront, type Passage } from '../support/front.ts';
+import { refusal } from '../support/stub-server.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const LABEL = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
@@ -155,8 +157,10 @@ describe('endpointd retire-endpoints', () => {
     readonly stderr: string;
   }
 
-  function retire(...args: string[]): Promise<Ended> {
-    const all = [BIN, 'retire-endpoints', `--master=${server.url}`, '--quiet-for=1s', ...args];
+  const retire = (...args: string[]): Promise<Ended> => retireAt(server.url, ...args);
+
+  function retireAt(url: string, ...args: string[]): Promise<Ended> {
+    const all = [BIN, 'retire-endpoints', `--master=${url}`, '--quiet-for=1s', ...args];
     return new Promise((resolve) => {
       execFile(execPath, all, (error, stdout, stderr) => {
         resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });
@@ -322,5 +326,113 @@ describe('endpointd retire-endpoints', () => {
     for (const name of names) await Promise.all([service('many', name, { a: 'b' }), endpoints('many', name, {})]);
     const { stdout } = await retire('-n', 'many');
     assert.equal(stdout.match(/^would go: many\//gm)?.length, names.length);
+  });
+
+  const isWatch = (path: string): boolean => path.includes('watch=1');
+  const inNamespace = async (namespace: string): Promise<string[]> => {
+    return (await left()).filter((path) => path.startsWith(`${namespace}/`));
+  };
+
+  /** Runs the command for some seconds through a front that treats the watch as told. */
+  async function leftBesideWatch(namespace: string, watch: Passage): Promise<string[]> {
+    await namespaceOf(namespace, ['a', 'b', 'c']);
+    await using front = await startFront(server.url, (_method, path) => (isWatch(path) ? watch : 'pass'));
+    const args = [`--master=${front.url}`, '--quiet-for=1s', '--qps=100', '--delete', '-n', namespace];
+    const child = spawn(execPath, [BIN, 'retire-endpoints', ...args], { stdio: 'ignore' });
+    await sleep(5000);
+    assert.equal(child.exitCode, null);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    return inNamespace(namespace);
+  }
+
+  it('nothing is deleted while the watch is not answered', async () => {
+    assert.equal((await leftBesideWatch('unanswered', 'hang')).length, 3);
+  });
+
+  it('a watch that shows nothing of the first deletion lets no other follow', async () => {
+    assert.equal((await leftBesideWatch('silent', 'silent')).length, 2);
+  });
+
+  it('the command stops if the first deleted object is there again', async () => {
+    await namespaceOf('again', ['first', 'second']);
+    const ended = retire('--delete', '-n', 'again', '--quiet-for=2s');
+    await gone('again/endpoints/first', ended);
+    // By a program that the watch does not know as a controller.
+    await endpoints('again', 'first', {});
+    const { status, stderr } = await ended;
+    assert.equal(status, 1, stderr);
+    assert.match(
+      stderr,
+      /^Stopped: somebody has made Endpoints again\/first anew: switch the endpoints controller off/m,
+    );
+    assert.deepEqual(await inNamespace('again'), ['again/endpoints/first', 'again/endpoints/second']);
+  });
+
+  it('a server that is busy now and then ends no run', async () => {
+    await namespaceOf('busy', ['a', 'b', 'c']);
+    const seen = new Set<string>();
+    await using front = await startFront(server.url, (method, path) => {
+      const kind = isWatch(path) ? 'watch' : `${method} ${path.replace(/\/[abc]$/, '')}`;
+      if (seen.has(kind)) return 'pass';
+      seen.add(kind);
+      return BUSY;
+    });
+    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'busy');
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /^3 deleted: /m);
+    assert.deepEqual(await inNamespace('busy'), []);
+  });
+
+  it('connections that are cut, and a busy server behind that, end no run', async () => {
+    await namespaceOf('cut', ['a', 'b', 'c']);
+    let watches = 0;
+    await using front = await startFront(server.url, (_method, path) =>
+      isWatch(path) && ++watches === 2 ? BUSY : 'pass',
+    );
+    const ended = retireAt(front.url, '--delete', '-n', 'cut', '--quiet-for=2s');
+    await gone('cut/endpoints/a', ended);
+    front.cut();
+    const { status, stderr } = await ended;
+    assert.equal(status, 0, stderr);
+    assert.ok(watches > 2, String(watches));
+    assert.deepEqual(await inNamespace('cut'), []);
+  });
+
+  it('the counts are told of a run that ends with an error, too', async () => {
+    await namespaceOf('refused', ['a', 'b']);
+    const refused = refusal(403, 'Forbidden', 'not this one');
+    await using front = await startFront(server.url, (method, path) => {
+      return method === 'DELETE' && path.endsWith('/b') ? refused : 'pass';
+    });
+    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'refused');
+    assert.equal(status, 1);
+    assert.match(stderr, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
+    assert.match(stderr, /^endpointd retire-endpoints: cannot delete Endpoints refused\/b: not this one$/m);
+  });
+
+  it('a deletion is not repeated once a controller has written', async () => {
+    await namespaceOf('written', ['a', 'b']);
+    let deletions = 0;
+    await using front = await startFront(server.url, (method) => {
+      if (method !== 'DELETE') return 'pass';
+      deletions += 1;
+      void endpoints('written', 'late', LABEL);
+      return BUSY;
+    });
+    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'written');
+    assert.deepEqual([status, deletions], [1, 1], stderr);
+    assert.match(stderr, /cannot delete Endpoints written\/a: .*; .* has written Endpoints written\/late: switch /);
+  });
+
+  it('a deletion whose answer is lost counts as a deletion', async () => {
+    await namespaceOf('lost', ['a']);
+    let deletions = 0;
+    await using front = await startFront(server.url, (method) => {
+      return method === 'DELETE' && ++deletions === 1 ? 'lose' : 'pass';
+    });
+    const { status, stdout, stderr } = await retireAt(front.url, '--delete', '-n', 'lost');
+    assert.deepEqual([status, deletions], [0, 2], stderr);
+    assert.match(stdout, /^deleted: lost\/a /);
   });
 });

@@ -1,6 +1,7 @@
 /** The two lists of `retire-endpoints`, page by page, while the server forgets versions and pages are too big. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { busyMs, createPatientAsker } from '../../src/cli/retire/patience.ts';
 import { endpointsWithServices } from '../../src/cli/retire/retire-lists.ts';
 import type { Asker, Reply } from '../../src/node/asker.ts';
 
@@ -85,5 +86,26 @@ describe('the lists of retire-endpoints', () => {
     const { ask, asked } = server([], [() => TOO_BIG, () => TOO_BIG, () => page('PartialObjectMetadataList', ['a'])]);
     assert.deepEqual(await read(ask), ['a alone']);
     assert.deepEqual(asked, ['limit=500', 'limit=250', 'limit=125']);
+  });
+
+  it('a server that is busy is asked again for the same page', async () => {
+    const busy = answer(503, {});
+    const { ask, asked } = server([], [() => busy, () => page('PartialObjectMetadataList', ['a'])]);
+    assert.deepEqual(await read(createPatientAsker(ask, () => undefined)), ['a alone']);
+    assert.deepEqual(asked, ['limit=500', 'limit=500']);
+  });
+
+  it('a Retry-After counts up to 32 s', () => {
+    const busyFor = (retryAfterSeconds: number): Reply => ({ ...answer(429, {}), retryAfterSeconds }) as Reply;
+    assert.deepEqual(
+      [-1, 0, 5, 999_999_999].map((seconds) => busyMs(busyFor(seconds))),
+      [1000, 1000, 5000, 32_000],
+    );
+  });
+
+  it('half the objects are asked for at once also by who is patient', async () => {
+    const { ask, asked } = server([], [() => TOO_BIG, () => page('PartialObjectMetadataList', ['a'])]);
+    assert.deepEqual(await read(createPatientAsker(ask, () => undefined)), ['a alone']);
+    assert.deepEqual(asked, ['limit=500', 'limit=250']);
   });
 });

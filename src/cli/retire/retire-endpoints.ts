@@ -15,7 +15,8 @@ import { bool, choice, duration, number, text } from '../flags/flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { BEYOND_UPSTREAM_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
 import { createProgress, type Progress } from '../progress.ts';
-import { collectionPath, endpointsWithServices, failureOf, type WrittenMeta } from './retire-lists.ts';
+import { createPatientAsker, type PatientAsker } from './patience.ts';
+import { collectionPath, endpointsWithServices, failureOf, uidNow, type WrittenMeta } from './retire-lists.ts';
 import { fateOf } from './retire-rules.ts';
 import { watchWrites, type WriteWatch } from './retire-watch.ts';
 import { openServer } from '../server.ts';
@@ -68,7 +69,7 @@ export function parseRetireEndpointsFlags(args: readonly string[], print: (text:
 
 interface Retiring {
   readonly options: RetireOptions;
-  readonly ask: Asker;
+  readonly ask: PatientAsker;
   readonly watch: WriteWatch;
   readonly progress: Progress;
   /** How many objects had each fate. */
@@ -76,11 +77,13 @@ interface Retiring {
   deletions: number;
   /** Whether a running controller has had the time to undo one deletion. */
   controllersTried: boolean;
+  /** That a deleted object is there again, in words; '' = none is. */
+  madeAnew: string;
 }
 
 /**
  * `endpointd retire-endpoints`. Returns the exit status: 0 = everything that should go is deleted, or listed; 1 = a
- * controller still writes Endpoints, or something could not be read or deleted.
+ * controller still writes Endpoints, or something could not be read, watched or deleted.
  */
 export async function retireEndpoints(args: readonly string[]): Promise<number> {
   const options = parseRetireEndpointsFlags(args, (help) => process.stdout.write(help));
@@ -89,7 +92,7 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
   // If the reader of stdout goes away, the next line notices.
   process.stdout.on('error', () => undefined);
   try {
-    const ask = createAsker(server.transport);
+    const ask = createPatientAsker(createAsker(server.transport), progress.show);
     const path = collectionPath(options.namespace, 'endpoints');
     const watch = watchWrites(server.transport, path, await versionOf(ask, path));
     const retiring: Retiring = {
@@ -100,13 +103,23 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
       counts: new Map(),
       deletions: 0,
       controllersTried: false,
+      madeAnew: '',
     };
-    const stopped = await retire(retiring);
-    for (const [fate, count] of retiring.counts) progress.done(`${count} ${fate}`);
+    const stopped = await retireAndCount(retiring);
     if (stopped !== '') progress.done(`Stopped: ${printable(stopped)}`);
     return stopped === '' ? 0 : 1;
   } finally {
     await server.close();
+  }
+}
+
+/** As `retire`. The counts are told also when it throws. */
+async function retireAndCount(retiring: Retiring): Promise<string> {
+  try {
+    return await retire(retiring);
+  } finally {
+    retiring.watch.close();
+    for (const [fate, count] of retiring.counts) retiring.progress.done(`${count} ${fate}`);
   }
 }
 
@@ -118,7 +131,7 @@ async function retire(retiring: Retiring): Promise<string> {
   if (options.delete && obstacle(retiring) !== '') return obstacle(retiring);
   for await (const { endpoints, service } of endpointsWithServices(ask, options.namespace, options.selector)) {
     const fate = fateOf(endpoints, service, options.optOutLabel);
-    if (fate.goes && options.delete && obstacle(retiring) !== '') return obstacle(retiring);
+    if (fate.goes && options.delete && (await obstacleNow(retiring)) !== '') return obstacle(retiring);
     const became = !fate.goes ? 'stay' : options.delete ? await remove(retiring, endpoints) : 'would go';
     const what = `${became}: ${fate.why}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
@@ -137,9 +150,10 @@ async function versionOf(ask: Asker, path: string): Promise<string> {
   return metadata?.resourceVersion ?? '';
 }
 
-/** Waits until nobody has written for the time that is asked for, or somebody has. */
+/** Waits until nobody has written for the time that is asked for while somebody watched, or somebody has. */
 async function quiet({ options, watch, progress }: Retiring): Promise<void> {
   progress.show(`Waiting ${formatDuration(options.quietForMs)} to see whether a controller writes Endpoints`);
+  await watch.opened();
   const abort = new AbortController();
   await Promise.race([
     sleep(options.quietForMs, undefined, { signal: abort.signal }).catch(() => undefined),
@@ -148,75 +162,97 @@ async function quiet({ options, watch, progress }: Retiring): Promise<void> {
   abort.abort();
 }
 
-/** Why no further object may be deleted; '' = it may. */
-function obstacle({ watch }: Retiring): string {
-  if (watch.written() !== '') return `${watch.written()}: switch the endpoints controller off first`;
-  return watch.broken() === '' ? '' : `the watch of Endpoints cannot go on: ${watch.broken()}`;
+/** As `obstacle`, of what the watch has shown by now: as long as it is not open, it may have missed a write. */
+async function obstacleNow(retiring: Retiring): Promise<string> {
+  await retiring.watch.opened();
+  return obstacle(retiring);
 }
 
-const BUSY_TRIES_MAX = 10;
-const BUSY_SECONDS = 1;
+/** Why no further object may be deleted; '' = it may. */
+function obstacle({ watch, madeAnew }: Retiring): string {
+  const written = watch.written() || madeAnew;
+  if (written !== '') return `${written}: switch the endpoints controller off first`;
+  return watch.broken() === '' ? '' : `the watch of Endpoints cannot go on: ${watch.broken()}`;
+}
 
 /**
  * Deletes the object. Returns what became of it. @throws StartError if the server refuses for a reason that holds for
  * other objects too
  */
 async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<string> {
-  const { namespace, name, uid, resourceVersion } = endpoints;
+  const { namespace, name } = endpoints;
   // The list of Services may be minutes old, and somebody may have removed the selector and manage the Endpoints now.
   const service = await serviceNow(retiring, namespace, name);
   const fate = fateOf(endpoints, service, retiring.options.optOutLabel);
   if (!fate.goes) return 'stay: the Service has changed since the list';
+  if ((await obstacleNow(retiring)) !== '') return 'stay: no deletion is allowed any more';
+  const { reply, repeated } = await sendDelete(retiring, endpoints);
+  if (reply.type === 'response' && reply.status === 409) return 'stay: the object has changed since the list';
+  const gone = reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body);
+  // A repetition finds nothing where the first request was carried out.
+  if (gone && !repeated) return 'gone already';
+  if (!gone && (reply.type === 'failure' || reply.status >= 300)) {
+    const why = obstacle(retiring) === '' ? '' : `; ${obstacle(retiring)}`;
+    throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failureOf(reply)}${why}`));
+  }
+  retiring.deletions += 1;
+  // An object with finalizers stays until somebody has removed them.
+  if (endpoints.finalizers.length === 0) await retiring.watch.shown();
+  await pace(retiring, endpoints, service !== null);
+  return 'deleted';
+}
+
+/** Sends it again to a busy server, as long as there is no obstacle. */
+async function sendDelete(
+  retiring: Retiring,
+  { namespace, name, uid, resourceVersion }: WrittenMeta,
+): Promise<{ readonly reply: Reply; readonly repeated: boolean }> {
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
-  const reply = await patiently(retiring, {
+  let repeated = false;
+  retiring.watch.expectDeletion(uid);
+  const question = {
     method: 'DELETE',
     path: endpointsPath(namespace, name),
     accept: JSON_TYPE,
     contentType: JSON_TYPE,
     body: Buffer.from(JSON.stringify(body), 'utf8'),
+  } as const;
+  const reply = await retiring.ask(question, async () => {
+    repeated = true;
+    return (await obstacleNow(retiring)) === '';
   });
-  if (reply.type === 'response' && reply.status === 409) return 'stay: the object has changed since the list';
-  if (reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body)) return 'gone already';
-  if (reply.type === 'failure' || reply.status >= 300) {
-    throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failureOf(reply)}`));
-  }
-  retiring.deletions += 1;
-  await pace(retiring, service !== null);
-  return 'deleted';
+  return { reply, repeated };
 }
 
 /**
  * Waits after a deletion. An idle controller would make the object of a Service anew. So after the first deletion of
- * such an object nothing is deleted until a controller has had the time. An object without a Service is no test,
- * because no controller wants it.
+ * such an object nothing is deleted until a controller has had the time, and the object is looked for: the watch may be
+ * silent. An object without a Service is no test, because no controller wants it.
  */
-async function pace(retiring: Retiring, hasService: boolean): Promise<void> {
+async function pace(retiring: Retiring, endpoints: WrittenMeta, hasService: boolean): Promise<void> {
   if (hasService && !retiring.controllersTried) {
     retiring.controllersTried = true;
     await quiet(retiring);
+    if (obstacle(retiring) === '') retiring.madeAnew = await madeAnew(retiring, endpoints);
   } else await sleep(1000 / retiring.options.qps);
   retiring.progress.show(`${retiring.deletions} Endpoints deleted`);
 }
 
+/** Says whether the deleted object is there again; '' = it is not. */
+async function madeAnew({ ask }: Retiring, endpoints: WrittenMeta): Promise<string> {
+  const uid = await uidNow(ask, endpoints);
+  if (uid === '' || uid === endpoints.uid) return '';
+  return `somebody has made Endpoints ${endpoints.namespace}/${endpoints.name} anew`;
+}
+
 async function serviceNow(retiring: Retiring, namespace: string, name: string): Promise<ServiceRecord | null> {
-  const reply = await patiently(retiring, { method: 'GET', path: servicePath(namespace, name), accept: JSON_TYPE });
+  const reply = await retiring.ask({ method: 'GET', path: servicePath(namespace, name), accept: JSON_TYPE });
   if (reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body)) return null;
   if (reply.type === 'failure' || reply.status !== 200) {
     throw new StartError(printable(`cannot read Service ${namespace}/${name}: ${failureOf(reply)}`));
   }
   const value = parseJsonObject(reply.body);
   return projectService({ encoding: 'json', kind: 'Service', apiVersion: 'v1', value }, createInterner(1));
-}
-
-/** Asks. A server that is busy, or away for a moment, is asked again. */
-async function patiently({ ask }: Retiring, question: Parameters<Asker>[0]): Promise<Reply> {
-  for (let tries = 1; ; tries++) {
-    const reply = await ask(question);
-    const busy = reply.type === 'failure' || reply.status === 429 || reply.status >= 500;
-    if (!busy || tries === BUSY_TRIES_MAX) return reply;
-    const seconds = reply.type === 'response' && reply.retryAfterSeconds > 0 ? reply.retryAfterSeconds : BUSY_SECONDS;
-    await sleep(seconds * 1000);
-  }
 }
 
 function lineOf({ output }: RetireOptions, endpoints: WrittenMeta, became: string, why: string): string {

@@ -42,6 +42,17 @@ export async function* endpointsWithServices(
   }
 }
 
+/**
+ * The uid of the object that has this name now; '' = there is none. It is listed, because the right to list is there.
+ * @throws StartError if it cannot be read
+ */
+export async function uidNow(ask: Asker, { namespace, name }: Named): Promise<string> {
+  const path = collectionPath(namespace, 'endpoints');
+  const query = { path, fieldSelector: `metadata.name=${name}`, labelSelector: '', form: 'metadata' } as const;
+  for await (const page of pages(ask, query)) for (const item of page.items) return projectMeta(item).uid;
+  return '';
+}
+
 /** The path of a collection of the core API, in one namespace or all. */
 export function collectionPath(namespace: string, resource: string): string {
   return namespace === '' ? `/api/v1/${resource}` : `/api/v1/namespaces/${namespace}/${resource}`;

@@ -5,8 +5,11 @@ import { DecodeError } from '../../kube/protobuf.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import { readStatusSource } from '../../kube/status.ts';
 import { createWatchReader, type WatchReader } from '../../kube/watch-framing.ts';
+import { formatDuration } from '../../lib/duration.ts';
 import type { Transport, TransportEvent } from '../../ports/transport.ts';
+import { SILENCE_MS } from '../../controller/reflectors/stream-life.ts';
 import { CONTROLLER_MANAGERS, lastWriter } from '../../core/last-writer.ts';
+import { busyMs, isBusy } from './patience.ts';
 import { failureOf } from './retire-lists.ts';
 import { isControllerWrite } from './retire-rules.ts';
 
@@ -18,21 +21,52 @@ export interface WriteWatch {
   readonly broken: () => string;
   /** Resolves when one of the two texts is there. */
   readonly over: Promise<void>;
+  /** Resolves when the watch is open, or over. */
+  readonly opened: () => Promise<void>;
+  /** Has to be called before the object is deleted. */
+  readonly expectDeletion: (uid: string) => void;
+  /** Resolves when the watch has shown the deletion that is expected, or is over. */
+  readonly shown: () => Promise<void>;
+  readonly close: () => void;
 }
 
 interface Watching {
   readonly path: string;
+  readonly transport: Transport;
+  /** Of the request that counts. */
+  id: number;
   version: string;
   reader: WatchReader | null;
+  /** Whether it is answered, and has had the time to bring what happened while it was not. */
+  isOpen: boolean;
+  /** Whole frames that have come. */
+  frames: number;
+  /** The uid of the object whose deletion is to come; '' = it has come, or there is none. */
+  expected: string;
+  /** Why it was lost last. */
+  lost: string;
   written: string;
   broken: string;
+  /** What waits for a change of the watch. */
+  waiting: (() => void)[];
+  readonly timers: Map<Limit, NodeJS.Timeout>;
 }
 
-const OPEN_MS_MAX = 60_000;
+/** step: of what is done next. silent: without a frame. closed: without an answer. missing: without the deletion. */
+type Limit = 'step' | 'silent' | 'closed' | 'missing';
+
+const ANSWER_MS_MAX = 60_000;
+/** How long it may be closed, or without the deletion that it has to show. */
+const MISSING_MS_MAX = 120_000;
 /** The wait before a watch is opened again: a proxy may end each watch at once. */
 const REOPEN_MS = 1000;
+/** What happened while the watch was closed comes right behind the answer. */
+const SETTLE_MS = 500;
+const WATCH_SECONDS = 300;
 
 /**
+ * A watch may be silent because nothing happens, or because a proxy brings nothing through. So a silent one is opened
+ * again, and each deletion has to come back through it.
  * @param path the collection's path
  * @param version the version from which on writes count
  */
@@ -41,50 +75,136 @@ export function watchWrites(
   path: string,
   version: string,
 ): WriteWatch {
-  const watching: Watching = { path, version, reader: null, written: '', broken: '' };
-  let onOver = (): void => undefined;
-  const over = new Promise<void>((resolve) => (onOver = resolve));
-  let id = 0;
   const transport = createTransport((events) => {
-    for (const event of events) {
-      if (event.id !== id || watching.written !== '' || watching.broken !== '') continue;
-      take(watching, event);
-      // A server ends each watch after some time. The next watch goes on behind the last event.
-      if (event.type === 'ended') setTimeout(open, REOPEN_MS).unref();
-    }
-    if (watching.written !== '' || watching.broken !== '') onOver();
+    for (const event of events) if (event.id === watching.id && !isOver(watching)) onEvent(watching, event);
+    wake(watching);
   });
-
-  function open(): void {
-    id += 1;
-    const query = new URLSearchParams({ watch: '1', allowWatchBookmarks: '1', resourceVersion: watching.version });
-    transport.send({
-      id,
-      lane: 'watch',
-      method: 'GET',
-      path: `${path}?${query.toString()}`,
-      accept: ACCEPT_METADATA,
-      contentType: '',
-      body: null,
-      stream: true,
-      timeoutMs: OPEN_MS_MAX,
-    });
-  }
-
-  open();
-  return { written: () => watching.written, broken: () => watching.broken, over };
+  const watching: Watching = {
+    path,
+    transport,
+    id: 0,
+    version,
+    reader: null,
+    isOpen: false,
+    frames: 0,
+    expected: '',
+    lost: 'no answer',
+    written: '',
+    broken: '',
+    waiting: [],
+    timers: new Map(),
+  };
+  limitClosed(watching);
+  open(watching);
+  return {
+    written: () => watching.written,
+    broken: () => watching.broken,
+    over: until(watching, () => false),
+    opened: () => until(watching, () => watching.isOpen),
+    expectDeletion: (uid) => (watching.expected = uid),
+    async shown() {
+      const fail = (): void => giveUp(watching, `it does not show a deletion of ${formatDuration(MISSING_MS_MAX)} ago`);
+      setTimer(watching, 'missing', MISSING_MS_MAX, fail);
+      await until(watching, () => watching.expected === '');
+      clearTimeout(watching.timers.get('missing'));
+    },
+    close: () => clearTimers(watching),
+  };
 }
 
-function take(watching: Watching, event: TransportEvent): void {
+function open(watching: Watching): void {
+  const { transport, path, version } = watching;
+  watching.id += 1;
+  const query = new URLSearchParams({
+    watch: '1',
+    allowWatchBookmarks: '1',
+    timeoutSeconds: String(WATCH_SECONDS),
+    resourceVersion: version,
+  });
+  transport.send({
+    id: watching.id,
+    lane: 'watch',
+    method: 'GET',
+    path: `${path}?${query.toString()}`,
+    accept: ACCEPT_METADATA,
+    contentType: '',
+    body: null,
+    stream: true,
+    timeoutMs: ANSWER_MS_MAX,
+  });
+}
+
+/** A server ends each watch after some time, or is away for a moment. The next watch goes on behind the last event. */
+function reopen(watching: Watching, why: string, waitMs: number): void {
+  watching.lost = why;
+  clearTimeout(watching.timers.get('silent'));
+  if (watching.isOpen) limitClosed(watching);
+  watching.isOpen = false;
+  setTimer(watching, 'step', waitMs, () => open(watching));
+}
+
+function limitClosed(watching: Watching): void {
+  setTimer(watching, 'closed', MISSING_MS_MAX, () => {
+    giveUp(watching, `it was not open for ${formatDuration(MISSING_MS_MAX)}: ${watching.lost}`);
+  });
+}
+
+function limitSilence(watching: Watching): void {
+  setTimer(watching, 'silent', SILENCE_MS, () => {
+    watching.transport.cancel(watching.id);
+    reopen(watching, `no event for ${formatDuration(SILENCE_MS)}`, REOPEN_MS);
+  });
+}
+
+function settle(watching: Watching): void {
+  setTimer(watching, 'step', SETTLE_MS, () => {
+    clearTimeout(watching.timers.get('closed'));
+    watching.isOpen = true;
+    wake(watching);
+  });
+}
+
+function giveUp(watching: Watching, why: string): void {
+  watching.broken = why;
+  wake(watching);
+}
+
+function isOver({ written, broken }: Watching): boolean {
+  return written !== '' || broken !== '';
+}
+
+async function until(watching: Watching, isSo: () => boolean): Promise<void> {
+  while (!isSo() && !isOver(watching)) await new Promise<void>((resolve) => watching.waiting.push(resolve));
+}
+
+function wake(watching: Watching): void {
+  if (isOver(watching)) clearTimers(watching);
+  for (const resolve of watching.waiting.splice(0)) resolve();
+}
+
+function setTimer({ timers }: Watching, limit: Limit, ms: number, onTime: () => void): void {
+  clearTimeout(timers.get(limit));
+  timers.set(limit, setTimeout(onTime, ms));
+}
+
+function clearTimers({ timers }: Watching): void {
+  for (const timer of timers.values()) clearTimeout(timer);
+}
+
+function onEvent(watching: Watching, event: TransportEvent): void {
   try {
-    if (event.type === 'failure') watching.broken = failureOf(event);
-    else if (event.type === 'response') {
-      if (event.status === 200) watching.reader = createWatchReader(event.contentType);
-      else watching.broken = failureOf(event);
-    } else if (event.type === 'chunk') {
+    if (event.type === 'ended') reopen(watching, event.error ?? 'the server has ended it', REOPEN_MS);
+    else if (event.type === 'chunk') {
+      const { frames } = watching;
       watching.reader!.push(event.bytes);
       takeFrames(watching);
-    }
+      if (watching.frames > frames) limitSilence(watching);
+    } else if (event.type === 'response' && event.status === 200) {
+      watching.reader = createWatchReader(event.contentType);
+      limitSilence(watching);
+      settle(watching);
+    } else if (isBusy(event)) reopen(watching, failureOf(event), busyMs(event));
+    else watching.broken = failureOf(event);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     watching.broken = error.message;
@@ -95,12 +215,14 @@ function takeFrames(watching: Watching): void {
   for (;;) {
     const frame = watching.reader!.next();
     if (frame === null) return;
+    watching.frames += 1;
     if (frame.type === 'ERROR') {
       watching.broken = readStatusSource(frame.object).message ?? 'the server has ended the watch';
       return;
     }
     const meta = projectMeta(frame.object);
     watching.version = meta.resourceVersion;
+    if (frame.type === 'DELETED' && meta.uid === watching.expected) watching.expected = '';
     if (frame.type !== 'ADDED' && frame.type !== 'MODIFIED') continue;
     const said = writeOf(frame.object, meta);
     if (said !== '') watching.written ||= said;

@@ -6,7 +6,7 @@
  */
 
 /** The server sends a bookmark about every 60 s. On a resource at rest the first one comes after some 120 s. */
-const SILENCE_MS = 150_000;
+export const SILENCE_MS = 150_000;
 /**
  * Initial events come without pauses. The bookmark at their end may wait some seconds, until the server's cache is as
  * new as the request. Their whole duration has no bound: 165,000 pods take more than a minute.
