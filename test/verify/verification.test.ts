@@ -13,7 +13,7 @@ import {
 import { createNode, edit, ENDPOINTS, makeEndpoints, PODS, SERVICES } from '../support/sim-objects.ts';
 import { differenceLines } from '../support/difference-lines.ts';
 import { startVerify } from '../support/sim-verify.ts';
-import type { Endpoints, EndpointSubset } from '../../src/kube/types.ts';
+import type { EndpointAddress, Endpoints, EndpointSubset } from '../../src/kube/types.ts';
 import { reportText } from '../../src/verify/report-text.ts';
 
 const TEAM_MISSING = 'Endpoints web metadata.labels[team]: (none) -> a';
@@ -65,8 +65,8 @@ describe('a difference', () => {
     sim.kill();
     const { subsets } = sim.request('GET', `${ENDPOINTS}/web`) as unknown as Endpoints;
     const [{ addresses, ports }] = subsets as [Required<EndpointSubset>];
-    const moved = addresses.slice(0, -1);
-    for (const address of moved) address.nodeName = 'node-2';
+    const moved: EndpointAddress[] = [];
+    for (const address of addresses.slice(0, -1)) moved.push({ ...address, nodeName: 'node-2' });
     edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [{ addresses: moved, ports }] });
 
     const report = startVerify(sim).report();
