@@ -43,7 +43,11 @@ test('a demo that is ended by a signal ends its controller', withProc, async () 
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  for await (const chunk of child.stdout) if (String(chunk).includes('converged')) break;
+  await new Promise<void>((resolve) => {
+    child.stdout.on('data', (chunk) => {
+      if (String(chunk).includes('converged')) resolve();
+    });
+  });
   const controllers = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
   assert.equal(controllers.length, 1);
   child.kill('SIGTERM');

@@ -34,7 +34,6 @@ export const EDITS: readonly Edit[] = [
     to: "import { copyDefinition } from './endpointslice-copy.ts';\nimport",
   },
   { file: 'src/controller/definitions/definitions.ts', from: '  slices:', to: '  copy: copyDefinition,\n  slices:' },
-  { file: 'src/controller/options.ts', from: "'slices' |", to: "'slices' | 'copies' |" },
   { file: 'src/controller/options.ts', from: "'endpointslice' |", to: "'endpointslice' | 'endpointslice-copy' |" },
   {
     file: 'src/controller/syncs/planner-view.ts',

@@ -51,7 +51,7 @@ const MISTAKES: Readonly<Record<string, () => void>> = {
 };
 
 function play(): Played {
-  const options: Partial<ControllerOptions> & { copies: boolean } = { slices: true, copies: true };
+  const options: Partial<ControllerOptions> & { copy: boolean } = { slices: true, copy: true };
   // With an odd seed facts travel as bytes, as from a thread.
   const sim = createSim({ options, seed: 1 });
   createNode(sim, { name: 'node-1' });

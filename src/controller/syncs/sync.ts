@@ -292,7 +292,9 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (object.inFlight === 0) releaseHeld(state, object, now);
   releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
-  if (stage.name === 'writing' && (undone || outcome.result === 'not-sent')) stage.lapsed = true;
+  // A shadow sends nothing, and tells the writes of all phases.
+  const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
+  if (stage.name === 'writing' && (undone || withdrawn)) stage.lapsed = true;
   if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
   if (stage.open === 0) finish(state, unit, now);
 }
