@@ -4,11 +4,11 @@ import { describe, it } from 'node:test';
 import { debugView } from '../../src/controller/reports/debug-view.ts';
 import { noteDamage, type Deed } from '../../src/controller/queues/fights.ts';
 import { LEASE_PATH } from '../support/election-world.ts';
-import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import { createNode, edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { createPod, createService, deleteObject, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
+import { createNode, edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
 import { holder, objectWrites, replica, replicas } from '../support/sim-replicas.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
-import { slicesTable } from '../support/sim-slices.ts';
+import { slicesOf, slicesTable } from '../support/sim-slices.ts';
 
 function warnings(sim: Sim): string[] {
   return sim.logLines.filter(({ level }) => level !== 'info').map(({ message }) => message);
@@ -74,6 +74,28 @@ describe('one that stands by', () => {
     leader.run(60_000);
     assert.equal(holder(leader), 'b-1');
     assert.deepEqual(said(), [2]);
+  });
+
+  it('a standby does not wait for services that are gone before it leads', () => {
+    const leader = replica('a', {});
+    const standby = replica('b', { beside: leader, seed: 2 });
+    createService(leader, { name: 'hand', spec: { selector: null } });
+    makeEndpoints(leader, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 80 }] }]);
+    leader.start();
+    leader.run(1000);
+    const [slice] = slicesOf(leader);
+    leader.refuse = ({ lane }) => (lane === 'write' ? 503 : 0);
+    edit(leader, `${ENDPOINTS}/hand`, {}, { subsets: [] });
+    standby.start();
+    leader.run(1000);
+    assert.equal(metric(standby, 'endpointd_standby_services_behind'), 1);
+    deleteObject(leader, `${SERVICES}/hand`);
+    leader.run(1000);
+    deleteObject(leader, `${SLICES}/${slice!.metadata.name}`);
+    leader.kill();
+    leader.run(60_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.equal(standby.logLines.filter(({ message }) => message === 'All services are synced').length, 1);
   });
 
   it("a standby takes the leader's writes as stored: no fight, warning or Event", () => {

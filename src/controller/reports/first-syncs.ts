@@ -73,6 +73,15 @@ export function noteFirstStuck(first: FirstSyncs, log: Log, unit: Unit, now: Now
   tellIfDone(first, log, now);
 }
 
+/**
+ * Nothing waits for a unit that is forgotten. While the process writes, it forgets a unit only after a sync, so only a
+ * standby can forget one that is due, and the line comes when it leads.
+ */
+export function forgetFirstSync({ due, stuck }: FirstSyncs, unit: Unit): void {
+  due?.delete(unit);
+  stuck.delete(unit);
+}
+
 function tellIfDone(first: FirstSyncs, log: Log, now: Now): void {
   const { due, allDue, standsBy, services, writes, stuck, startedAtMs } = first;
   if (!allDue || standsBy || due === null || due.size > 0) return;

@@ -7,6 +7,7 @@ import { EVENT_REASONS, type EventReason, type EventReasonName } from './event-r
 import type { EventInput } from './event-correlator.ts';
 import {
   createFirstSyncs,
+  forgetFirstSync,
   noteAllDue,
   noteFirstStuck,
   noteFirstSync,
@@ -37,6 +38,8 @@ export interface Reports {
   planned(unit: Unit, before: Facts | undefined, now: Now): void;
   /** The unit is not planned any more. */
   unplanned(unit: Unit, before: Facts | undefined): void;
+  /** The unit is forgotten. */
+  released(unit: Unit): void;
   /** Takes the problems of a plan. The planner names a problem when it comes up, and not again while it lasts. */
   problems(service: ServiceState, units: readonly Unit[], problems: readonly Problem[], now: Now): void;
   /** A write was refused. `silent`: the failure settles itself, such as a conflict. */
@@ -74,6 +77,7 @@ export function createReports(hands: ReportHands): Reports {
     unplanned(unit, before) {
       if (before !== undefined) unit.controller.report.sum(before, -1);
     },
+    released: (unit) => forgetFirstSync(first, unit),
     problems: (service, units, problems, now) => reportProblems(hands, service, units, problems, now),
     failedWrite(unit, write, failure, silent, now) {
       if (!silent) reportFailedWrite(hands, unit, write, failure, now);
