@@ -14,6 +14,15 @@ function warnings(sim: Sim): string[] {
   return sim.logLines.filter(({ level }) => level !== 'info').map(({ message }) => message);
 }
 
+/** The problems that its log tells, as `service object`, each once. */
+function told(sim: Sim): string[] {
+  return sim.logLines
+    .filter(({ message }) => message === 'Part of an object cannot be used')
+    .map(({ fields }) => `${fields['service']} ${fields['object']}`)
+    .filter((line, i, all) => all.indexOf(line) === i)
+    .toSorted();
+}
+
 /** No answer comes within any time limit. */
 const LOST = { toMs: 0, backMs: 60_000 };
 
@@ -340,6 +349,57 @@ describe('a take-over', () => {
     leader.run(10_000);
     assert.equal(holder(leader), 'b-1');
     assert.equal(slice(leader).length, 1);
+  });
+
+  it('a take-over tells the problems that came up in between, and no others', () => {
+    const { leader, standby } = replicas();
+    createPod(leader, { name: 'web-old', ip: '127.0.0.1' });
+    leader.run(60_000);
+    leader.kill();
+    createPod(leader, { name: 'web-bad', ip: '127.0.0.2' });
+    createPod(leader, { name: 'web-lost', ip: '10.0.0.2', node: 'node-8' });
+    for (const name of ['soon', 'gone']) {
+      createService(leader, { name, spec: { selector: { app: name } } });
+      createPod(leader, { name: `${name}-1`, labels: { app: name }, ip: '10.0.1.1', node: 'node-9' });
+    }
+    leader.run(10_000);
+    createNode(leader, { name: 'node-9' });
+    deleteObject(leader, `${SERVICES}/gone`);
+    leader.run(3000);
+    assert.deepEqual(told(standby), []);
+    leader.run(17_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(told(standby), ['default/web pod default/web-bad', 'default/web pod default/web-lost']);
+    const events = eventsOf(leader).filter((line) => !line.startsWith('Lease'));
+    assert.deepEqual(events.map((line) => /^(.*?): (\w+): .*(web-\w+)/.exec(line)!.slice(1).join(' ')).sort(), [
+      'Service web EndpointAddressSkipped web-bad',
+      'Service web EndpointAddressSkipped web-old',
+      'Service web EndpointOnUnknownNode web-lost',
+    ]);
+  });
+
+  it('a take-over tells which hints came or went in between', () => {
+    const { leader } = replicas();
+    leader.kill();
+    edit(leader, `${SERVICES}/web`, { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } });
+    const hints = (): string[] => eventsOf(leader).filter((line) => line.includes('TopologyAwareHints'));
+    leader.run(13_000);
+    assert.deepEqual(hints(), []);
+    leader.run(7000);
+    assert.equal(hints().length, 1);
+  });
+
+  it('a leader that loses the Lease and gets it again tells the problems of the gap', () => {
+    const { leader, standby } = replicas();
+    standby.kill();
+    leader.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
+    leader.run(30_000);
+    createPod(leader, { name: 'web-bad', ip: '127.0.0.1' });
+    leader.run(120_000);
+    assert.deepEqual(told(leader), []);
+    leader.refuse = () => 0;
+    leader.run(10_000);
+    assert.deepEqual(told(leader), ['default/web pod default/web-bad']);
   });
 
   it('a take-over is one Event object on the Lease', () => {
