@@ -414,6 +414,23 @@ describe('a take-over', () => {
 });
 
 describe('one that led and stood still', () => {
+  it('a pod whose node is gone stays for its minute though the leadership flaps', () => {
+    const { leader, standby } = replicas();
+    standby.kill();
+    const before = slicesTable(leader);
+    leader.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
+    leader.run(8000);
+    deleteObject(leader, '/api/v1/nodes/node-1');
+    leader.run(5000);
+    assert.equal(metric(leader, 'leader_election_master_status'), 0);
+    leader.refuse = () => 0;
+    leader.run(50_000);
+    assert.equal(metric(leader, 'leader_election_master_status'), 1);
+    assert.deepEqual(slicesTable(leader), before);
+    leader.run(6000);
+    assert.deepEqual(slicesTable(leader), ['default/web IPv4 -']);
+  });
+
   it('a leader that stood still writes nothing when it goes on', () => {
     const { leader, standby } = replicas();
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });

@@ -142,9 +142,10 @@ export function endLeading(state: ControllerState, now: Now): void {
   abortWrites(state, now);
   for (const { queue, stuck } of state.controllers) {
     stuck.clear();
-    // Units with writes that were not sent, or have failed, are planned once more, as a shadow.
+    // Units with changes or writes that were not sent, or have failed, are planned once more, as a shadow. Mere looks
+    // keep their time.
     for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
-    const delayed = queue.delayed.items.slice();
+    const delayed = queue.delayed.items.filter(({ changedMs, key }) => changedMs >= 0 || key.failures > 0);
     for (const item of delayed) addCheck(queue, item, 'fresh', now.nowMs);
   }
 }
