@@ -85,6 +85,24 @@ describe('one that stands by', () => {
     assert.deepEqual(said(), [2]);
   });
 
+  it('one that loses the Lease before all is synced says so when it leads again', () => {
+    const sim = replica('a', {});
+    createNode(sim, { name: 'node-1', zone: 'zone-a' });
+    createService(sim, { name: 'web' });
+    sim.lag = ({ lane }) => (lane === 'write' ? LOST : { toMs: 0, backMs: 0 });
+    sim.start();
+    sim.run(1000);
+    sim.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
+    sim.run(20_000);
+    const said = (): number => sim.logLines.filter(({ message }) => message === 'All services are synced').length;
+    assert.equal(metric(sim, 'leader_election_master_status'), 0);
+    assert.equal(said(), 0);
+    sim.refuse = () => 0;
+    sim.run(20_000);
+    assert.equal(metric(sim, 'leader_election_master_status'), 1);
+    assert.equal(said(), 1);
+  });
+
   it('a standby does not wait for services that are gone before it leads', () => {
     const leader = replica('a', {});
     const standby = replica('b', { beside: leader, seed: 2 });

@@ -67,7 +67,7 @@ const NEW_LEADER_MS = 60_000;
 
 export function createReports(hands: ReportHands): Reports {
   const otherWriters: OtherWriters = new Map();
-  const first = createFirstSyncs();
+  const first = createFirstSyncs(hands.standsBy);
   const untold = createUntold(hands.standsBy);
   let ledAtMs = -Infinity;
   return {
