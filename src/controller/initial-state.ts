@@ -6,7 +6,7 @@ import { createInstruments } from './reports/instruments.ts';
 import { createJournal } from './reports/journal.ts';
 import { createReports, type ReportHands, type Reports } from './reports/reports.ts';
 import { createReplan } from './caches/replan.ts';
-import { createLeadership, type LeadershipOptions } from './leader/leadership.ts';
+import { createLeadership, standsBy, type LeadershipOptions } from './leader/leadership.ts';
 import type { ControllerOptions } from './options.ts';
 import { createOutbox, mutedWhile, type SourceOf } from './outbox.ts';
 import { createTokenBucket } from './writes/rate-limit.ts';
@@ -89,6 +89,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
       },
       instruments,
       journal,
+      standsBy: () => standsBy(state),
     }),
     journal,
     replan: createReplan(),

@@ -161,7 +161,7 @@ function startControllers(state: ControllerState, startedAt: Now, now: Now): voi
   if (state.resyncAtMs === Infinity && state.controllers.some(({ running }) => running)) scheduleResync(state, now);
   if (!state.controllers.every(({ running }) => running)) return;
   state.phase = 'running';
-  state.reports.allDue({ services: state.serviceRecords, startedAt, standsBy: state.isShadow }, now);
+  state.reports.allDue({ services: state.serviceRecords, startedAt }, now);
 }
 
 function stop(state: ControllerState, now: Now): void {

@@ -29,6 +29,7 @@ const SILENT: Reports = {
   leads() {},
   planned() {},
   unplanned() {},
+  released() {},
   problems() {},
   failedWrite() {},
   stuck() {},

@@ -4,14 +4,23 @@ import { describe, it } from 'node:test';
 import { debugView } from '../../src/controller/reports/debug-view.ts';
 import { noteDamage, type Deed } from '../../src/controller/queues/fights.ts';
 import { LEASE_PATH } from '../support/election-world.ts';
-import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
-import { createNode, edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { createPod, createService, deleteObject, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
+import { createNode, edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
 import { holder, objectWrites, replica, replicas } from '../support/sim-replicas.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
-import { slicesTable } from '../support/sim-slices.ts';
+import { slicesOf, slicesTable } from '../support/sim-slices.ts';
 
 function warnings(sim: Sim): string[] {
   return sim.logLines.filter(({ level }) => level !== 'info').map(({ message }) => message);
+}
+
+/** The problems that its log tells, as `service object`, each once. */
+function told(sim: Sim): string[] {
+  return sim.logLines
+    .filter(({ message }) => message === 'Part of an object cannot be used')
+    .map(({ fields }) => `${fields['service']} ${fields['object']}`)
+    .filter((line, i, all) => all.indexOf(line) === i)
+    .toSorted();
 }
 
 /** No answer comes within any time limit. */
@@ -74,6 +83,46 @@ describe('one that stands by', () => {
     leader.run(60_000);
     assert.equal(holder(leader), 'b-1');
     assert.deepEqual(said(), [2]);
+  });
+
+  it('one that loses the Lease before all is synced says so when it leads again', () => {
+    const sim = replica('a', {});
+    createNode(sim, { name: 'node-1', zone: 'zone-a' });
+    createService(sim, { name: 'web' });
+    sim.lag = ({ lane }) => (lane === 'write' ? LOST : { toMs: 0, backMs: 0 });
+    sim.start();
+    sim.run(1000);
+    sim.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
+    sim.run(20_000);
+    const said = (): number => sim.logLines.filter(({ message }) => message === 'All services are synced').length;
+    assert.equal(metric(sim, 'leader_election_master_status'), 0);
+    assert.equal(said(), 0);
+    sim.refuse = () => 0;
+    sim.run(20_000);
+    assert.equal(metric(sim, 'leader_election_master_status'), 1);
+    assert.equal(said(), 1);
+  });
+
+  it('a standby does not wait for services that are gone before it leads', () => {
+    const leader = replica('a', {});
+    const standby = replica('b', { beside: leader, seed: 2 });
+    createService(leader, { name: 'hand', spec: { selector: null } });
+    makeEndpoints(leader, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 80 }] }]);
+    leader.start();
+    leader.run(1000);
+    const [slice] = slicesOf(leader);
+    leader.refuse = ({ lane }) => (lane === 'write' ? 503 : 0);
+    edit(leader, `${ENDPOINTS}/hand`, {}, { subsets: [] });
+    standby.start();
+    leader.run(1000);
+    assert.equal(metric(standby, 'endpointd_standby_services_behind'), 1);
+    deleteObject(leader, `${SERVICES}/hand`);
+    leader.run(1000);
+    deleteObject(leader, `${SLICES}/${slice!.metadata.name}`);
+    leader.kill();
+    leader.run(60_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.equal(standby.logLines.filter(({ message }) => message === 'All services are synced').length, 1);
   });
 
   it("a standby takes the leader's writes as stored: no fight, warning or Event", () => {
@@ -320,6 +369,57 @@ describe('a take-over', () => {
     assert.equal(slice(leader).length, 1);
   });
 
+  it('a take-over tells the problems that came up in between, and no others', () => {
+    const { leader, standby } = replicas();
+    createPod(leader, { name: 'web-old', ip: '127.0.0.1' });
+    leader.run(60_000);
+    leader.kill();
+    createPod(leader, { name: 'web-bad', ip: '127.0.0.2' });
+    createPod(leader, { name: 'web-lost', ip: '10.0.0.2', node: 'node-8' });
+    for (const name of ['soon', 'gone']) {
+      createService(leader, { name, spec: { selector: { app: name } } });
+      createPod(leader, { name: `${name}-1`, labels: { app: name }, ip: '10.0.1.1', node: 'node-9' });
+    }
+    leader.run(10_000);
+    createNode(leader, { name: 'node-9' });
+    deleteObject(leader, `${SERVICES}/gone`);
+    leader.run(3000);
+    assert.deepEqual(told(standby), []);
+    leader.run(17_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(told(standby), ['default/web pod default/web-bad', 'default/web pod default/web-lost']);
+    const events = eventsOf(leader).filter((line) => !line.startsWith('Lease'));
+    assert.deepEqual(events.map((line) => /^(.*?): (\w+): .*(web-\w+)/.exec(line)!.slice(1).join(' ')).sort(), [
+      'Service web EndpointAddressSkipped web-bad',
+      'Service web EndpointAddressSkipped web-old',
+      'Service web EndpointOnUnknownNode web-lost',
+    ]);
+  });
+
+  it('a take-over tells which hints came or went in between', () => {
+    const { leader } = replicas();
+    leader.kill();
+    edit(leader, `${SERVICES}/web`, { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } });
+    const hints = (): string[] => eventsOf(leader).filter((line) => line.includes('TopologyAwareHints'));
+    leader.run(13_000);
+    assert.deepEqual(hints(), []);
+    leader.run(7000);
+    assert.equal(hints().length, 1);
+  });
+
+  it('a leader that loses the Lease and gets it again tells the problems of the gap', () => {
+    const { leader, standby } = replicas();
+    standby.kill();
+    leader.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
+    leader.run(30_000);
+    createPod(leader, { name: 'web-bad', ip: '127.0.0.1' });
+    leader.run(120_000);
+    assert.deepEqual(told(leader), []);
+    leader.refuse = () => 0;
+    leader.run(10_000);
+    assert.deepEqual(told(leader), ['default/web pod default/web-bad']);
+  });
+
   it('a take-over is one Event object on the Lease', () => {
     const { leader } = replicas();
     leader.kill();
@@ -332,6 +432,23 @@ describe('a take-over', () => {
 });
 
 describe('one that led and stood still', () => {
+  it('a pod whose node is gone stays for its minute though the leadership flaps', () => {
+    const { leader, standby } = replicas();
+    standby.kill();
+    const before = slicesTable(leader);
+    leader.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
+    leader.run(8000);
+    deleteObject(leader, '/api/v1/nodes/node-1');
+    leader.run(5000);
+    assert.equal(metric(leader, 'leader_election_master_status'), 0);
+    leader.refuse = () => 0;
+    leader.run(50_000);
+    assert.equal(metric(leader, 'leader_election_master_status'), 1);
+    assert.deepEqual(slicesTable(leader), before);
+    leader.run(6000);
+    assert.deepEqual(slicesTable(leader), ['default/web IPv4 -']);
+  });
+
   it('a leader that stood still writes nothing when it goes on', () => {
     const { leader, standby } = replicas();
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });

@@ -240,6 +240,25 @@ describe('endpointd begins', () => {
     );
   });
 
+  it('endpointd tells what it left out while it waited', () => {
+    const { manager, endpointd } = world();
+    createPod(manager, { name: 'web-2', labels: { app: 'web' }, ip: '127.0.0.1' });
+    manager.run(600_000);
+    manager.kill();
+    setReady(manager, 'web', false);
+    const problems = (): string[] => lines(endpointd, 'Part of an object cannot be used');
+    assert.deepEqual(problems(), []);
+    const from = endpointd.exchanges.length;
+    manager.run(40_000);
+    assert.equal(hasBegun(endpointd), true);
+    assert.equal(problems().length, 1);
+    const events = endpointd.exchanges.slice(from).filter(({ path }) => path.includes('/default/events'));
+    assert.deepEqual(
+      events.map(({ method, status }) => `${method} ${status}`),
+      ['POST 201'],
+    );
+  });
+
   it('for half a minute endpointd lists the slices of a service before it makes one', () => {
     const { manager, endpointd } = world();
     manager.kill();

@@ -194,6 +194,69 @@ describe('a pod on a node that is not known', () => {
     );
   });
 
+  it('a pod goes a minute after its node also if hints by CPU are wanted', () => {
+    const sim = twoZones();
+    createNode(sim, { name: 'node-3', zone: 'zone-b' });
+    createAuto(sim);
+    pods(sim, 1, 1);
+    createPod(sim, { name: 'web-3', ip: '10.0.0.3', node: 'node-3' });
+    sim.start();
+    sim.run(2000);
+    const before = slicesTable(sim);
+    assert.ok(!before[0]!.includes('>'), 'there are too few endpoints for hints');
+    deleteObject(sim, '/api/v1/nodes/node-3');
+    sim.run(10_000);
+    // Other shares of CPU are no reason either.
+    changeNode(sim, { name: 'node-2', zone: 'zone-b', cpu: '8' });
+    sim.run(49_000);
+    assert.deepEqual(slicesTable(sim), before);
+    sim.run(2000);
+    assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('a pod goes a minute after its node also if hints no longer fit', () => {
+    const sim = twoZones();
+    createNode(sim, { name: 'node-3', zone: 'zone-a' });
+    createNode(sim, { name: 'node-4', zone: 'zone-a' });
+    createAuto(sim);
+    pods(sim, 1, 10);
+    createPod(sim, { name: 'web-11', ip: '10.0.0.11', node: 'node-4' });
+    sim.start();
+    sim.run(2000);
+    const before = slicesTable(sim);
+    assert.match(before[0]!, />zone-a/);
+    deleteObject(sim, '/api/v1/nodes/node-4');
+    deleteObject(sim, '/api/v1/nodes/node-3');
+    sim.run(59_000);
+    assert.deepEqual(slicesTable(sim), before);
+    sim.run(2000);
+    assert.ok(!slicesTable(sim)[0]!.includes('10.0.0.11'));
+  });
+
+  it('pods stay for a minute also if a list lacks several nodes', () => {
+    const sim = twoZones();
+    for (const name of ['node-3', 'node-4']) {
+      createNode(sim, { name, zone: 'zone-b' });
+      createService(sim, { name, spec: { selector: { app: name } } });
+      edit(sim, `${SERVICES}/${name}`, AUTO);
+      createPod(sim, { name: `${name}-1`, labels: { app: name }, ip: '10.0.0.1', node: name });
+    }
+    sim.start();
+    sim.run(2000);
+    const before = slicesTable(sim);
+    assert.deepEqual(before, [
+      'default/node-3 IPv4 10.0.0.1 : http:8080/TCP',
+      'default/node-4 IPv4 10.0.0.1 : http:8080/TCP',
+    ]);
+    sim.cutWatches();
+    for (const name of ['node-3', 'node-4']) deleteObject(sim, `/api/v1/nodes/${name}`);
+    sim.compact();
+    sim.run(59_000);
+    assert.deepEqual(slicesTable(sim), before);
+    sim.run(4000);
+    assert.deepEqual(slicesTable(sim), ['default/node-3 IPv4 -', 'default/node-4 IPv4 -']);
+  });
+
   it('a pod whose node is gone goes with the next change of its Service, as upstream', () => {
     const sim = published();
     createNode(sim, { name: 'node-9', zone: 'zone-a' });

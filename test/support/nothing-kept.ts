@@ -127,6 +127,7 @@ export function checkNothingKept(sim: Sim, told: string): void {
     told,
   );
   for (const { stuck } of controllers) assert.equal(stuck.size, 0, `stuck: ${told}`);
+  assert.equal(state.replan.lingering.size, 0, `lingering: ${told}`);
   assert.equal(state.echoesExpected, 0, `echoes: ${told}`);
   assert.equal(state.writes.inFlight, 0, `writes: ${told}`);
   state.shards.forEach(({ inFlight, queued, suspects, view }, index) => {

@@ -12,8 +12,8 @@ import { allServices, ensureService, ensureUnit, getService, releaseService } fr
 import { isOptedOut, isPlanned, type ServiceState, type Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
 import { noteChangedPod, noteChangedSpec, outdateInputs } from '../syncs/planner-view.ts';
-import { followNode, followShares, wantsHints } from './replan.ts';
-import { addCheck, addWork } from '../queues/workqueue.ts';
+import { followNode, followShares, linger, wantsHints } from './replan.ts';
+import { addWork } from '../queues/workqueue.ts';
 import {
   allNodes,
   currentShares,
@@ -320,19 +320,25 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
     upsert(record, _source, upTo, now) {
       const cached = getNode(state.nodes, record.name);
       if (cached !== undefined && !givesWay(cached.resourceVersion, upTo)) return cached;
-      follow(state, record.name, putNode(state.nodes, record), now);
+      const change = putNode(state.nodes, record);
+      if (change.placeChanged) {
+        podsMoved(state, record.name, ({ controller, item }) => {
+          addWork(controller.queue, item, 'fresh', now.nowMs, controller.batchPeriodMs);
+        });
+      }
+      follow(state, record.name, change, now);
       return record;
     },
     remove({ name, resourceVersion }, now) {
       const cached = getNode(state.nodes, name);
       if (cached === undefined || !givesWay(cached.resourceVersion, resourceVersion)) return;
-      follow(state, name, removeNode(state.nodes, name), now, true);
+      dropNodes(state, [cached], now);
     },
     removeUnmarked(marks, resourceVersion, now) {
-      for (const node of allNodes(state.nodes)) {
-        if (marks.has(node) || !givesWay(node.resourceVersion, resourceVersion)) continue;
-        follow(state, node.name, removeNode(state.nodes, node.name), now, true);
-      }
+      const gone = [...allNodes(state.nodes)].filter(
+        (node) => !marks.has(node) && givesWay(node.resourceVersion, resourceVersion),
+      );
+      dropNodes(state, gone, now);
     },
     listing() {},
     awaitsDeletions: () => false,
@@ -352,24 +358,30 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
  */
 const NODE_GONE_MS = 60_000;
 
-/**
- * Makes the services dirty that a node's change concerns: those with pods on the node, and those whose hints no longer
- * fit.
- */
-function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now, isGone = false): void {
-  if (change.placeChanged) {
-    const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);
-    for (const pod of podsOnNode(state.nodes, nodeName, find)) {
-      for (const service of servicesOf(state.index, pod.namespace, pod.name)) {
-        for (const { controller, item } of service.units) {
-          if (!controller.followsNodes) continue;
-          noteChangedPod(service.view, pod.name);
-          if (!controller.running) continue;
-          if (isGone) addCheck(controller.queue, item, 'chore', now.nowMs, NODE_GONE_MS);
-          else addWork(controller.queue, item, 'fresh', now.nowMs, controller.batchPeriodMs);
-        }
+/** All pods are marked first: the shares that change with one node must not take away the pods of the next. */
+function dropNodes(state: ControllerState, nodes: readonly NodeRecord[], now: Now): void {
+  for (const { name } of nodes) podsMoved(state, name, (unit) => linger(state.replan, unit, NODE_GONE_MS, now));
+  for (const { name } of nodes) follow(state, name, removeNode(state.nodes, name), now);
+}
+
+/** The node is new, gone, or in another zone: the units with pods on it are to be planned again. */
+function podsMoved(state: ControllerState, nodeName: string, planAgain: (unit: Unit) => void): void {
+  const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);
+  for (const pod of podsOnNode(state.nodes, nodeName, find)) {
+    for (const service of servicesOf(state.index, pod.namespace, pod.name)) {
+      for (const unit of service.units) {
+        const { controller } = unit;
+        if (!controller.followsNodes) continue;
+        noteChangedPod(service.view, pod.name);
+        if (controller.running) planAgain(unit);
       }
     }
+  }
+}
+
+/** Makes the services dirty that a node's change concerns beside those with pods on the node. */
+function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
+  if (change.placeChanged) {
     tellZone(state, nodeName);
     followNode(state.replan, nodeName, now);
   }

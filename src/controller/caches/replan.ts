@@ -3,7 +3,7 @@
  * reported of them has no part in it.
  */
 import type { Now } from '../event.ts';
-import { addWork } from '../queues/workqueue.ts';
+import { addCheck, addWork } from '../queues/workqueue.ts';
 import type { Sync, Unit } from './service-state.ts';
 import type { CpuShares } from '../../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../../core/slices/facts.ts';
@@ -18,12 +18,21 @@ export interface Replan {
   shares: CpuShares | null;
   /** The units with mirrored endpoints on a node that have a zone. Nodes that do not exist are included. */
   readonly mirrorsByNode: Map<string, Set<Unit>>;
+  /** Units with pods that stay for a while after their node is gone: no change of nodes takes them away sooner. */
+  readonly lingering: Set<Unit>;
   /** Counts the nodes that were new, gone, or moved to another zone. */
   moves: number;
 }
 
 export function createReplan(): Replan {
-  return { hinted: new Set(), unhinted: new Set(), shares: null, mirrorsByNode: new Map(), moves: 0 };
+  return {
+    hinted: new Set(),
+    unhinted: new Set(),
+    shares: null,
+    mirrorsByNode: new Map(),
+    lingering: new Set(),
+    moves: 0,
+  };
 }
 
 /** Takes the facts of each plan; undefined = the unit is not planned any more. */
@@ -79,14 +88,26 @@ export function wantsHints({ hinted, unhinted }: Replan): boolean {
 export function followShares(replan: Replan, shares: CpuShares | null, now: Now): void {
   if (shares === replan.shares) return;
   replan.shares = shares;
-  for (const unit of replan.hinted) if (isOverloaded(unit, shares)) planAgain(unit, now);
-  if (shares !== null) for (const unit of replan.unhinted) planAgain(unit, now);
+  for (const unit of replan.hinted) if (isOverloaded(unit, shares)) planAgain(replan, unit, now);
+  if (shares !== null) for (const unit of replan.unhinted) planAgain(replan, unit, now);
 }
 
 /** The node is new, gone, or in another zone: units with mirrored endpoints on it are planned again. */
 export function followNode(replan: Replan, nodeName: string, now: Now): void {
   replan.moves++;
-  for (const unit of replan.mirrorsByNode.get(nodeName) ?? []) planAgain(unit, now);
+  for (const unit of replan.mirrorsByNode.get(nodeName) ?? []) planAgain(replan, unit, now);
+}
+
+/** A node of the unit's pods is gone. The unit is planned again after this time, or for another reason before. */
+export function linger({ lingering }: Replan, unit: Unit, forMs: number, now: Now): void {
+  const { controller, item } = unit;
+  addCheck(controller.queue, item, 'chore', now.nowMs, forMs);
+  lingering.add(unit);
+}
+
+/** The unit is planned: its pods whose node is gone go. */
+export function endLingering({ lingering }: Replan, unit: Unit): void {
+  lingering.delete(unit);
 }
 
 /**
@@ -94,7 +115,7 @@ export function followNode(replan: Replan, nodeName: string, now: Now): void {
  * depends on them.
  */
 export function recheck(replan: Replan, unit: Unit, sync: Sync, now: Now): void {
-  if (isOvertaken(replan, unit, sync)) planAgain(unit, now);
+  if (isOvertaken(replan, unit, sync)) planAgain(replan, unit, now);
 }
 
 function isOvertaken({ hinted, unhinted, shares, moves }: Replan, unit: Unit, sync: Sync): boolean {
@@ -108,6 +129,7 @@ function isOverloaded(unit: Unit, shares: CpuShares | null): boolean {
   return families.some(({ hints }) => hints !== null && overloaded(hints, shares));
 }
 
-function planAgain({ controller, item }: Unit, now: Now): void {
-  if (controller.running) addWork(controller.queue, item, 'fresh', now.nowMs);
+function planAgain({ lingering }: Replan, unit: Unit, now: Now): void {
+  const { controller, item } = unit;
+  if (controller.running && !lingering.has(unit)) addWork(controller.queue, item, 'fresh', now.nowMs);
 }

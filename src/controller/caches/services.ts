@@ -161,6 +161,7 @@ export function releaseService(state: ControllerState, service: ServiceState): v
     unit.controller.stuck.delete(unit);
     forgetBehind(state.leadership, unit);
     forgetFacts(state, unit);
+    state.reports.released(unit);
   }
   dropExpected(state, service.endpoints);
   state.outrun.delete(service.endpoints);

@@ -54,6 +54,8 @@ export interface Elector {
   readonly prng: Prng;
   phase: ElectorPhase;
   seen: SeenLease | null;
+  /** Monotonic ms at which another holder was last seen to have taken or renewed the Lease; -Infinity = never. */
+  otherSeenMs: number;
   attempt: Attempt | null;
   /** Whether it has sent a record of its own since it saw another holder. */
   hasSent: boolean;
@@ -116,6 +118,7 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     prng,
     phase: { name: 'standby' },
     seen: null,
+    otherSeenMs: -Infinity,
     attempt: null,
     hasSent: false,
     watch: { name: 'closed' },
@@ -468,6 +471,7 @@ function see(elector: Elector, hands: ElectorHands, lease: Lease, at: Now): void
   const { holder } = lease.record;
   const { identity } = elector.options;
   if (holder !== identity) elector.hasSent = false;
+  if (holder !== identity && holder !== '' && !isSame) elector.otherSeenMs = at.nowMs;
   if (holder !== before?.lease.record.holder && holder !== '' && holder !== identity) {
     hands.log('info', 0, 'Another process leads', { holder });
   }

@@ -79,7 +79,8 @@ function wakeHandOver(state: ControllerState, leadership: Leadership, now: Now):
   if (handOver === null || !state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
   if (!hasTakenOver(leadership)) return stepHandOver(state, leadership, handOver, now);
   const manager = handOver.from;
-  if (handOver.step.name === 'decided') tell(state, leadership, `took over from ${manager}`, now);
+  const isFirst = handOver.step.name === 'decided';
+  if (isFirst) tell(state, leadership, `took over from ${manager}`, now);
   else if (handOver.step.name !== 'begun') {
     const message = 'Waits for nobody: the Lease says that endpointd has taken over before';
     state.outbox.log('info', 0, message, { manager, annotation: TOOK_OVER_ANNOTATION });
@@ -87,7 +88,8 @@ function wakeHandOver(state: ControllerState, leadership: Leadership, now: Now):
   handOver.step = { name: 'begun' };
   handOver.due.clear();
   leadership.tookOverAtMs = now.nowMs;
-  beginWriting(state, leadership, now);
+  // The other controller tells nothing of what endpointd leaves out.
+  beginWriting(state, leadership, isFirst ? -Infinity : untoldSinceMs(leadership), now);
   return Infinity;
 }
 
@@ -100,10 +102,18 @@ export function beginLeading(state: ControllerState, now: Now): void {
   const leadership = leadershipOf(state);
   tell(state, leadership, 'became leader', now);
   // A hand-over is looked at later in this step (`wakeHandOver`).
-  if (leadership.handOver === null) beginWriting(state, leadership, now);
+  if (leadership.handOver === null) beginWriting(state, leadership, untoldSinceMs(leadership), now);
 }
 
-function beginWriting(state: ControllerState, leadership: Leadership, now: Now): void {
+/**
+ * Monotonic ms since when the leader before may have told nothing any more. It had the time of a Lease to tell what came
+ * up before it was last seen.
+ */
+function untoldSinceMs({ elector: { otherSeenMs, options } }: Leadership): number {
+  return otherSeenMs - options.leaseDurationMs;
+}
+
+function beginWriting(state: ControllerState, leadership: Leadership, untoldMs: number, now: Now): void {
   assert(state.isShadow && holdsLease(state), 'a process begins to write that writes already, or does not lead');
   state.isShadow = false;
   const waiting = [...leadership.behind].sort(([, a], [, b]) => a - b);
@@ -120,7 +130,7 @@ function beginWriting(state: ControllerState, leadership: Leadership, now: Now):
     unit.changedAtMs = unit.changedAtMs < 0 ? changedMs : Math.min(unit.changedAtMs, changedMs);
     addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
   }
-  state.reports.leads(now);
+  state.reports.leads(untoldMs, now);
 }
 
 /** The process leads no longer: nothing may be written any more. */
@@ -132,9 +142,10 @@ export function endLeading(state: ControllerState, now: Now): void {
   abortWrites(state, now);
   for (const { queue, stuck } of state.controllers) {
     stuck.clear();
-    // Units with writes that were not sent, or have failed, are planned once more, as a shadow.
+    // Units with changes or writes that were not sent, or have failed, are planned once more, as a shadow. Mere looks
+    // keep their time.
     for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
-    const delayed = queue.delayed.items.slice();
+    const delayed = queue.delayed.items.filter(({ changedMs, key }) => changedMs >= 0 || key.failures > 0);
     for (const item of delayed) addCheck(queue, item, 'fresh', now.nowMs);
   }
 }

@@ -14,7 +14,7 @@ export interface FirstSyncs {
   /** Every controller has filled its caches, so no further unit becomes due. */
   allDue: boolean;
   /** A standby does not write the line before it leads. */
-  standsBy: boolean;
+  readonly standsBy: () => boolean;
   readonly stuck: Set<Unit>;
   /** Writes that were applied so far. */
   writes: number;
@@ -23,8 +23,8 @@ export interface FirstSyncs {
   services: number;
 }
 
-export function createFirstSyncs(): FirstSyncs {
-  return { due: new Set(), allDue: false, standsBy: false, stuck: new Set(), writes: 0, startedAtMs: 0, services: 0 };
+export function createFirstSyncs(standsBy: () => boolean): FirstSyncs {
+  return { due: new Set(), allDue: false, standsBy, stuck: new Set(), writes: 0, startedAtMs: 0, services: 0 };
 }
 
 /** The first lists, when every controller has begun with what they told. */
@@ -32,14 +32,12 @@ export interface FirstLists {
   readonly services: number;
   /** When they were asked for. */
   readonly startedAt: Now;
-  /** The process is a standby, so it writes nothing yet. */
-  readonly standsBy: boolean;
 }
 
 /** No further unit becomes due. */
-export function noteAllDue(first: FirstSyncs, log: Log, { services, startedAt, standsBy }: FirstLists, now: Now): void {
+export function noteAllDue(first: FirstSyncs, log: Log, { services, startedAt }: FirstLists, now: Now): void {
   assert(!first.allDue, 'the first lists are complete once');
-  Object.assign(first, { allDue: true, services, startedAtMs: startedAt.nowMs, standsBy });
+  Object.assign(first, { allDue: true, services, startedAtMs: startedAt.nowMs });
   tellIfDone(first, log, now);
 }
 
@@ -61,7 +59,6 @@ export function noteFirstSync(
 
 /** The standby leads now. What it has planned before is written first. */
 export function noteLeads(first: FirstSyncs, log: Log, now: Now): void {
-  first.standsBy = false;
   tellIfDone(first, log, now);
 }
 
@@ -73,9 +70,18 @@ export function noteFirstStuck(first: FirstSyncs, log: Log, unit: Unit, now: Now
   tellIfDone(first, log, now);
 }
 
+/**
+ * Nothing waits for a unit that is forgotten. While the process writes, it forgets a unit only after a sync, so only a
+ * standby can forget one that is due, and the line comes when it leads.
+ */
+export function forgetFirstSync({ due, stuck }: FirstSyncs, unit: Unit): void {
+  due?.delete(unit);
+  stuck.delete(unit);
+}
+
 function tellIfDone(first: FirstSyncs, log: Log, now: Now): void {
   const { due, allDue, standsBy, services, writes, stuck, startedAtMs } = first;
-  if (!allDue || standsBy || due === null || due.size > 0) return;
+  if (!allDue || standsBy() || due === null || due.size > 0) return;
   first.due = null;
   const took = roughDuration(now.nowMs - startedAtMs);
   log('info', 0, 'All services are synced', {

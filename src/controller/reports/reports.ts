@@ -7,6 +7,7 @@ import { EVENT_REASONS, type EventReason, type EventReasonName } from './event-r
 import type { EventInput } from './event-correlator.ts';
 import {
   createFirstSyncs,
+  forgetFirstSync,
   noteAllDue,
   noteFirstStuck,
   noteFirstSync,
@@ -17,6 +18,7 @@ import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
 import { stageMs, SYNC_STAGES } from './stages.ts';
+import { createUntold, tellKept, tellOrKeep, type News, type Untold } from './untold.ts';
 import { OWN_MANAGER } from './writer-name.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
@@ -29,14 +31,16 @@ export interface Reports {
   due(unit: Unit): void;
   /** Every controller has begun with what was due. */
   allDue(lists: FirstLists, now: Now): void;
-  /** A standby leads now. */
-  leads(now: Now): void;
+  /** A standby leads now. What came up before monotonic `untoldSinceMs` was told by the leader before. */
+  leads(untoldSinceMs: number, now: Now): void;
   /**
    * The unit was planned, and its facts are new. `before`: the facts of the plan before; undefined = there was none.
    */
   planned(unit: Unit, before: Facts | undefined, now: Now): void;
   /** The unit is not planned any more. */
   unplanned(unit: Unit, before: Facts | undefined): void;
+  /** The unit is forgotten. */
+  released(unit: Unit): void;
   /** Takes the problems of a plan. The planner names a problem when it comes up, and not again while it lasts. */
   problems(service: ServiceState, units: readonly Unit[], problems: readonly Problem[], now: Now): void;
   /** A write was refused. `silent`: the failure settles itself, such as a conflict. */
@@ -54,6 +58,8 @@ export interface ReportHands {
   readonly instruments: Instruments;
   readonly record: (event: EventInput, now: Now) => void;
   readonly journal: Journal;
+  /** Whether the process leaves all reports of objects to a leader. */
+  readonly standsBy: () => boolean;
 }
 
 /** For so long after a take-over, writes of another endpointd are those of the leader before. */
@@ -61,20 +67,23 @@ const NEW_LEADER_MS = 60_000;
 
 export function createReports(hands: ReportHands): Reports {
   const otherWriters: OtherWriters = new Map();
-  const first = createFirstSyncs();
+  const first = createFirstSyncs(hands.standsBy);
+  const untold = createUntold(hands.standsBy);
   let ledAtMs = -Infinity;
   return {
     due: (unit) => void first.due?.add(unit),
     allDue: (lists, now) => noteAllDue(first, hands.log, lists, now),
-    leads(now) {
+    leads(untoldSinceMs, now) {
       ledAtMs = now.nowMs;
+      tellKept(untold, untoldSinceMs, now);
       noteLeads(first, hands.log, now);
     },
-    planned: (unit, before, now) => reportPlan(hands, unit, before, now),
+    planned: (unit, before, now) => reportPlan(hands, untold, unit, before, now),
     unplanned(unit, before) {
       if (before !== undefined) unit.controller.report.sum(before, -1);
     },
-    problems: (service, units, problems, now) => reportProblems(hands, service, units, problems, now),
+    released: (unit) => forgetFirstSync(first, unit),
+    problems: (service, units, problems, now) => reportProblems(hands, untold, service, units, problems, now),
     failedWrite(unit, write, failure, silent, now) {
       if (!silent) reportFailedWrite(hands, unit, write, failure, now);
     },
@@ -95,17 +104,25 @@ export function createReports(hands: ReportHands): Reports {
   };
 }
 
-function reportPlan(hands: ReportHands, unit: Unit, before: Facts | undefined, now: Now): void {
+function reportPlan(hands: ReportHands, untold: Untold, unit: Unit, before: Facts | undefined, now: Now): void {
   const { report } = unit.controller;
   const { facts } = unit;
   if (before !== undefined) report.sum(before, -1);
   if (facts === undefined) return;
   report.sum(facts, 1);
-  for (const { reason, detail } of report.planned(facts, before)) emit(hands, unit, reason, detail, now);
+  for (const { reason, detail } of report.planned(facts, before)) {
+    const news: News = {
+      what: `${keyOf(unit.service)} ${reason} ${detail}`,
+      stillHolds: () => unit.service.record !== null,
+      tell: (at) => emit(hands, unit, reason, detail, at),
+    };
+    tellOrKeep(untold, news, now);
+  }
 }
 
 function reportProblems(
   hands: ReportHands,
+  untold: Untold,
   service: ServiceState,
   units: readonly Unit[],
   problems: readonly Problem[],
@@ -116,19 +133,39 @@ function reportProblems(
     // A problem of two outputs is told once.
     if (problems.findIndex((other) => problemsEqual(other, problem)) < i) continue;
     hands.instruments.problems(problem.kind).inc();
-    hands.log('warning', 0, 'Part of an object cannot be used', {
-      service: keyOf(service),
-      problem: problem.kind,
-      object: problem.object,
-      field: problem.field,
-      reason: problem.message,
-    });
-    const { reason, kind } = PROBLEM_EVENTS[problem.kind];
+    const { kind } = PROBLEM_EVENTS[problem.kind];
     const unit = units.find(({ controller }) => controller.kind === kind) ?? units[0];
-    if (reason === null || unit === undefined) continue;
-    const detail = kind === 'mirror' ? problem.message : `${problem.object}: ${problem.message}`;
-    emit(hands, unit, reason, detail, now);
+    const news: News = {
+      what: `${keyOf(service)} ${problem.kind} ${problem.object} ${problem.field}`,
+      stillHolds: () => service.record !== null && !(problem.kind === 'unknown-node' && waitsForNoNode(unit)),
+      tell: (at) => tellProblem(hands, service, unit, problem, at),
+    };
+    tellOrKeep(untold, news, now);
   }
+}
+
+function waitsForNoNode(unit: Unit | undefined): boolean {
+  return unit?.facts?.kind === 'slices' && unit.facts.waitingForNode === 0;
+}
+
+function tellProblem(
+  hands: ReportHands,
+  service: ServiceState,
+  unit: Unit | undefined,
+  problem: Problem,
+  now: Now,
+): void {
+  const { reason, kind } = PROBLEM_EVENTS[problem.kind];
+  hands.log('warning', 0, 'Part of an object cannot be used', {
+    service: keyOf(service),
+    problem: problem.kind,
+    object: problem.object,
+    field: problem.field,
+    reason: problem.message,
+  });
+  if (reason === null || unit === undefined) return;
+  const detail = kind === 'mirror' ? problem.message : `${problem.object}: ${problem.message}`;
+  emit(hands, unit, reason, detail, now);
 }
 
 /** `kind`: the output whose controller records the Event object, if it was planned. */

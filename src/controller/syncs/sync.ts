@@ -26,7 +26,7 @@ import { keyOf, type ServiceState, type Failure, type StageOf, type Unit } from 
 import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
-import { isFragmented, noteFacts, recheck } from '../caches/replan.ts';
+import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan.ts';
 import { fateOfObjects, isWanted, readsEndpoints } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
@@ -62,6 +62,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     putOffWork(controller.queue, unit.item, chore ? 'chore' : 'fresh', now.nowMs, unit.notBeforeMs - now.nowMs);
     return;
   }
+  endLingering(state.replan, unit);
   unit.sync = {
     stage: PLANNING,
     startedAtMs: now.nowMs,

@@ -1,0 +1,45 @@
+/**
+ * What comes up while the process stands by. The leader tells it, so it is kept only in case this process leads next:
+ * then it tells what the leader before had no time for.
+ */
+import type { Now } from '../event.ts';
+
+export interface Untold {
+  readonly standsBy: () => boolean;
+  /** By what they are, the oldest first. */
+  readonly kept: Map<string, News & { readonly atMs: number }>;
+}
+
+export interface News {
+  /** The same text means the same news. */
+  readonly what: string;
+  /** Asked when it was kept for a while. */
+  readonly stillHolds: () => boolean;
+  readonly tell: (now: Now) => void;
+}
+
+/** Beyond so many the oldest is forgotten. */
+const KEPT_MAX = 1000;
+
+export function createUntold(standsBy: () => boolean): Untold {
+  return { standsBy, kept: new Map() };
+}
+
+/** Tells the news now, or keeps them while the process stands by. */
+export function tellOrKeep({ standsBy, kept }: Untold, news: News, now: Now): void {
+  if (!standsBy()) {
+    news.tell(now);
+    return;
+  }
+  kept.delete(news.what);
+  kept.set(news.what, { ...news, atMs: now.nowMs });
+  if (kept.size <= KEPT_MAX) return;
+  const [oldest] = kept.keys();
+  kept.delete(oldest!);
+}
+
+/** The process leads. What came up before `sinceMs` was told by the leader before. */
+export function tellKept({ kept }: Untold, sinceMs: number, now: Now): void {
+  for (const { atMs, stillHolds, tell } of kept.values()) if (atMs >= sinceMs && stillHolds()) tell(now);
+  kept.clear();
+}
