@@ -164,8 +164,10 @@ function endFight(run: Run, second: Second): void {
 /** At rest nothing is written, nothing is kept, and a process that knows nothing finds nothing to do. */
 function rest(run: Run, second: Second): void {
   const { sim } = run;
-  // Repairs of what others did last may still be due, though all is right.
-  sim.run(REPAIRS_MS);
+  // Repairs of what others did last may still be due, though all is right. And a stream that has seen no end of a lost
+  // history may still bring its news, until it is ended.
+  const bringsLostNews = run.troubles.has('restored') && run.troubles.has('silent');
+  sim.run(bringsLostNews ? rightWithinMs(run.troubles, run.world.lagMs) : REPAIRS_MS);
   const [writes, ofSecond] = [writesOf(sim).length, second.writes().length];
   const check = (when: string): void => {
     const late = [...writesOf(sim).slice(writes), ...second.writes().slice(ofSecond)];
