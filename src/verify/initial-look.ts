@@ -11,12 +11,16 @@ function refusedCaches(state: ControllerState, controller: Controller): Reflecto
   return controller.caches(state.options).filter((resource) => refused.has(resource));
 }
 
+/** How many services wait for their plan, or are being planned. */
+function servicesLeft({ queue }: Controller): number {
+  return workDepth(queue) + queue.slots.held;
+}
+
 /** Whether every controller has planned all of its services, or waits for a list that the server refuses. */
 export function isLookComplete(state: ControllerState): boolean {
   return state.controllers.every((controller) => {
-    const { running, queue } = controller;
-    if (!running) return refusedCaches(state, controller).length > 0;
-    return workDepth(queue) === 0 && queue.slots.held === 0;
+    if (!controller.running) return refusedCaches(state, controller).length > 0;
+    return servicesLeft(controller) === 0;
   });
 }
 
@@ -24,7 +28,7 @@ export function isLookComplete(state: ControllerState): boolean {
 export function unplanned(state: ControllerState): { name: ControllerName; services: number }[] {
   return state.controllers
     .filter(({ running }) => running)
-    .map(({ name, queue }) => ({ name, services: workDepth(queue) + queue.slots.held }))
+    .map((controller) => ({ name: controller.name, services: servicesLeft(controller) }))
     .filter(({ services }) => services > 0);
 }
 

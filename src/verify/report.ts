@@ -159,9 +159,8 @@ function unitOf({ state, problems }: Verification, standing: Standing, nowMs: nu
 /** A difference of another kind is not hidden by a hundred of one. */
 function shownOf(differences: readonly NamedDifference[]): readonly NamedDifference[] {
   if (differences.length <= DIFFERENCES_MAX) return differences;
-  const firsts = new Map(differences.toReversed().map((difference) => [reasonKey(difference), difference]));
-  const ranked = new Set([...[...firsts.values()].toReversed(), ...differences]);
-  const shown = new Set([...ranked].slice(0, DIFFERENCES_MAX));
+  const firsts = [...Map.groupBy(differences, reasonKey).values()].map(([first]) => first!);
+  const shown = new Set([...new Set([...firsts, ...differences])].slice(0, DIFFERENCES_MAX));
   return differences.filter((difference) => shown.has(difference));
 }
 
