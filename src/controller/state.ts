@@ -68,6 +68,8 @@ export interface ControllerState {
    * newer version of it is seen.
    */
   readonly outrun: Map<ObjectState, string>;
+  /** Endpoints that a list lacked. What mirrors them goes only when the server itself has said that they are gone. */
+  readonly missed: Set<ObjectState>;
   /** How many objects have `expected` set. */
   echoesExpected: number;
   /** Monotonic ms of the next resync. */

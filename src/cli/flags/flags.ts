@@ -50,7 +50,7 @@ export const CONNECTION_FLAGS = {
   'confirm-mass-removal': {
     kind: bool,
     default: 'true',
-    help: 'list pods and Services once more before anything is removed, if a list lacks those of more than half of all ready endpoints and of more than 100',
+    help: 'list pods, Services and nodes once more before anything is removed, if a list lacks those of more than half of all ready endpoints and of more than 100',
   },
 } as const;
 

@@ -68,7 +68,7 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const { endpoints } of allServices(state)) {
-        if (!marks.has(endpoints)) tellObject(state, endpoints, vanished(resourceVersion), now);
+        if (!marks.has(endpoints)) missObject(state, endpoints, resourceVersion, now);
       }
     },
     listing() {
@@ -112,7 +112,7 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const slice of allSlices(state)) {
-        if (!marks.has(slice)) tellObject(state, slice, vanished(resourceVersion), now);
+        if (!marks.has(slice)) missObject(state, slice, resourceVersion, now);
       }
     },
     listing() {
@@ -202,6 +202,21 @@ function vanished(resourceVersion: string): HeldEvent {
   return { resourceVersion, upTo: resourceVersion, record: null, content: null };
 }
 
+/**
+ * A list lacks the object. The answer of a broken proxy may lack what exists, and nothing else would ever take back what
+ * follows: a slice would be made a second time, and the first one would be followed no more; mirrored slices would be
+ * deleted with their Endpoints. So the unit asks the server itself first. Endpoints that are written need no such care,
+ * because a second object of that name cannot be made.
+ */
+function missObject(state: ControllerState, object: ObjectState, listVersion: string, now: Now): void {
+  const { record, service, unit, inFlight } = object;
+  const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && inFlight === 0;
+  if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
+  const isMirrored = service.units.some(({ controller, slices }) => controller.kind === 'mirror' && slices !== null);
+  if (isGone && unit === null && isMirrored) state.missed.add(object);
+  tellObject(state, object, vanished(listVersion), now);
+}
+
 function contentOf(source: ObjectSource): ObjectBytes {
   if (source.encoding === 'protobuf') {
     // A copy, because a view would keep the whole page or chunk alive. `slice` of a Buffer is a view.
@@ -250,6 +265,7 @@ export function ownWrite(
 /** Takes the state of the object from an answer. */
 function settle(state: ControllerState, object: ObjectState, record: OutputRecord | null): void {
   object.record = record;
+  state.missed.delete(object);
   if (record === null) return;
   object.deletedUid = '';
   noteAnswered(state.reflectors, object, record.resourceVersion);
@@ -314,6 +330,7 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
     return;
   }
   object.record = event.record;
+  if (!deleted) state.missed.delete(object);
   if (event.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, event.content);
     noteForHandOver(state, object, event.content, now);

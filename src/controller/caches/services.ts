@@ -165,6 +165,7 @@ export function releaseService(state: ControllerState, service: ServiceState): v
   }
   dropExpected(state, service.endpoints);
   state.outrun.delete(service.endpoints);
+  state.missed.delete(service.endpoints);
   const names = state.services.get(service.namespace);
   if (names?.get(service.name) !== service) return;
   names.delete(service.name);

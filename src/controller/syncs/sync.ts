@@ -148,8 +148,9 @@ function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now
   stage.open--;
   sync.failure ??= failure;
   if (stage.open > 0) return;
-  if (sync.failure === null) beginPlan(state, unit, now);
-  else finish(state, unit, now);
+  if (sync.failure !== null) finish(state, unit, now);
+  else if (isWanted(unit)) beginPlan(state, unit, now);
+  else startUnwanted(state, unit, now);
 }
 
 /** Takes the answer of the planner for each unit that had asked. */
@@ -416,6 +417,11 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
       else finish(state, unit, now);
       return;
     case 'EndpointSlice':
+      if (fate === 'go' && readsEndpoints(unit) && state.missed.has(service.endpoints)) {
+        unit.sync!.stage = { name: 'reading', open: 1 };
+        readEndpoints(state.hands.reads, unit);
+        return;
+      }
       if (fate === 'go') {
         remove(state, unit, recordsOf(unit), now);
         return;
