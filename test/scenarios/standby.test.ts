@@ -8,7 +8,7 @@ import { createPod, createService, deleteObject, endpointsTable, setPodStatus, t
 import { createNode, edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
 import { holder, objectWrites, replica, replicas } from '../support/sim-replicas.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
-import { slicesOf, slicesTable } from '../support/sim-slices.ts';
+import { namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 
 function warnings(sim: Sim): string[] {
   return sim.logLines.filter(({ level }) => level !== 'info').map(({ message }) => message);
@@ -123,6 +123,33 @@ describe('one that stands by', () => {
     leader.run(60_000);
     assert.equal(holder(leader), 'b-1');
     assert.equal(standby.logLines.filter(({ message }) => message === 'All services are synced').length, 1);
+  });
+
+  it('a standby whose watch lags lists before it creates what the leader has made', () => {
+    const { leader, standby } = replicas('warm', { slices: true });
+    standby.lag = ({ path }) => ({ toMs: 0, backMs: path.includes('endpointslices?watch') ? 3000 : 0 });
+    createService(leader, { name: 'new' });
+    leader.run(300);
+    assert.ok(namesOf(leader).some((name) => name.startsWith('new-')));
+    leader.stop();
+    leader.run(20_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(
+      objectWrites(standby).filter((line) => line.includes('endpointslices')),
+      [],
+    );
+  });
+
+  it('a standby is not behind with what the leader has cleaned up', () => {
+    const { leader, standby } = replicas('warm', { mirror: true });
+    createService(leader, { name: 'hand', spec: { selector: null } });
+    makeEndpoints(leader, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 80 }] }]);
+    leader.run(5000);
+    assert.ok(namesOf(leader).some((name) => name.startsWith('hand-')));
+    deleteObject(leader, `${ENDPOINTS}/hand`);
+    leader.run(10_000);
+    assert.ok(!namesOf(leader).some((name) => name.startsWith('hand-')));
+    assert.equal(metric(standby, 'endpointd_standby_services_behind'), 0);
   });
 
   it("a standby takes the leader's writes as stored: no fight, warning or Event", () => {

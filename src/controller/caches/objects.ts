@@ -10,6 +10,7 @@ import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fig
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
 import { hasTakenOver, noteObjectWritten } from '../leader/hand-over.ts';
+import { isBehind } from '../leader/leadership.ts';
 import { ADMISSION, writerOf } from '../reports/writer-name.ts';
 import {
   allServices,
@@ -401,6 +402,8 @@ function takeEndpoints(
     }
   } else if (!isWritten) {
     noteLeftovers(state, service, now);
+    const unit = controller === undefined ? undefined : getUnit(service, controller.kind);
+    if (deleted && unit !== undefined && isBehind(state.leadership, unit)) lookLater(unit, now);
   }
   // No unit plans from the object now, so it is read again when one does. A controller that starts looks at all of
   // them.
@@ -465,7 +468,8 @@ function takeSlice(
   if (!controller.running) return;
   if (!isWanted(unit)) {
     if (unit.sync === null) forgetSlices(state, unit);
-    if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
+    // A standby was behind with the deletion that the leader has done.
+    if (fateOfObjects(unit) === 'go' && (!deleted || isBehind(state.leadership, unit))) lookLater(unit, now);
     releaseService(state, unit.service);
   } else if (unit.service.view[controller.kind] === 'uncertain' || isOfThePast(known, object)) {
     // After a lost reply it is not known who changed the slice. The next plan reads it first.

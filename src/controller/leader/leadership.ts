@@ -135,8 +135,8 @@ export function awaitsLateWrite({ unansweredAtMs }: Leadership, now: Now): boole
 }
 
 /**
- * Whether the unit's slices have to be listed before these writes, because a late create of the leader before may have
- * made the same slices. True once for each unit of a leadership.
+ * Whether the unit's slices have to be listed before these writes: a create of the leader before may still arrive, or the
+ * watch may not have told of it yet. True once for each unit of a leadership.
  */
 export function mustListFirst(
   leadership: Leadership | null,
@@ -146,7 +146,7 @@ export function mustListFirst(
 ): boolean {
   const phase = leadership?.elector.phase;
   if (leadership === null || phase?.name !== 'leader') return false;
-  const afterOtherMs = phase.isAfterOther ? phase.since.nowMs : -Infinity;
+  const afterOtherMs = phase.isAfterOther ? phase.since.nowMs : leadership.elector.otherSeenMs;
   const isLate = now.nowMs - Math.max(afterOtherMs, leadership.tookOverAtMs) < LATE_WRITE_MS;
   if (!isLate || leadership.listed.has(unit)) return false;
   // An Endpoints object has a fixed name, so a second create of it fails.
@@ -172,6 +172,11 @@ export function noteShadowed(leadership: Leadership | null, isShadow: boolean, u
   } else {
     addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
   }
+}
+
+/** Whether the unit's last plan had writes that are left to the leader. */
+export function isBehind(leadership: Leadership | null, unit: Unit): boolean {
+  return leadership?.behind.has(unit) === true;
 }
 
 /** Drops a unit that is forgotten. */

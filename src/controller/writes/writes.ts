@@ -188,7 +188,7 @@ export function onWriteAnswered(
     bytes: write.body.length,
     ms: Math.round(now.nowMs - sentAtMs),
   });
-  if (outcome.isUndecodable) metrics.decodeErrors('endpoints').inc();
+  if (outcome.isUndecodable) metrics.decodeErrors(queued.object.unit === null ? 'endpoints' : 'endpointslices').inc();
   if (outcome.failure?.class === 'conflict') metrics.conflicts.inc();
   noteWriteAnswered(writes.pause, outbox.log, queued, event, now);
   return outcome;
