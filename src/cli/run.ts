@@ -21,8 +21,8 @@ import { DEFINITIONS } from '../controller/definitions/definitions.ts';
 import type { ControllerName } from '../controller/options.ts';
 
 /**
- * How long a stop may take. The loop ends a drain after ten seconds; the rest is for threads, sockets and all that may
- * hang.
+ * How long a stop may take. The loop ends a drain after ten seconds; the rest is for the trace, threads, sockets and all
+ * that may hang.
  */
 const STOP_MS_MAX = 15_000;
 /** How long the last lines wait for the reader of the log. */
@@ -87,9 +87,10 @@ export async function run(args: readonly string[]): Promise<number> {
     message: 'Stopping: nothing more is planned, writes are drained',
     fields: { signal },
   });
-  const { drained, closed } = await stop(loop, stopped, [() => clock.close(), ...closers, () => serving.close()]);
+  // The trace comes first: it is most needed where something else hangs.
+  const ends = [() => trace?.finish(), () => clock.close(), ...closers, () => serving.close()];
+  const { drained, closed } = await stop(loop, stopped, ends);
   log.write({ level: 'info', v: 0, message: drained ? 'Stopped' : 'Stopped without draining all writes', fields: {} });
-  await trace?.finish();
   const flushed = await log.flush(FLUSH_MS_MAX);
   signals.off();
   const status = drained ? 0 : 1;
