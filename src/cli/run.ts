@@ -35,7 +35,6 @@ export async function run(args: readonly string[]): Promise<number> {
   const options = parseRunFlags(args, (text) => process.stdout.write(text));
   const metrics = createMetricStore();
   const log = startLog(options, metrics);
-  const signals = listenForStop();
   gauge(metrics, 'endpointd_build_info', { version: version(), node: process.version }).set(1);
 
   const { election, trace: tracePath } = options;
@@ -80,7 +79,9 @@ export async function run(args: readonly string[]): Promise<number> {
   logStart(log, options, access.origin, serving);
   loop.start();
 
-  const signal = await signals.first();
+  const asked = Promise.withResolvers<string>();
+  const off = onStopSignals(asked.resolve, endNow);
+  const signal = await asked.promise;
   log.write({
     level: 'info',
     v: 0,
@@ -92,7 +93,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const { drained, closed } = await stop(loop, stopped, ends);
   log.write({ level: 'info', v: 0, message: drained ? 'Stopped' : 'Stopped without draining all writes', fields: {} });
   const flushed = await log.flush(FLUSH_MS_MAX);
-  signals.off();
+  off();
   const status = drained ? 0 : 1;
   // Node's thread pool reads files and resolves names. Both may hang.
   const idle = closed && flushed && !credentials.reading() && !looksUpNames();
@@ -108,24 +109,6 @@ function startLog(options: RunOptions, metrics: MetricStore): Log {
   process.once('uncaughtExceptionMonitor', () => log.flushNow(FLUSH_MS_MAX));
   process.once('exit', () => log.flushNow(0));
   return log;
-}
-
-interface StopSignals {
-  /**
-   * From the call on, the first signal resolves the promise, and the next one ends the process at once. Before the call
-   * each signal ends the process at once.
-   */
-  readonly first: () => Promise<string>;
-  readonly off: () => void;
-}
-
-function listenForStop(): StopSignals {
-  let onFirst: ((signal: string) => void) | undefined;
-  const off = onStopSignals((signal, status) => {
-    if (onFirst === undefined) endNow(status);
-    onFirst(signal);
-  }, endNow);
-  return { first: () => new Promise((resolve) => (onFirst = resolve)), off };
 }
 
 interface Stopped {
