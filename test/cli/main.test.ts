@@ -107,7 +107,7 @@ test('run starts without a writable place, as with a read-only root', async () =
   assert.ok(!stderr.includes('A shard was lost'), stderr);
 });
 
-test('a port in use gives one line and status 1', async () => {
+test('a port in use gives one line, with the command that finds who, and status 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
@@ -117,14 +117,20 @@ test('a port in use gives one line and status 1', async () => {
     '--secure-port=0',
     `--metrics-bind-address=127.0.0.1:${port}`,
   );
-  const serve = await endpointd('serve', `--port=${port}`, `--kubeconfig=${join(directory, 'unused')}`);
+  const serveOn = (platform: string): Promise<Outcome> => {
+    const preload = `data:text/javascript,Object.defineProperty(process,'platform',{value:'${platform}'})`;
+    const args = ['serve', `--port=${port}`, `--kubeconfig=${join(directory, 'unused')}`];
+    return endpointdIn({ NODE_OPTIONS: `--import=${preload}` }, args);
+  };
+  const [serve, serveOnMac] = [await serveOn('linux'), await serveOn('darwin')];
   taken.close();
-  assert.deepEqual([run.status, serve.status], [1, 1]);
+  assert.deepEqual([run.status, serve.status, serveOnMac.status], [1, 1, 1]);
   assert.match(
     run.stderr,
     /^endpointd run: cannot serve --metrics-bind-address=127\.0\.0\.1:\d+: .*EADDRINUSE.*; another process listens there: .*\n$/,
   );
-  assert.match(serve.stderr, /^endpointd serve: cannot serve on port \d+: .*EADDRINUSE.*\n$/);
+  assert.match(serve.stderr, /^endpointd serve: cannot serve on port \d+: .*EADDRINUSE.*\(ss -ltnp names it\).*\n$/);
+  assert.match(serveOnMac.stderr, /\(lsof -nP -iTCP -sTCP:LISTEN names it\)/);
 });
 
 /** A command that runs until `ready` appears on a stream, then gets SIGTERM. */
