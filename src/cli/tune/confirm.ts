@@ -5,8 +5,8 @@ import process from 'node:process';
 import { endNow } from '../../node/end-process.ts';
 import { onStopSignals } from '../../node/signals.ts';
 import { createPrng, nextInt, type Prng } from '../../lib/prng.ts';
-import { createStoryCluster, type StoryCluster } from '../../replay/story-cluster.ts';
-import { frame, replay, type Replayed, type TestController } from '../../testbed/replay.ts';
+import { createFixedObjects, replay, type Replayed, type TestController } from '../../testbed/replay.ts';
+import { createStoryCluster, type StoryCluster } from '../../testbed/story-cluster.ts';
 import {
   findPrograms,
   startEndpointd,
@@ -97,7 +97,7 @@ async function onServer(
   server.failed.catch(() => undefined);
   try {
     say(`filling the ${server.kind} with ${podsAtStart(story)} pods`);
-    await frame(server, cluster);
+    await createFixedObjects(server, cluster);
     const rounds = await playRounds(question, server, cluster, say);
     return {
       server: server.kind,
