@@ -6,7 +6,7 @@
  */
 import type { Sync, Unit } from '../caches/service-state.ts';
 import type { Now } from '../event.ts';
-import { lastWriters } from '../reports/writer-name.ts';
+import { lastWritersOf } from '../reports/writer-name.ts';
 import { UNPLANNED } from '../writes/shadow.ts';
 import { leaseAnnotation } from '../../kube/lease.ts';
 import { roughDuration } from '../../lib/duration.ts';
@@ -87,7 +87,7 @@ export function noteObjectWritten(
   content: ObjectBytes,
   now: Now,
 ): void {
-  if (handOver !== null && lastWriters(content).names.includes(handOver.from))
+  if (handOver !== null && lastWritersOf(content).names.includes(handOver.from))
     handOver.wroteAtMs.set(controller.name, now.nowMs);
 }
 
