@@ -4,7 +4,7 @@
 import process from 'node:process';
 import { endNow } from '../../node/end-process.ts';
 import { onStopSignals } from '../../node/signals.ts';
-import { createPrng, nextInt, type Prng } from '../../lib/prng.ts';
+import { createPrng, shuffled } from '../../lib/prng.ts';
 import { createFixedObjects, replay, type Replayed, type TestController } from '../../testbed/replay.ts';
 import { createStoryCluster, type StoryCluster } from '../../testbed/story-cluster.ts';
 import {
@@ -170,13 +170,4 @@ function startOf(
   return controller === 'endpointd'
     ? startEndpointd(server, flags)
     : startKubeControllerManager(server, kubeControllerManager!, flags);
-}
-
-function shuffled<T>(items: readonly T[], prng: Prng): T[] {
-  const result = [...items];
-  for (let i = result.length - 1; i > 0; i--) {
-    const j = nextInt(prng, i + 1);
-    [result[i], result[j]] = [result[j]!, result[i]!];
-  }
-  return result;
 }
