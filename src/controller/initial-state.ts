@@ -93,7 +93,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     }),
     journal,
     replan: createReplan(),
-    outrun: new Map(),
+    conflicted: new Map(),
     missed: new Set(),
     echoesExpected: 0,
     resyncAtMs: Infinity,

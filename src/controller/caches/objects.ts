@@ -307,7 +307,7 @@ export function settleRead(
   if (record?.resourceVersion !== object.record?.resourceVersion) noteForHandOver(state, object, content, now);
   dropExpected(state, object);
   settle(state, object, record);
-  noteWhoOutran(state, object, content, now);
+  noteConflictWriter(state, object, content, now);
   return content;
 }
 
@@ -334,7 +334,7 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   if (event.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, event.content);
     noteForHandOver(state, object, event.content, now);
-    noteWhoOutran(state, object, event.content, now);
+    noteConflictWriter(state, object, event.content, now);
   }
   if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
   else takeSlice(state, object, object.unit, known, event, now);
@@ -355,14 +355,14 @@ function noteForHandOver(state: ControllerState, object: ObjectState, content: O
 }
 
 /** A write was refused with 409: somebody else was faster. The object's next state will tell who. */
-export function noteOutrun(state: ControllerState, object: ObjectState): void {
-  state.outrun.set(object, object.record?.resourceVersion ?? '');
+export function noteConflict(state: ControllerState, object: ObjectState): void {
+  state.conflicted.set(object, object.record?.resourceVersion ?? '');
 }
 
-function noteWhoOutran(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
-  const version = state.outrun.get(object);
+function noteConflictWriter(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
+  const version = state.conflicted.get(object);
   if (version === undefined) return;
-  state.outrun.delete(object);
+  state.conflicted.delete(object);
   const unit = writerOfObject(object);
   // The same version was told, and counted, before the write was sent.
   if (object.record === null || object.record.resourceVersion === version || unit === undefined || !isWanted(unit))
