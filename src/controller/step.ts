@@ -14,7 +14,7 @@ import {
   onLeaseEvent,
   RELEASE_MS_MAX,
   wakeLeadership,
-} from './leader/take-over.ts';
+} from './leader/leading.ts';
 import { noteAnswer } from './leader/leadership.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';

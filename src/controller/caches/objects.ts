@@ -9,7 +9,7 @@ import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
-import { hasTakenOver, noteObjectWritten } from '../leader/hand-over.ts';
+import { hasTakenOver, noteObjectWritten } from '../leader/take-over.ts';
 import { ADMISSION, writerOf } from '../reports/writer-name.ts';
 import {
   allServices,
@@ -304,7 +304,7 @@ export function settleRead(
   now: Now,
 ): ObjectBytes | null {
   const content = source === null ? null : contentOf(source);
-  if (record?.resourceVersion !== object.record?.resourceVersion) noteForHandOver(state, object, content, now);
+  if (record?.resourceVersion !== object.record?.resourceVersion) noteForTakeOver(state, object, content, now);
   dropExpected(state, object);
   settle(state, object, record);
   noteConflictWriter(state, object, content, now);
@@ -333,7 +333,7 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   if (!deleted) state.missed.delete(object);
   if (event.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, event.content);
-    noteForHandOver(state, object, event.content, now);
+    noteForTakeOver(state, object, event.content, now);
     noteConflictWriter(state, object, event.content, now);
   }
   if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
@@ -344,10 +344,10 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
 }
 
 /**
- * Tells a standby that awaits a hand-over that somebody has written the object. An object that no unit plans does not
+ * Tells a process that awaits a take-over that somebody has written the object. An object that no unit plans does not
  * count.
  */
-function noteForHandOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
+function noteForTakeOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
   const { leadership } = state;
   if (content === null || leadership === null || hasTakenOver(leadership)) return;
   const unit = writerOfObject(object);
