@@ -150,7 +150,7 @@ const LEADER_ELECTION = {
   'take-over-from': {
     kind: text('<manager>'),
     default: '',
-    help: 'hand-over without a gap: hold the Lease, but write nothing while the controller of this name in managedFields, such as kube-controller-manager, still writes',
+    help: 'take-over without a gap: hold the Lease, but write nothing while the controller of this name in managedFields, such as kube-controller-manager, still writes',
   },
   'take-over-after': {
     kind: duration(1000),
@@ -454,7 +454,7 @@ function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['elect
   const { takeOverFrom: from, takeOverAfterMs: afterMs } = flags;
   if (!flags.leaderElect) {
     if (from === '') return null;
-    throw new UsageError('--take-over-from needs --leader-elect: the Lease remembers that the hand-over is done');
+    throw new UsageError('--take-over-from needs --leader-elect: the Lease remembers that the take-over is done');
   }
   const takeOver = from === '' ? null : { from, afterMs };
   // The Lease has whole seconds, so others wait for so long.

@@ -9,8 +9,8 @@ import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
-import { hasTakenOver, noteObjectWritten } from '../leader/hand-over.ts';
 import { isBehind } from '../leader/leadership.ts';
+import { hasTakenOver, noteObjectWritten } from '../leader/take-over.ts';
 import { ADMISSION, writerOf } from '../reports/writer-name.ts';
 import {
   allServices,
@@ -305,10 +305,10 @@ export function settleRead(
   now: Now,
 ): ObjectBytes | null {
   const content = source === null ? null : contentOf(source);
-  if (record?.resourceVersion !== object.record?.resourceVersion) noteForHandOver(state, object, content, now);
+  if (record?.resourceVersion !== object.record?.resourceVersion) noteForTakeOver(state, object, content, now);
   dropExpected(state, object);
   settle(state, object, record);
-  noteWhoOutran(state, object, content, now);
+  noteConflictWriter(state, object, content, now);
   return content;
 }
 
@@ -334,8 +334,8 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   if (!deleted) state.missed.delete(object);
   if (event.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, event.content);
-    noteForHandOver(state, object, event.content, now);
-    noteWhoOutran(state, object, event.content, now);
+    noteForTakeOver(state, object, event.content, now);
+    noteConflictWriter(state, object, event.content, now);
   }
   if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
   else takeSlice(state, object, object.unit, known, event, now);
@@ -345,10 +345,10 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
 }
 
 /**
- * Tells a standby that awaits a hand-over that somebody has written the object. An object that no unit plans does not
+ * Tells a process that awaits a take-over that somebody has written the object. An object that no unit plans does not
  * count.
  */
-function noteForHandOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
+function noteForTakeOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
   const { leadership } = state;
   if (content === null || leadership === null || hasTakenOver(leadership)) return;
   const unit = writerOfObject(object);
@@ -356,14 +356,14 @@ function noteForHandOver(state: ControllerState, object: ObjectState, content: O
 }
 
 /** A write was refused with 409: somebody else was faster. The object's next state will tell who. */
-export function noteOutrun(state: ControllerState, object: ObjectState): void {
-  state.outrun.set(object, object.record?.resourceVersion ?? '');
+export function noteConflict(state: ControllerState, object: ObjectState): void {
+  state.conflicted.set(object, object.record?.resourceVersion ?? '');
 }
 
-function noteWhoOutran(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
-  const version = state.outrun.get(object);
+function noteConflictWriter(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
+  const version = state.conflicted.get(object);
   if (version === undefined) return;
-  state.outrun.delete(object);
+  state.conflicted.delete(object);
   const unit = writerOfObject(object);
   // The same version was told, and counted, before the write was sent.
   if (object.record === null || object.record.resourceVersion === version || unit === undefined || !isWanted(unit))

@@ -12,13 +12,13 @@ import type { PlannedWrite } from '../../shard/protocol.ts';
 import { leaseAnnotation } from '../../kube/lease.ts';
 import { createElector, fenceOf, holderOf, isLeader, type ElectionOptions } from './elector.ts';
 import {
-  createHandOver,
+  createTakeOver,
   hasTakenOver,
   noteDue,
   TOOK_OVER_ANNOTATION,
-  type HandOverHolder,
+  type TakeOverHolder,
   type TakeOverOptions,
-} from './hand-over.ts';
+} from './take-over.ts';
 
 export interface LeadershipOptions extends ElectionOptions {
   /**
@@ -29,7 +29,7 @@ export interface LeadershipOptions extends ElectionOptions {
   readonly standby: 'warm' | 'cold';
 }
 
-export interface Leadership extends HandOverHolder {
+export interface Leadership extends TakeOverHolder {
   readonly standby: 'warm' | 'cold';
   /** The `timeout` of each write. A write that is sent at the last moment is done before another process leads. */
   readonly writeTimeout: string;
@@ -77,7 +77,7 @@ export function createLeadership(
     writeTimeout: formatDuration(Math.max(timeoutMs, WRITE_TIMEOUT_MS_MIN)),
     behind: new Map(),
     listed: new Set(),
-    handOver: takeOver === null ? null : createHandOver(takeOver),
+    takeOver: takeOver === null ? null : createTakeOver(takeOver),
     tookOverAtMs: -Infinity,
     unansweredAtMs: -Infinity,
     controllers: controllers.join(','),
@@ -95,9 +95,9 @@ export function standsBy({ isShadow, leadership }: { isShadow: boolean; leadersh
 
 /** The annotations of the Lease while this process holds it. */
 export function annotationsOf(leadership: Leadership): Record<string, string> {
-  const { controllers, handOver } = leadership;
-  const tells = handOver !== null && (handOver.step.name === 'decided' || hasTakenOver(leadership));
-  return { [CONTROLLERS_ANNOTATION]: controllers, ...(tells ? { [TOOK_OVER_ANNOTATION]: handOver.from } : {}) };
+  const { controllers, takeOver } = leadership;
+  const tells = takeOver !== null && (takeOver.step.name === 'decided' || hasTakenOver(leadership));
+  return { [CONTROLLERS_ANNOTATION]: controllers, ...(tells ? { [TOOK_OVER_ANNOTATION]: takeOver.from } : {}) };
 }
 
 /**
@@ -182,19 +182,19 @@ export function isBehind(leadership: Leadership | null, unit: Unit): boolean {
 /** Drops a unit that is forgotten. */
 export function forgetBehind(leadership: Leadership | null, unit: Unit): void {
   leadership?.behind.delete(unit);
-  leadership?.handOver?.due.delete(unit);
+  leadership?.takeOver?.due.delete(unit);
   leadership?.listed.delete(unit);
 }
 
 /** Who leads, for a person. */
 export function leaderText(leadership: Leadership | null): string {
   if (leadership === null) return 'this process, without a Lease';
-  const { elector, handOver, controllers } = leadership;
+  const { elector, takeOver, controllers } = leadership;
   if (isLeader(elector)) {
     const self = `this process, ${elector.options.identity}`;
     return hasTakenOver(leadership)
       ? self
-      : `${self}, which writes nothing: it waits to take over from ${handOver!.from}`;
+      : `${self}, which writes nothing: it waits to take over from ${takeOver!.from}`;
   }
   const holder = holderOf(elector);
   if (holder === null) return 'nobody, this process stands by';

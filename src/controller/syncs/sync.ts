@@ -12,8 +12,8 @@ import {
   compareMetadata,
   dropEndpoints,
   forgetSlices,
+  noteConflict,
   noteLeftovers,
-  noteOutrun,
   ownWrite,
   releaseHeld,
   tellReaders,
@@ -286,7 +286,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.uncertain) becomeUncertain(object);
-  if (outcome.isOutrun) noteOutrun(state, object);
+  if (outcome.isConflict) noteConflict(state, object);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
     state.reports.failedWrite(unit, write, outcome.failure, outcome.silent, now);
