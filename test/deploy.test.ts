@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { load, loadAll } from 'js-yaml';
+import { RUN_FLAGS } from '../src/cli/flags/flags.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 import { askedBy } from './support/asked-rights.ts';
 import { alerts, allExpressions } from './support/monitoring.ts';
@@ -199,5 +200,34 @@ test('all deployed objects have the version of the package', () => {
   assert.match(
     read('deploy/helm/endpointd/Chart.yaml'),
     new RegExp(`^version: ${version}\nappVersion: ${version}\n`, 'm'),
+  );
+});
+
+interface FlagsSchema {
+  readonly properties: {
+    readonly flags: { readonly items: { readonly pattern: string; readonly not: { readonly pattern: string } } };
+  };
+}
+
+test('the chart takes each flag that it does not set itself, as the runbook asks', () => {
+  const root = join(import.meta.dirname, '..');
+  const schema = readFileSync(join(root, 'deploy/helm/endpointd/values.schema.json'), 'utf8');
+  const { pattern, not } = (JSON.parse(schema) as FlagsSchema).properties.flags.items;
+  const isTaken = (flag: string): boolean => new RegExp(pattern).test(flag) && !new RegExp(not.pattern).test(flag);
+
+  const names = RUN_FLAGS.groups.flatMap(({ flags }) => Object.keys(flags));
+  const refused = names.filter((name) => !isTaken(`--${name}=1`));
+  assert.deepEqual(refused.sort(), ['leader-elect-resource-name', 'leader-elect-resource-namespace', 'secure-port']);
+
+  const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8');
+  const inValues = [...runbook.matchAll(/'flags=\{(.+?)\}'/g)].flatMap(([, flags]) => flags!.split(','));
+  const inText = [...runbook.matchAll(/add `(-.+?)` to the flags/g)].map(([, flag]) => flag!);
+  assert.deepEqual(
+    [...inValues, ...inText].map((flag) => [flag, isTaken(flag)]),
+    [
+      ['--take-over-from=kube-controller-manager', true],
+      ['--concurrent-service-endpoint-syncs=10', true],
+      ['-v=1', true],
+    ],
   );
 });
