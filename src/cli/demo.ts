@@ -32,6 +32,7 @@ import { readObjects } from '../testbed/read-objects.ts';
 import { DUAL_STACK_RANGES } from './serve.ts';
 import type { ServiceView } from '../testbed/service-view.ts';
 import { watchSlices } from '../testbed/slices-view.ts';
+import { starting } from './usage.ts';
 
 /** The controller's objects, as the server's watches tell them. */
 interface Views {
@@ -90,7 +91,7 @@ export async function demo(args: readonly string[]): Promise<number> {
     return wrong.length === 0 ? 0 : 1;
   };
   try {
-    return await Promise.race([story(), controller.failed]);
+    return await Promise.race([story(), controller.failed, starting('go on', server.failed)]);
   } finally {
     views.endpoints.stop();
     views.slices.stop();
