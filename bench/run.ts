@@ -59,8 +59,8 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./threads/run.ts')).runThreadsBench(size),
   },
   account: {
-    what: 'the CPU of a start from nothing, of a flip and of a restart, by thread, phase and part, in a new process and in a warm one',
-    run: async (size) => (await import('./account/run.ts')).runAccountBench(size),
+    what: 'the CPU of a start from nothing, of a flip and of a restart, by thread, phase and part, in a new process and a warm one (--server=kube: with TLS)',
+    run: async (size, rest) => (await import('./account/run.ts')).runAccountBench(size, rest),
   },
   startup: {
     what: 'CPU and memory of a start, until the first list request',

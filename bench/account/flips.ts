@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readinessConditions } from '../../src/workload/objects.ts';
 import { patchStatus } from '../../src/workload/request.ts';
 import { flipPlan, openLoop, shuffled, type Flip } from '../peers/drive.ts';
+import type { ServerKind } from '../peers/server.ts';
 import { converged, deleteOutputs, stopOutputs, watchOutputs, writesOf, type Outputs } from '../support/outputs.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { SEED } from '../support/records.ts';
@@ -17,9 +18,18 @@ import { sharesOf } from './profile.ts';
 const CONVERGE_MS_MAX = 300_000;
 /** How many flips are measured, and how many a second. */
 const MEASURED = { tiny: { count: 6, rate: 50 }, full: { count: 750, rate: 50 } };
-const BETWEEN = { tiny: { count: 6, rate: 400 }, full: { count: 12_000, rate: 400 } };
+const BETWEEN: Readonly<Record<ServerKind, typeof MEASURED>> = {
+  embedded: { tiny: { count: 6, rate: 400 }, full: { count: 12_000, rate: 400 } },
+  // Two cores have no room for more beside kube-apiserver and etcd.
+  kube: { tiny: { count: 6, rate: 100 }, full: { count: 6000, rate: 100 } },
+};
 /** If nothing was written for so long, all flips are done. */
 const QUIET_MS = 500;
+
+interface Pace {
+  readonly count: number;
+  readonly rate: number;
+}
 
 interface Window {
   /** CPU milliseconds of a flip, by thread. */
@@ -29,13 +39,12 @@ interface Window {
 }
 
 /** Prints CPU milliseconds of a flip by thread and by part of the main thread. */
-export async function accountOfFlips(stage: Stage, size: Size): Promise<void> {
+export async function accountOfFlips(stage: Stage, size: Size, kind: ServerKind): Promise<void> {
   const { rate, count } = MEASURED[size];
-  console.log(
-    `\n${rate} flips a second, ${count} of them; again after ${BETWEEN[size].count} at ${BETWEEN[size].rate} a second`,
-  );
-  const plain = await play(stage, size, false);
-  const profiled = await play(stage, size, true);
+  const between = BETWEEN[kind][size];
+  console.log(`\n${rate} flips a second, ${count} of them; again after ${between.count} at ${between.rate} a second`);
+  const plain = await play(stage, size, between, false);
+  const profiled = await play(stage, size, between, true);
   const titles = ['after the start', 'warm'];
   const rows = plain.map(({ flip }, i) => [titles[i]!, ...figures(THREADS.map((thread) => flip[thread]))]);
   console.log(`\na flip: CPU ms\n${table(['', ...THREADS, 'together'], rows)}`);
@@ -47,7 +56,7 @@ export async function accountOfFlips(stage: Stage, size: Size): Promise<void> {
   console.log(`\nthe main thread, by a profile: CPU ms a flip\n${table(['', ...titles], parts)}`);
 }
 
-async function play(stage: Stage, size: Size, withProfile: boolean): Promise<Window[]> {
+async function play(stage: Stage, size: Size, between: Pace, withProfile: boolean): Promise<Window[]> {
   await deleteOutputs(stage.client, stage.cluster.namespaces);
   const controller = await startProcess(stage, []);
   const outputs = await watchOutputs(stage.client);
@@ -56,7 +65,7 @@ async function play(stage: Stage, size: Size, withProfile: boolean): Promise<Win
     await Promise.race([converged(outputs, stage.expected, CONVERGE_MS_MAX), controller.ended]);
     await quiet(outputs);
     const pods = shuffled(stage.cluster.pods, SEED);
-    const flip = async ({ count, rate }: { readonly count: number; readonly rate: number }): Promise<void> => {
+    const flip = async ({ count, rate }: Pace): Promise<void> => {
       const plan = flipPlan(pods, count, rate);
       await openLoop(plan.length, rate, (i) => turn(stage, plan[i]!));
       await quiet(outputs);
@@ -64,7 +73,7 @@ async function play(stage: Stage, size: Size, withProfile: boolean): Promise<Win
     const measured = (): Promise<Window> =>
       measure(controller, MEASURED[size].count, withProfile, () => flip(MEASURED[size]));
     const first = await measured();
-    await flip(BETWEEN[size]);
+    await flip(between);
     return [first, await measured()];
   } finally {
     stopOutputs(outputs);

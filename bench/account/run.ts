@@ -1,8 +1,10 @@
-/** The account of CPU: of a start from nothing and of flips in a small cluster, of a restart in a large one. Linux only. */
-import { createApiClient } from '../../src/node/api-client.ts';
-import { loadCluster } from '../../src/testbed/load-cluster.ts';
-import { startServe } from '../../src/testbed/serve-process.ts';
-import { makeCluster } from '../../src/workload/cluster.ts';
+/**
+ * The account of CPU: of a start from nothing, of flips and of a restart in a small cluster, and of a restart in a large one.
+ * Linux only.
+ */
+import { parseArgs } from 'node:util';
+import { createServers, type BenchServer, type ServerKind } from '../peers/server.ts';
+import type { Cluster } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
 import { LARGE, SPREAD } from '../peers/scenarios/profiles.ts';
@@ -14,30 +16,61 @@ import type { Stage } from './process.ts';
 import { accountOfRestart, accountOfStart } from './starts.ts';
 
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
-const CONNECTIONS = 16;
 
-export async function runAccountBench(size: Size): Promise<void> {
-  await onStage(SPREAD(size), size, async (stage) => {
+/**
+ * @param args `--server=kube` measures on a real API server with TLS, without the large cluster, which takes long to put
+ * there
+ */
+export async function runAccountBench(size: Size, args: readonly string[]): Promise<void> {
+  const kind = kindOf(args);
+  await onStage(kind, SPREAD(size), size, async (stage) => {
     await accountOfStart(stage, size);
-    await accountOfFlips(stage, size);
+    await accountOfFlips(stage, size, kind);
+    if (kind === 'kube') await accountOfRestart(stage, size);
   });
-  await onStage(LARGE(size), size, (stage) => accountOfRestart(stage, size));
+  if (kind === 'embedded') await onStage(kind, LARGE(size), size, (stage) => accountOfRestart(stage, size));
 }
 
-async function onStage(profile: Profile, size: Size, use: (stage: Stage) => Promise<void>): Promise<void> {
-  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0']);
-  const client = createApiClient({ url: serve.url }, CONNECTIONS);
+/** @throws Error that says what is not allowed */
+function kindOf(args: readonly string[]): ServerKind {
+  const { server } = parseArgs({
+    args: [...args],
+    options: { server: { type: 'string', default: 'embedded' } },
+  }).values;
+  if (server === 'embedded' || server === 'kube') return server;
+  throw new Error(`--server: embedded or kube was expected, not ${JSON.stringify(server)}`);
+}
+
+async function onStage(
+  kind: ServerKind,
+  profile: Profile,
+  size: Size,
+  use: (stage: Stage) => Promise<void>,
+): Promise<void> {
+  const servers = createServers();
+  const program = programOf(size);
   try {
-    const cluster = makeCluster(profile, SEED);
-    await loadCluster(client, cluster, CONNECTIONS);
-    const expected = await readExpected(client, cluster.namespaces, whichControllers(CONTROLLERS));
-    const flags = ['--leader-elect=false', '--secure-port=0', '--kube-api-qps=5000', '--kube-api-burst=5000'];
-    const args = [`--master=${serve.url}`, `--controllers=${CONTROLLERS.join(',')}`, '--shards=0', ...flags];
-    const main = programOf(size);
-    const program = new URL(main.href.endsWith('.ts') ? 'cli/run.ts' : 'cli/run.js', main).href;
-    await use({ client, cluster, expected, outputsEach: CONTROLLERS.length, program, args });
+    const opened = await servers.open({
+      kind,
+      profile,
+      seed: SEED,
+      outset: 'nothing',
+      controllers: CONTROLLERS,
+      options: { fsync: false, priorityAndFairness: false },
+      program,
+      say: console.log,
+    });
+    await use(await stageOn(opened.server, opened.cluster, program));
+    await servers.release(opened, false);
   } finally {
-    await client.close();
-    await serve.stop();
+    await servers.close();
   }
+}
+
+async function stageOn({ client, kubeconfigPath }: BenchServer, cluster: Cluster, main: URL): Promise<Stage> {
+  const expected = await readExpected(client, cluster.namespaces, whichControllers(CONTROLLERS));
+  const flags = ['--leader-elect=false', '--secure-port=0', '--kube-api-qps=5000', '--kube-api-burst=5000'];
+  const args = [`--kubeconfig=${kubeconfigPath}`, `--controllers=${CONTROLLERS.join(',')}`, '--shards=0', ...flags];
+  const program = new URL(main.href.endsWith('.ts') ? 'cli/run.ts' : 'cli/run.js', main).href;
+  return { client, cluster, expected, outputsEach: CONTROLLERS.length, program, args };
 }

@@ -1,7 +1,6 @@
 /** How long a cell takes, and which part of it counts. */
 import { parseDuration } from '../../src/lib/duration.ts';
-import { type Evidence, evidenceBetween } from '../../src/tune/evidence.ts';
-import type { Output } from '../../src/twin/ledger.ts';
+import { type Evidence, evidenceBetween, shownBefore } from '../../src/tune/evidence.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import type { Story } from '../../src/twin/story.ts';
 import type { CellPlan } from './plan.ts';
@@ -22,10 +21,7 @@ export function storyOf({ workload }: Pick<CellPlan, 'workload'>, seed: number, 
  */
 export function measuredPart(evidence: Evidence, { warmUpMs, measuredMs }: CellTimes): Evidence {
   const endMs = warmUpMs + measuredMs;
-  const { samples, writes } = evidenceBetween(evidence, warmUpMs, endMs);
-  const shown = (output: Output): Evidence['samples'][Output] =>
-    samples[output].filter(({ atMs, latencyMs }) => atMs + latencyMs < endMs);
-  return { samples: { endpoints: shown('endpoints'), slices: shown('slices') }, writes };
+  return shownBefore(evidenceBetween(evidence, warmUpMs, endMs), endMs);
 }
 
 /** @throws Error if the text is no duration */

@@ -4,7 +4,7 @@ import type { PeersOptions } from './flags.ts';
 import { echoPeer, endpointdPeer, managerPeer, otherPeer, programOf } from './peers.ts';
 import type { RunRecord } from './results.ts';
 import { ECHO, ENDPOINTD_AGAIN, ENDPOINTD_OTHERWISE, type Peer, type Scenario, type Settings } from './scenario.ts';
-import type { ServerRequest, Servers } from './server.ts';
+import type { ServerKind, ServerRequest, Servers } from './server.ts';
 import { play } from './stage.ts';
 
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
@@ -89,15 +89,21 @@ async function runOne(
   }
 }
 
+/** @param wanted what the command line says */
+export function kindOfServer({ server }: Scenario, size: Settings['size'], wanted: PeersOptions['server']): ServerKind {
+  return wanted ?? (size === 'tiny' ? 'embedded' : server);
+}
+
 export function requestOf(
-  { outset, profile, controllers = CONTROLLERS, server }: Scenario,
+  scenario: Scenario,
   settings: Settings,
   wanted: PeersOptions['server'],
   say: ServerRequest['say'],
 ): ServerRequest {
+  const { outset, profile, controllers = CONTROLLERS } = scenario;
   const { size, seed } = settings;
   return {
-    kind: wanted ?? (size === 'tiny' ? 'embedded' : server),
+    kind: kindOfServer(scenario, size, wanted),
     profile: profile(size),
     seed,
     outset,

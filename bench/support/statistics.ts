@@ -55,10 +55,10 @@ export function spread(runs: readonly number[]): number {
 }
 
 /**
- * Whether a ratio is further from 1 than the noise, and its interval, if it has one, leaves 1. false = it is not, or the
- * noise is not known. @param noise a result of `spread`
+ * Whether a ratio is further from 1 than the noise, and its interval leaves 1. false = it is not, there is no interval, or
+ * the noise is not known. @param noise a result of `spread`
  */
 export function isBeyondNoise({ value, low, high }: Ratio, noise: number): boolean {
-  const isAcross = low <= 1 && high >= 1;
-  return !isAcross && (value > noise || value < 1 / noise);
+  const leavesOne = low > 1 || high < 1;
+  return leavesOne && (value > noise || value < 1 / noise);
 }

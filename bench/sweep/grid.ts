@@ -23,12 +23,14 @@ export interface SweepRun extends Cell {
   readonly peer: string;
   /** The program of the run: a commit of endpointd, or a version of kube-controller-manager. */
   readonly program: string;
+  /** The kind of API server. */
+  readonly server: string;
   readonly startedAt: string;
   readonly figures: Readonly<Record<string, number>>;
   readonly wrong: readonly string[];
 }
 
-export type RunKey = Pick<SweepRun, 'scenario' | 'size' | 'seed' | 'peer' | 'program'> & Cell;
+export type RunKey = Pick<SweepRun, 'scenario' | 'size' | 'seed' | 'peer' | 'program' | 'server'> & Cell;
 
 /** The cells in an order drawn by the seed, so that a machine that changes meanwhile favours no setting. */
 export function cellsOf({ syncs, batch, qps }: Grid, seed: number): Cell[] {
@@ -41,8 +43,8 @@ export function cellsOf({ syncs, batch, qps }: Grid, seed: number): Cell[] {
   return cells;
 }
 
-export function keyText({ scenario, size, seed, peer, program, syncs, batch, qps }: RunKey): string {
-  return JSON.stringify([scenario, size, seed, peer, program, syncs, batch, qps]);
+export function keyText({ scenario, size, seed, peer, program, server, syncs, batch, qps }: RunKey): string {
+  return JSON.stringify([scenario, size, seed, peer, program, server, syncs, batch, qps]);
 }
 
 /** The keys that have a right run. Cells with wrong runs are tried again. */

@@ -8,21 +8,23 @@ import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { commitText } from '../support/commit.ts';
+import { programHash } from '../support/program-hash.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { plotSvg } from '../../src/page/plot.ts';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
 import { parsePeersFlags } from '../peers/flags.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
-import { progress, runPair } from '../peers/pair.ts';
+import { kindOfServer, progress, runPair } from '../peers/pair.ts';
+import { programOf } from '../peers/peers.ts';
 import { ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
-import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type SweepRun } from './grid.ts';
+import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type RunKey, type SweepRun } from './grid.ts';
 import { sweepPage, sweepPicture, sweepText, type Sweep } from './report.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const DEFAULT_SCENARIO = 'ready';
-/** All cells of the full size take half an hour on two quiet cores. */
+/** All cells of the full size take more than an hour on two quiet cores. */
 const GRIDS: Readonly<Record<'tiny' | 'full', Grid>> = {
   tiny: { syncs: [1, 5], batch: ['0s', '50ms'], qps: [5000] },
   full: { syncs: [1, 5, 50], batch: ['0s', '100ms', '1s'], qps: [200, 1000, 5000] },
@@ -119,7 +121,11 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
     execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
   }
   const commit = commitText();
-  const programs: Readonly<Record<string, string>> = { [ENDPOINTD]: commit, [MANAGER]: KUBERNETES_VERSION };
+  const programs: Readonly<Record<string, string>> = {
+    // Two trees with changes have the same commit.
+    [ENDPOINTD]: commit.endsWith('-dirty') ? `${commit}-${programHash(programOf(settings.size))}` : commit,
+    [MANAGER]: KUBERNETES_VERSION,
+  };
   const wanted = keysOf(options, programs);
   const notRun = await measureMissing(options, programs);
   const kept = existsSync(data) ? parseRuns(readFileSync(data, 'utf8')) : [];
@@ -146,19 +152,26 @@ function writeSweep(sweep: Sweep): void {
   writeFileSync(new URL('docs/images/bench-sweep.svg', ROOT), `${plotSvg(sweepPicture(sweep), true)}\n`);
 }
 
-function keysOf({ grid, peers, scenario, settings }: SweepOptions, programs: Readonly<Record<string, string>>) {
-  const { size, seed } = settings;
+function keysOf(options: SweepOptions, programs: Readonly<Record<string, string>>): Set<string> {
+  const { grid, peers, settings } = options;
   return new Set(
-    cellsOf(grid, seed).flatMap((cell) =>
-      peers.map((peer) => keyText({ ...cell, peer, scenario, size, seed, program: programs[peer] ?? '' })),
-    ),
+    cellsOf(grid, settings.seed).flatMap((cell) => peers.map((peer) => keyText(keyOf(options, programs, cell, peer)))),
   );
+}
+
+function keyOf(
+  { scenario, settings: { size, seed }, server }: SweepOptions,
+  programs: Readonly<Record<string, string>>,
+  cell: Cell,
+  peer: string,
+): RunKey {
+  const kind = kindOfServer(findScenarios([scenario])[0]!, size, server);
+  return { ...cell, peer, scenario, size, seed, program: programs[peer] ?? '', server: kind };
 }
 
 /** @returns the cells for which no time was left */
 async function measureMissing(options: SweepOptions, programs: Readonly<Record<string, string>>): Promise<Cell[]> {
   const { grid, peers, settings, server, data, forMs } = options;
-  const { size, seed } = settings;
   const [scenario] = findScenarios([options.scenario]);
   mkdirSync(dirname(data), { recursive: true });
   const kept = existsSync(data) ? readFileSync(data, 'utf8') : '';
@@ -169,16 +182,8 @@ async function measureMissing(options: SweepOptions, programs: Readonly<Record<s
   const fromMs = performance.now();
   const notRun: Cell[] = [];
   try {
-    for (const [round, cell] of cellsOf(grid, seed).entries()) {
-      const keyOf = (peer: string) => ({
-        ...cell,
-        peer,
-        scenario: scenario!.name,
-        size,
-        seed,
-        program: programs[peer] ?? '',
-      });
-      const missing = peers.filter((peer) => !done.has(keyText(keyOf(peer))));
+    for (const [round, cell] of cellsOf(grid, settings.seed).entries()) {
+      const missing = peers.filter((peer) => !done.has(keyText(keyOf(options, programs, cell, peer))));
       if (missing.length === 0) continue;
       if (performance.now() - fromMs > forMs) {
         notRun.push(cell);
@@ -195,7 +200,7 @@ async function measureMissing(options: SweepOptions, programs: Readonly<Record<s
         servers,
       );
       for (const { peer, startedAt, figures, wrong } of runs) {
-        const run: SweepRun = { ...keyOf(peer), startedAt, figures, wrong };
+        const run: SweepRun = { ...keyOf(options, programs, cell, peer), startedAt, figures, wrong };
         appendFileSync(data, `${JSON.stringify(run)}\n`);
       }
     }

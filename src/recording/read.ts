@@ -16,7 +16,13 @@ export interface Recording {
 export function readRecording(readAt: ReadAt, compression: Compression): Recording {
   const frames = readFrames(readAt, compression);
   const first = frames.next();
-  if (first.done === true || !('lines' in first.value)) throw new LineError('it ends before its first frame');
+  if (first.done === true) throw new LineError('it ends before its first frame');
+  if (!('lines' in first.value)) {
+    const { kind, atByte } = first.value;
+    throw new LineError(
+      kind === 'cut' ? 'it ends in its first frame' : `it is damaged at byte ${atByte}, before any change`,
+    );
+  }
   const [head = '', ...rest] = first.value.lines;
   const header = readHeader(head);
   let broken: Broken | null = null;

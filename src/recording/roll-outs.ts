@@ -1,5 +1,6 @@
 /** The roll-outs in a recording: a Service gets pods with another template, and its pods with older templates go. */
 import { labelsGet } from '../kube/labels.ts';
+import type { PodRecord } from '../kube/types.ts';
 import type { RecordedEvent } from './recording.ts';
 import type { RecordedService, Selection } from './selections.ts';
 
@@ -35,28 +36,52 @@ export function createRollOuts(): RollOuts {
   return { found: [], byService: new Map() };
 }
 
-export function followRollOuts({ found, byService }: RollOuts, event: RecordedEvent, { selected }: Selection): void {
-  if (event.type !== 'change' || event.resource !== 'pods') return;
+export function followRollOuts(rollOuts: RollOuts, event: RecordedEvent, { selected }: Selection): void {
+  if (event.type !== 'change') return;
+  if (event.resource === 'services') countTemplates(rollOuts, selected);
+  if (event.resource !== 'pods') return;
   const { before, after, told, atMs } = event;
-  const pod = (after ?? before)!;
-  const template = TEMPLATE_LABELS.map((label) => labelsGet(pod.labels, label)).find((value) => value !== undefined);
+  const template = templateOf((after ?? before)!);
   if (template === undefined) return;
   for (const { service, ...of } of selected) {
     // A pod that has left the Service by its labels does not count. A pod that is gone counts once more.
     if ((after === null ? of.before : of.after) === null) continue;
-    let templates = byService.get(service);
-    if (templates === undefined) {
-      templates = { pods: new Map(), old: null, rollOut: null };
-      byService.set(service, templates);
-    }
+    const templates = templatesOf(rollOuts, service);
     const { pods, rollOut } = templates;
     if (rollOut !== null) rollOut.podChanges++;
     if (before === null) {
       const isNew = !pods.has(template) && pods.size > 0 && told !== 'start';
-      if (isNew && templates.rollOut === null) begin(templates, found, service, atMs);
+      if (isNew && templates.rollOut === null) begin(templates, rollOuts.found, service, atMs);
       pods.set(template, (pods.get(template) ?? 0) + 1);
     } else if (after === null) takeAway(templates, template, atMs);
   }
+}
+
+/** A Service has begun to select pods, or has ceased to: they are those that it has, and nothing was rolled out. */
+function countTemplates(rollOuts: RollOuts, selected: Selection['selected']): void {
+  for (const { service, before, after } of selected) {
+    const pod = after ?? before;
+    const template = pod === null ? undefined : templateOf(pod);
+    const by = (after === null ? 0 : 1) - (before === null ? 0 : 1);
+    if (template === undefined || by === 0) continue;
+    const { pods } = templatesOf(rollOuts, service);
+    const left = (pods.get(template) ?? 0) + by;
+    if (left > 0) pods.set(template, left);
+    else pods.delete(template);
+  }
+}
+
+function templateOf({ labels }: PodRecord): string | undefined {
+  return TEMPLATE_LABELS.map((label) => labelsGet(labels, label)).find((value) => value !== undefined);
+}
+
+function templatesOf({ byService }: RollOuts, service: RecordedService): Templates {
+  let templates = byService.get(service);
+  if (templates === undefined) {
+    templates = { pods: new Map(), old: null, rollOut: null };
+    byService.set(service, templates);
+  }
+  return templates;
 }
 
 function begin(templates: Templates, found: RollOut[], { namespace, name }: RecordedService, atMs: number): void {

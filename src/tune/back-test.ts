@@ -6,7 +6,7 @@ import { assert } from '../lib/assert.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
 import { storyBetween } from '../twin/story.ts';
-import { compare, type Comparison, type Evidence, evidenceBetween } from './evidence.ts';
+import { compare, type Comparison, type Evidence, evidenceBetween, shownBefore } from './evidence.ts';
 
 export interface BackTest {
   readonly calibration: Calibration;
@@ -73,11 +73,10 @@ export function backTest(run: Run, evidence: Evidence, held = NOTHING_HELD, smal
     FITTED.filter(({ name }) => !held.names.includes(name)),
     held.cpuFactorMax,
   );
-  const second = storyBetween(story, halfMs, story.durationMs);
-  const comparisons = compare(
-    runModel({ ...run, story: second, calibration }),
-    evidenceBetween(evidence, halfMs, story.durationMs),
-  );
+  // The whole story is played: the second half begins with the queues and the tokens that the first one has left.
+  const secondHalf = (of: Evidence): Evidence =>
+    shownBefore(evidenceBetween(of, halfMs, story.durationMs), story.durationMs);
+  const comparisons = compare(secondHalf(runModel({ ...run, calibration })), secondHalf(evidence));
   const isOff = ({ figure, predicted, measured }: Comparison): boolean =>
     figure === 'writes' || Number.isNaN(predicted) || Math.abs(predicted - measured) > smallMs;
   const errors = comparisons.filter(isOff).map(({ error }) => error);

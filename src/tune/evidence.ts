@@ -19,6 +19,14 @@ export function evidenceBetween(evidence: Evidence, fromMs: number, toMs: number
   };
 }
 
+/** Without the changes that were not shown before `endMs`: a recording that ends then does not have them. */
+export function shownBefore({ samples, writes }: Evidence, endMs: number): Evidence {
+  return {
+    samples: perOutput((output) => samples[output].filter(({ atMs, latencyMs }) => atMs + latencyMs < endMs)),
+    writes,
+  };
+}
+
 /** A leader that ended without giving up its Lease is followed after so long at the earliest. */
 const AWAY_MS = 10_000;
 /** Others of its first writes come within. */

@@ -280,7 +280,7 @@ function boundsOf({ run, objective }: Question, runs: readonly Ledger[], scopes:
   const values = scopes.map(() => expressions.map((): number[] => []));
   const seed = unseenSeed(run);
   const { durationMs, worstMs = WORST_MS } = scopes[0]!;
-  const blockMs = worstMs / BLOCKS_IN_WORST;
+  const blockMs = Math.min(worstMs, durationMs) / BLOCKS_MIN;
   for (const [i, ledger] of runs.entries()) {
     for (const isWorst of [false, true]) {
       if (!expressions.some((expression) => expression.isWorst === isWorst)) continue;
@@ -296,8 +296,8 @@ function boundsOf({ run, objective }: Question, runs: readonly Ledger[], scopes:
   return values.map((all) => all.map((of) => quantile(Float64Array.from(of).sort(), BOUND_SHARE)));
 }
 
-/** A block of a resample is half a minute long. */
-const BLOCKS_IN_WORST = 10;
+/** A block of a resample is half a minute long, or a tenth of a run that is shorter than five minutes. */
+const BLOCKS_MIN = 10;
 
 /** Whether these bounds meet each constraint. */
 function isMet({ constraints }: Objective, bounds: readonly number[]): boolean {

@@ -22,6 +22,7 @@ import {
   outcomeRows,
   questionText,
   REMOVAL_LIMIT,
+  unmetText,
   validText,
 } from './report-text.ts';
 
@@ -83,7 +84,7 @@ function recommendationSections({ from, today: flags }: Answer, recommendation: 
     {
       title: best === null ? 'The nearest setting' : 'What to set',
       tone: best === null ? 'unsure' : 'good',
-      note: flagLines(shown.settings, flags).join(' '),
+      note: [...(best === null ? [unmetText(nearest)] : []), ...flagLines(shown.settings, flags)].join(' '),
       table: { columns: ['', 'today', 'then', 'at most in 9 of 10', 'limit'], rows: checkRows(today, shown) },
     },
     {

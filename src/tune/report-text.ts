@@ -84,7 +84,7 @@ export function validText({ changes, minutes }: Answer['from'], { loadFactor, no
 function recommendationLines({ from }: Answer, recommendation: Recommendation, table: Table): string[] {
   const { today, best, nearest, changes } = recommendation;
   const shown = best ?? nearest;
-  const title = best === null ? 'Nothing meets the objective. The nearest setting:' : 'Recommended:';
+  const title = best === null ? `${unmetText(nearest)} The nearest setting:` : 'Recommended:';
   return [
     title,
     ...(changes.length === 0
@@ -101,6 +101,12 @@ function recommendationLines({ from }: Answer, recommendation: Recommendation, t
     `${recommendation.runs} settings were tried.`,
     '',
   ];
+}
+
+/** Names the constraints that even the nearest setting does not meet. */
+export function unmetText({ checks }: Outcome): string {
+  const unmet = checks.filter(({ bound, most }) => !(bound <= most)).map(({ text }) => printable(text));
+  return `Nothing meets the objective: not ${unmet.join(' and not ')}.`;
 }
 
 export function checkRows(today: Outcome, shown: Outcome): string[][] {

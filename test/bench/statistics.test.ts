@@ -43,9 +43,13 @@ describe('statistics of repeated runs', () => {
   it('a difference counts if it exceeds that of runs of the same program', () => {
     const noise = spread([10, 12, 11]);
     assert.equal(noise, 1.2);
-    assert.ok(!isBeyondNoise(ratioOfMedians([9], [10]), noise));
-    assert.ok(isBeyondNoise(ratioOfMedians([8], [10]), noise));
-    assert.ok(isBeyondNoise(ratioOfMedians([12.5], [10]), noise));
-    assert.ok(!isBeyondNoise(ratioOfMedians([1], [10]), spread([10])), 'one run shows no noise, so nothing counts');
+    const counts = (ours: readonly number[], theirs: readonly number[]): boolean =>
+      isBeyondNoise(ratioOfMedians(ours, theirs), noise);
+    assert.ok(!counts([9, 9], [10, 10]));
+    assert.ok(counts([8, 8], [10, 10]));
+    assert.ok(counts([12.5, 12.5], [10, 10]));
+    assert.ok(!counts([8, 14, 8], [10, 10, 10]), 'the interval of the ratio does not leave 1');
+    assert.ok(!counts([8], [10]), 'one pair has no interval, so nothing counts');
+    assert.ok(!isBeyondNoise(ratioOfMedians([1, 1], [10, 10]), spread([10])), 'one run shows no noise');
   });
 });

@@ -50,6 +50,7 @@ function run(more: Partial<SweepRun>): SweepRun {
     seed: 1,
     peer: 'endpointd',
     program: 'abc',
+    server: 'kube',
     syncs: 5,
     batch: '0s',
     qps: 200,
@@ -69,11 +70,12 @@ describe('what a sweep keeps', () => {
     assert.notDeepEqual(cells, others);
   });
 
-  it('a kept run is repeated only if it was wrong or of another program', () => {
+  it('a kept run is repeated only if it was wrong or of another program or server', () => {
     const done = doneKeys([run({}), run({ qps: 20, wrong: ['late'] })]);
     assert.ok(done.has(keyText(run({}))));
     assert.ok(!done.has(keyText(run({ qps: 20 }))));
     assert.ok(!done.has(keyText(run({ program: 'abd' }))));
+    assert.ok(!done.has(keyText(run({ server: 'embedded' }))));
   });
 
   it('kept runs are read up to a line that is cut off', () => {

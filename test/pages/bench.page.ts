@@ -94,6 +94,7 @@ const SWEEP: Sweep = {
       seed: 1,
       peer: ENDPOINTD,
       program: 'abc',
+      server: 'kube',
       syncs,
       batch,
       qps: 200,

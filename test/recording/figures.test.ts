@@ -191,6 +191,20 @@ describe('what a recording shows of a cluster', () => {
     ]);
   });
 
+  it('a roll-out is found where pods were listed before Services', () => {
+    const file = fileOf((encoder) => {
+      encoder.put('pods', template('a-1', 'old'), 'other', 0);
+      encoder.put('services', service('web'), 'other', 100);
+      for (const resource of RESOURCES) encoder.listed(resource, '1', 100);
+      encoder.put('pods', template('b-1', 'new'), 'other', 3000);
+      encoder.remove('pods', 'shop', 'a-1', { by: 'other', version: '' }, 5000);
+      encoder.tell(10_000, { end: true });
+    });
+    assert.deepEqual(figuresOf(read(file).events).rollOuts, [
+      { namespace: 'shop', service: 'web', pods: 1, fromSeconds: 3, toSeconds: 5, podChanges: 2 },
+    ]);
+  });
+
   it('the sizes of Services and the changes of each resource are counted', () => {
     const { services, contents } = figures(120, (encoder) => {
       encoder.put('pods', pod('web-0', { ready: false }), 'other', 5000);

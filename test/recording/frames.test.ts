@@ -60,6 +60,13 @@ describe('a recording that is not whole', () => {
     }
   });
 
+  it('a recording that is cut or damaged in its first frame says which', () => {
+    assert.throws(() => read(file.subarray(0, starts[1]! + 30)), { message: 'it ends in its first frame' });
+    const damaged = Buffer.from(file);
+    damaged[starts[1]! + 22]! ^= 0x55;
+    assert.throws(() => read(damaged), { message: `it is damaged at byte ${starts[1]}, before any change` });
+  });
+
   it('a recording is damaged if its lines tell impossible things', () => {
     const parts: Uint8Array[] = [];
     const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));

@@ -41,6 +41,18 @@ test('three numbers that are fitted on the first half predict the second half', 
   assert.ok(worst! < 0.1, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
+test('a backlog at the middle of the recording is there in the second half too', () => {
+  // Ten writes a second are fewer than the changes, and the bucket is empty after three seconds.
+  const slow: Run = { ...TODAY, settings: { ...TODAY.settings, qps: 3, burst: 10 } };
+  const { samples, writes } = runModel(slow);
+  const { worst } = backTest(
+    slow,
+    { samples, writes },
+    { names: ['API latency', 'CPU', 'watch lag'], cpuFactorMax: 1 },
+  );
+  assert.ok(worst! < 0.01, `off by ${(100 * worst!).toFixed(1)} %`);
+});
+
 test('a controller with other flags than given is not believed', () => {
   const { worst } = backTest({ ...TODAY, settings: { ...TODAY.settings, slicesBatchMs: 2000 } }, evidence(5, 1));
   assert.ok(worst! > 0.3, `off by ${(100 * worst!).toFixed(1)} %`);
