@@ -13,5 +13,11 @@ if (major < 24 || (major === 24 && minor < 15)) {
 
 // A checkout has the sources, which Node runs as they are; an installed package has what was compiled from them, since
 // Node strips no types below node_modules.
-const source = new URL('../src/main.ts', import.meta.url);
-await import((existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url)).href);
+const isCheckout = existsSync(new URL('../src/main.ts', import.meta.url));
+const load = (name) =>
+  import(new URL(isCheckout ? `../src/${name}.ts` : `../dist/src/${name}.js`, import.meta.url).href);
+
+// First, because nothing else ends process 1 of a container while the rest is loaded.
+const { endOnStopSignals } = await load('node/signals');
+endOnStopSignals();
+await load('main');

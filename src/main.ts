@@ -5,6 +5,7 @@ import process from 'node:process';
 import { HelpShown, StartError, UsageError } from './cli/usage.ts';
 import { CredentialsError } from './node/credentials-error.ts';
 import { wrapWords } from './lib/wrap-words.ts';
+import { endOnStopSignals } from './node/signals.ts';
 import { version } from './node/version.ts';
 
 interface Command {
@@ -138,5 +139,6 @@ function cacheCompiledCode(): void {
   enableCompileCache(directory);
 }
 
+endOnStopSignals();
 cacheCompiledCode();
 process.exit(await main(process.argv.slice(2)));

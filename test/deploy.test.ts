@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadAll } from 'js-yaml';
+import { load, loadAll } from 'js-yaml';
+import { RUN_FLAGS } from '../src/cli/flags/flags.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 import { askedBy } from './support/asked-rights.ts';
 import { alerts, allExpressions } from './support/monitoring.ts';
@@ -69,11 +70,18 @@ const RESTRICTED = {
   container: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
 };
 
+interface Toleration {
+  readonly key: string;
+  readonly operator: 'Exists';
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+}
+
 interface PodSpec {
   readonly securityContext: object;
   readonly priorityClassName: string;
   readonly affinity: Readonly<Record<string, Readonly<Record<string, readonly object[]>>>>;
-  readonly tolerations: readonly { readonly key: string }[];
+  readonly tolerations: readonly Toleration[];
   readonly containers: readonly [{ readonly securityContext: object; readonly resources: object }];
 }
 
@@ -104,6 +112,40 @@ test('the Deployment outlives a node and a drain, and may do little', () => {
     unhealthyPodEvictionPolicy: 'AlwaysAllow',
     selector: { matchLabels: { 'app.kubernetes.io/name': 'endpointd' } },
   });
+});
+
+interface Operation {
+  readonly op: 'add' | 'remove' | 'test';
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+/** Does to the tolerations what the operations of a JSON patch say of them. */
+function patchTolerations(tolerations: readonly Toleration[], operations: readonly Operation[]): Toleration[] {
+  const patched = [...tolerations];
+  for (const { op, path, value } of operations) {
+    const [, place, field] = /\/tolerations\/([^/]+)(?:\/(.+))?$/.exec(path) ?? [];
+    if (place === undefined) continue;
+    if (op === 'test') assert.equal(patched[Number(place)]![field as 'key'], value);
+    else if (op === 'remove') patched.splice(Number(place), 1);
+    else patched.push(value as Toleration);
+  }
+  return patched;
+}
+
+test('on the host network, a broken network of pods drives no replica away', () => {
+  const deployment = manifests('endpointd.yaml')[0]!.spec as { template: { spec: PodSpec } };
+  const [component] = manifests('components/host-network/kustomization.yaml') as unknown as [
+    { readonly patches: readonly [{ readonly patch: string }] },
+  ];
+  const operations = load(component.patches[0].patch) as Operation[];
+  assert.deepEqual(patchTolerations(deployment.template.spec.tolerations, operations), [
+    { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
+    { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 },
+    // Of each effect, without a limit.
+    { key: 'node.kubernetes.io/not-ready', operator: 'Exists' },
+    { key: 'node.kubernetes.io/network-unavailable', operator: 'Exists', effect: 'NoSchedule' },
+  ]);
 });
 
 test('the static pod has the limits and the security of the Deployment', () => {
@@ -158,5 +200,34 @@ test('all deployed objects have the version of the package', () => {
   assert.match(
     read('deploy/helm/endpointd/Chart.yaml'),
     new RegExp(`^version: ${version}\nappVersion: ${version}\n`, 'm'),
+  );
+});
+
+interface FlagsSchema {
+  readonly properties: {
+    readonly flags: { readonly items: { readonly pattern: string; readonly not: { readonly pattern: string } } };
+  };
+}
+
+test('the chart takes each flag that it does not set itself, as the runbook asks', () => {
+  const root = join(import.meta.dirname, '..');
+  const schema = readFileSync(join(root, 'deploy/helm/endpointd/values.schema.json'), 'utf8');
+  const { pattern, not } = (JSON.parse(schema) as FlagsSchema).properties.flags.items;
+  const isTaken = (flag: string): boolean => new RegExp(pattern).test(flag) && !new RegExp(not.pattern).test(flag);
+
+  const names = RUN_FLAGS.groups.flatMap(({ flags }) => Object.keys(flags));
+  const refused = names.filter((name) => !isTaken(`--${name}=1`));
+  assert.deepEqual(refused.sort(), ['leader-elect-resource-name', 'leader-elect-resource-namespace', 'secure-port']);
+
+  const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8');
+  const inValues = [...runbook.matchAll(/'flags=\{(.+?)\}'/g)].flatMap(([, flags]) => flags!.split(','));
+  const inText = [...runbook.matchAll(/add `(-.+?)` to the flags/g)].map(([, flag]) => flag!);
+  assert.deepEqual(
+    [...inValues, ...inText].map((flag) => [flag, isTaken(flag)]),
+    [
+      ['--take-over-from=kube-controller-manager', true],
+      ['--concurrent-service-endpoint-syncs=10', true],
+      ['-v=1', true],
+    ],
   );
 });

@@ -35,6 +35,13 @@ const wordsByFile = new Map(
 const files = new Map<string, number>();
 for (const each of wordsByFile.values()) for (const word of each) files.set(word, (files.get(word) ?? 0) + 1);
 
+/** The values that a file exports. */
+function exportsOf(text: string): string[] {
+  return [...withoutComments(text).matchAll(/^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm)].map(
+    (match) => match[1]!,
+  );
+}
+
 describe('tidy', () => {
   it('the program reaches every source, so no file is for tests alone', () => {
     const bySource = new Map(sources.map((source) => [source.path, source]));
@@ -54,12 +61,28 @@ describe('tidy', () => {
 
   it('a value that a file exports is used by another file', () => {
     const unused = all.flatMap(({ path, text }) =>
-      [...withoutComments(text).matchAll(/^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm)]
-        .map((match) => match[1]!)
+      exportsOf(text)
         .filter((name) => files.get(name) === 1)
         .map((name) => `${path}: ${name}`),
     );
     assertNone(unused, 'No other file uses these exports. Take `export` away, or remove what nothing uses:');
+  });
+
+  it('what a source exports is not for tests alone', () => {
+    const users = readSources('{src,workers,bench,test/docs}/**/*.ts').map(({ text }) => withoutComments(text));
+    const times = new Map<string, number>();
+    for (const text of users) {
+      for (const [word] of text.matchAll(/[A-Za-z_$][\w$]*/g)) times.set(word, (times.get(word) ?? 0) + 1);
+    }
+    const unused = sources.flatMap(({ path, text }) =>
+      exportsOf(text)
+        .filter((name) => times.get(name) === 1)
+        .map((name) => `${path}: ${name}`),
+    );
+    assertNone(
+      unused,
+      'Neither the program, nor a bench, nor a document that is made from data uses these exports. Move them to test/support:',
+    );
   });
 
   it('names in comments and documents are names in the code', () => {

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readinessConditions } from '../../src/workload/objects.ts';
 import { patchStatus } from '../../src/workload/request.ts';
-import { flipPlan, openLoop, shuffled, type Flip } from '../peers/drive.ts';
+import { flipPlan, openLoop, shuffledBySeed, type Flip } from '../peers/drive.ts';
 import type { ServerKind } from '../peers/server.ts';
 import { converged, deleteOutputs, stopOutputs, watchOutputs, writesOf, type Outputs } from '../support/outputs.ts';
 import type { Size } from '../support/micro-bench.ts';
@@ -64,7 +64,7 @@ async function play(stage: Stage, size: Size, between: Pace, withProfile: boolea
     controller.run();
     await Promise.race([converged(outputs, stage.expected, CONVERGE_MS_MAX), controller.ended]);
     await quiet(outputs);
-    const pods = shuffled(stage.cluster.pods, SEED);
+    const pods = shuffledBySeed(stage.cluster.pods, SEED);
     const flip = async ({ count, rate }: Pace): Promise<void> => {
       const plan = flipPlan(pods, count, rate);
       await openLoop(plan.length, rate, (i) => turn(stage, plan[i]!));

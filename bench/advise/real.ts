@@ -7,8 +7,8 @@ import { performance } from 'node:perf_hooks';
 import { observe } from '../../src/advise/observation.ts';
 import { type Advice, adviseOn, type Verdict } from '../../src/advise/rules.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
-import { createStoryCluster } from '../../src/replay/story-cluster.ts';
-import { frame, replay, type TestController } from '../../src/testbed/replay.ts';
+import { createFixedObjects, replay, type TestController } from '../../src/testbed/replay.ts';
+import { createStoryCluster } from '../../src/testbed/story-cluster.ts';
 import {
   startEndpointd,
   startKubeControllerManager,
@@ -143,7 +143,7 @@ async function look(controller: Controller, scenario: RealScenario): Promise<Loo
   ];
   const looks: { readonly text: string; readonly atMs: number }[] = [];
   try {
-    await frame(server, cluster);
+    await createFixedObjects(server, cluster);
     const { ledger } = await replay(server, cluster, async () => {
       const started = await startOf(controller, server, flags);
       // The replay asks for the CPU when the changes begin, now and then, and when all are shown.

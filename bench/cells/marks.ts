@@ -26,7 +26,7 @@ export interface OutputResult {
   readonly predicted: Readonly<Record<Figure, number>>;
   readonly errors: Readonly<Record<Figure, number>>;
   readonly naiveErrors: Readonly<Record<Figure, number>>;
-  /** Whether the measured p99 is between the predicted p98.5 and p99.5, or within a quarter of the predicted p99. */
+  /** Whether the measured p99 is between the predicted p98.5 and p99.5, or the predicted p99 is within a quarter of the measured one. */
   readonly isTailRight: boolean;
   /** Whether the controller is saturated in both, or in neither. */
   readonly isSaturationRight: boolean;

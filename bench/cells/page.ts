@@ -80,10 +80,17 @@ function markLines(marks: readonly Mark[]): string[] {
   return ['| figure | mark | found | |', '| --- | --- | --- | --- |', ...rows];
 }
 
+function repeatabilityText(results: readonly CellResult[]): string {
+  const twice = results.filter(({ runs }) => runs.length > 1).length;
+  if (twice === 0) return 'Whether a cell is repeatable was not looked at: each was run once.';
+  const count = results.filter(({ flaw }) => flaw === 'not repeatable').length;
+  return `Of ${twice} cells with several runs ${count} are not repeatable: two runs of the same story differ by more than 30 %.`;
+}
+
 function flawLines(results: readonly CellResult[]): string[] {
   const count = (flaw: CellResult['flaw']): number => results.filter((result) => result.flaw === flaw).length;
   return [
-    `${count('')} of ${results.length} cells have a say. ${count('disturbed')} were disturbed: the machine was so busy with other work that even the driver sent a hundredth of its changes more than 50 ms late. ${count('too busy')} were measured while the cores were busy to more than 75 %. ${count('not repeatable')} are not repeatable: two runs of the same story differ by more than 30 %. A later \`npm run bench -- cells\` runs the disturbed ones again.`,
+    `${count('')} of ${results.length} cells have a say. ${count('disturbed')} were disturbed: the machine was so busy with other work that even the driver sent a hundredth of its changes more than 50 ms late. ${count('too busy')} were measured while the cores were busy to more than 75 %. ${repeatabilityText(results)} A later \`npm run bench -- cells\` runs the disturbed ones again.`,
     '',
   ];
 }

@@ -1,7 +1,7 @@
 /** Two ways to send changes: at a rate, however long the answers take, or a number at a time. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPrng, nextInt } from '../../src/lib/prng.ts';
+import { createPrng, shuffled } from '../../src/lib/prng.ts';
 import type { PodModel } from '../../src/workload/cluster.ts';
 import type { Size, Settings, Stage } from './scenario.ts';
 
@@ -71,14 +71,8 @@ export async function flips(
 const FLIP_BACK_SECONDS = 1;
 
 /** The items in an order drawn by the seed, so that neighbours are of different services. */
-export function shuffled<T>(items: readonly T[], seed: number): T[] {
-  const prng = createPrng(seed);
-  const mixed = [...items];
-  for (let i = mixed.length - 1; i > 0; i--) {
-    const j = nextInt(prng, i + 1);
-    [mixed[i], mixed[j]] = [mixed[j]!, mixed[i]!];
-  }
-  return mixed;
+export function shuffledBySeed<T>(items: readonly T[], seed: number): T[] {
+  return shuffled(items, createPrng(seed));
 }
 
 /** The value of the command line, or that of the size. */

@@ -74,17 +74,21 @@ const FOLLOWED_MS_MAX = 20_000;
 const SEEN_MS_MAX = 120_000;
 const POLL_MS = 20;
 /**
- * A controller that used less than `REST_SHARE` of a core for so long rests, if its server used less than
- * `SERVER_REST_SHARE`: else it may wait for a list. If nothing was written for so long, changes that are not shown yet
+ * A controller that used less than `REST_SHARE` of a core for so long, three times in a row, rests, if its server used
+ * less than `SERVER_REST_SHARE`: else it may wait for a list. If nothing was written for so long, changes that are not shown yet
  * will not be.
  */
 const STILL_MS: Readonly<Record<Size, number>> = { tiny: 250, small: 1000, full: 1000 };
 const REST_SHARE = 0.05;
 /** An idle kube-apiserver with its etcd uses a twentieth to a tenth of a core. */
 const SERVER_REST_SHARE = 0.3;
+const QUIET_LOOKS = 3;
 const TIMELINE_POINTS_MAX = 200;
 const SAID_MAX = 5;
 const SETTLE_MS = 50;
+/** The CPU that two changes may cost a controller at rest, and as a share of what it has used. */
+const KNOWN_SECONDS_MAX = 0.3;
+const KNOWN_SHARE_MAX = 0.1;
 const TOLD_MS_MAX = 2000;
 /** One of Endpoints and one of slices, as each further watcher has them. */
 const OWN_WATCHES = 2;
@@ -359,10 +363,11 @@ async function rests({ running, server, stillMs }: Run): Promise<void> {
   const look = (): [number, number] => [secondsOf(running?.processes ?? {}), secondsOf(server.processes())];
   const shares = [REST_SHARE, SERVER_REST_SHARE];
   const untilMs = performance.now() + RIGHT_MS_MAX;
-  for (let before = look(); performance.now() < untilMs;) {
+  for (let before = look(), quiet = 0; performance.now() < untilMs;) {
     await sleep(stillMs);
     const now = look();
-    if (now.every((seconds, i) => seconds - before[i]! < (shares[i]! * stillMs) / 1000)) return;
+    quiet = now.every((seconds, i) => seconds - before[i]! < (shares[i]! * stillMs) / 1000) ? quiet + 1 : 0;
+    if (quiet === QUIET_LOOKS) return;
     before = now;
   }
   throw new Error(`the controller did not come to rest in ${RIGHT_MS_MAX / 1000} s`);
@@ -372,10 +377,15 @@ function secondsOf(processes: Readonly<Record<string, number>>): number {
   return Object.values(processes).reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
 }
 
-/** A controller that has listed nothing rests as well, and writes nothing. One that knows the cluster follows a change. */
+/**
+ * A controller that has listed nothing rests as well, and writes nothing. One that knows the cluster follows a change. If it
+ * still had to read much of the cluster, the measure has ended too early.
+ */
 async function knows(run: Run): Promise<void> {
-  const { cluster, peer } = run;
+  const { cluster, peer, notFollowed, running } = run;
   if (peer.echoes) return;
+  const seconds = (): number => secondsOf(running?.processes ?? {});
+  const before = seconds();
   const services = servicesByApp(cluster);
   const byApp = Map.groupBy(cluster.pods, ({ app }) => app);
   const small = [...byApp].filter(([app, pods]) => services.has(app) && pods.some(({ ready }) => ready));
@@ -397,6 +407,9 @@ async function knows(run: Run): Promise<void> {
       await orFails(run, new Promise((resolve) => void setTimeout(resolve, POLL_MS)));
     }
   }
+  const more = seconds() - before;
+  if (more <= Math.max(KNOWN_SECONDS_MAX, KNOWN_SHARE_MAX * before)) return;
+  notFollowed.push(`was not at rest: ${more.toFixed(2)} s of CPU came after the measure of ${before.toFixed(2)} s`);
 }
 
 /** Changes of one object keep their order, even if the server answers late. On two connections they would not. */

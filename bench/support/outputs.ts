@@ -3,10 +3,9 @@
  * and deleted.
  */
 import { createHash } from 'node:crypto';
-import { slicesJudges, type CheckOptions, type ClusterObjects } from '../../src/judge/cluster-check.ts';
+import { slicesJudges, type CheckOptions, type ClusterObjects, type Judges } from '../../src/judge/cluster-check.ts';
 import { endpointsText, expectedEndpoints, type ExpectedEndpoints } from '../../src/judge/endpoints-check.ts';
 import { watchEndpoints, type EndpointsView } from '../../src/testbed/endpoints-view.ts';
-import type { Judges } from '../../src/judge/judges.ts';
 import type { ServiceView } from '../../src/testbed/service-view.ts';
 import { watchSlices } from '../../src/testbed/slices-view.ts';
 import {

@@ -1,5 +1,5 @@
 /** The settings of a sweep, and their measured runs. Plain data in and out. */
-import { createPrng, nextInt } from '../../src/lib/prng.ts';
+import { createPrng, shuffled } from '../../src/lib/prng.ts';
 
 export interface Cell {
   /** `--concurrent-*-syncs` of both controllers. */
@@ -35,12 +35,7 @@ export type RunKey = Pick<SweepRun, 'scenario' | 'size' | 'seed' | 'peer' | 'pro
 /** The cells in an order drawn by the seed, so that a machine that changes meanwhile favours no setting. */
 export function cellsOf({ syncs, batch, qps }: Grid, seed: number): Cell[] {
   const cells = syncs.flatMap((s) => batch.flatMap((b) => qps.map((q): Cell => ({ syncs: s, batch: b, qps: q }))));
-  const prng = createPrng(seed);
-  for (let i = cells.length - 1; i > 0; i--) {
-    const j = nextInt(prng, i + 1);
-    [cells[i], cells[j]] = [cells[j]!, cells[i]!];
-  }
-  return cells;
+  return shuffled(cells, createPrng(seed));
 }
 
 export function keyText({ scenario, size, seed, peer, program, server, syncs, batch, qps }: RunKey): string {

@@ -12,6 +12,9 @@ import type { ClientOrder, Round, RoundResult, ServerReady } from './messages.ts
 const SERVER = fileURLToPath(new URL('server-process.ts', import.meta.url));
 const CLIENT = fileURLToPath(new URL('client-process.ts', import.meta.url));
 
+/** Of the transport, as fast as answers come: microseconds of CPU. */
+const MARKS = { plain: 100, TLS: 150 };
+
 const WAYS = ['transport', 'own writer', 'http2', 'sockets'];
 
 /**
@@ -61,6 +64,11 @@ export async function runWriterBench(size: Size): Promise<void> {
       clients.map(({ name, cpuUs }) => [name].concat(cells(cpuUs.busy), cells(cpuUs.paced))),
     ),
   );
+  for (const [protocol, most] of Object.entries(MARKS)) {
+    const us = median(clients.find(({ name }) => name === `transport, ${protocol}`)!.cpuUs.busy);
+    const verdict = us <= most ? 'reached' : 'not reached';
+    console.log(`mark: a PUT of the transport in ${protocol} <= ${most} us: ${us.toFixed(0)}: ${verdict}`);
+  }
 }
 
 async function startClient(way: string, tls: boolean, ports: ServerReady): Promise<Client> {

@@ -70,6 +70,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   }
   const why = whyNotComparable(before, after, COUNTERS);
   if (why !== null) return { ok: false, why };
+  if (!after.has(CPU)) return { ok: false, why: `these metrics lack ${CPU}: whether CPU is short cannot be told` };
   const difference = grownBetween(before, after);
   const observation: Observation = {
     program: after.has('endpointd_build_info') ? 'endpointd' : 'kube-controller-manager',
@@ -77,18 +78,20 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
     queues: names.map((name) => observeQueue(name, difference, after, seconds, settings)),
     throttled: difference('rest_client_rate_limiter_duration_seconds_sum') / seconds,
     apiSeconds: apiSecondsOf(difference, !after.has('endpointd_build_info')),
-    cpu: difference('process_cpu_seconds_total') / seconds,
+    cpu: difference(CPU) / seconds,
     cores: settings.cores ?? sumOf(after, 'go_sched_gomaxprocs_threads'),
     mainThread: after.has('endpointd_build_info') ? difference('endpointd_step_duration_seconds_sum') / seconds : null,
   };
   return { ok: true, observation };
 }
 
+const CPU = 'process_cpu_seconds_total';
+
 /** Sums that fall only if the process has been restarted. */
 const COUNTERS: readonly string[] = [
   'workqueue_work_duration_seconds_count',
   'workqueue_queue_duration_seconds_count',
-  'process_cpu_seconds_total',
+  CPU,
 ];
 
 function observeQueue(

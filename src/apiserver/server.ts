@@ -115,11 +115,6 @@ export function compact(server: ApiServer): void {
   for (const store of server.stores.values()) dropHistory(store, server.revision);
 }
 
-/** Ends every open watch, as a restart of the real server's cache does. */
-export function closeWatches(server: ApiServer): void {
-  for (const watchers of server.watchers.values()) for (const watcher of watchers) watcher.finish();
-}
-
 interface Call {
   readonly server: ApiServer;
   readonly nowMs: number;

@@ -10,8 +10,6 @@ import { MANAGED_BY_VALUE, MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_VALUE } fro
 import { percentile } from '../lib/percentile.ts';
 import { createApiClient, type ApiClient } from '../node/api-client.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
-import { endNow } from '../node/end-process.ts';
-import { onStopSignals } from '../node/signals.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../workload/churn.ts';
 import { makeCluster, type Cluster } from '../workload/cluster.ts';
 import { findProfile, PROFILES } from '../workload/profile.ts';
@@ -34,6 +32,7 @@ import { readObjects } from '../testbed/read-objects.ts';
 import { DUAL_STACK_RANGES } from './serve.ts';
 import type { ServiceView } from '../testbed/service-view.ts';
 import { watchSlices } from '../testbed/slices-view.ts';
+import { starting } from './usage.ts';
 
 /** The controller's objects, as the server's watches tell them. */
 interface Views {
@@ -49,8 +48,6 @@ const SETTLE_POLL_MS = 250;
 /** Returns the exit status: 0 = every object is right at the end. */
 export async function demo(args: readonly string[]): Promise<number> {
   const options = parseDemoFlags(args, (text) => process.stdout.write(text));
-  // The controller is a process of its own. It ends with this one.
-  const off = onStopSignals((_signal, status) => endNow(status), endNow);
   const progress = createProgress(process.stdout, () => performance.now());
   const fromMs = performance.now();
   const server = await startApiServerThread({
@@ -94,14 +91,13 @@ export async function demo(args: readonly string[]): Promise<number> {
     return wrong.length === 0 ? 0 : 1;
   };
   try {
-    return await Promise.race([story(), controller.failed]);
+    return await Promise.race([story(), controller.failed, starting('go on', server.failed)]);
   } finally {
     views.endpoints.stop();
     views.slices.stop();
     await controller.stop();
     await client.close();
     await server.close();
-    off();
   }
 }
 

@@ -21,8 +21,8 @@ import { DEFINITIONS } from '../controller/definitions/definitions.ts';
 import type { ControllerName } from '../controller/options.ts';
 
 /**
- * How long a stop may take. The loop ends a drain after ten seconds; the rest is for threads, sockets and all that may
- * hang.
+ * How long a stop may take. The loop ends a drain after ten seconds; the rest is for the trace, threads, sockets and all
+ * that may hang.
  */
 const STOP_MS_MAX = 15_000;
 /** How long the last lines wait for the reader of the log. */
@@ -35,7 +35,6 @@ export async function run(args: readonly string[]): Promise<number> {
   const options = parseRunFlags(args, (text) => process.stdout.write(text));
   const metrics = createMetricStore();
   const log = startLog(options, metrics);
-  const signals = listenForStop();
   gauge(metrics, 'endpointd_build_info', { version: version(), node: process.version }).set(1);
 
   const { election, trace: tracePath } = options;
@@ -80,18 +79,21 @@ export async function run(args: readonly string[]): Promise<number> {
   logStart(log, options, access.origin, serving);
   loop.start();
 
-  const signal = await signals.first();
+  const asked = Promise.withResolvers<string>();
+  const off = onStopSignals(asked.resolve, endNow);
+  const signal = await asked.promise;
   log.write({
     level: 'info',
     v: 0,
     message: 'Stopping: nothing more is planned, writes are drained',
     fields: { signal },
   });
-  const { drained, closed } = await stop(loop, stopped, [() => clock.close(), ...closers, () => serving.close()]);
+  // The trace comes first: it is most needed where something else hangs.
+  const ends = [() => trace?.finish(), () => clock.close(), ...closers, () => serving.close()];
+  const { drained, closed } = await stop(loop, stopped, ends);
   log.write({ level: 'info', v: 0, message: drained ? 'Stopped' : 'Stopped without draining all writes', fields: {} });
-  await trace?.finish();
   const flushed = await log.flush(FLUSH_MS_MAX);
-  signals.off();
+  off();
   const status = drained ? 0 : 1;
   // Node's thread pool reads files and resolves names. Both may hang.
   const idle = closed && flushed && !credentials.reading() && !looksUpNames();
@@ -107,24 +109,6 @@ function startLog(options: RunOptions, metrics: MetricStore): Log {
   process.once('uncaughtExceptionMonitor', () => log.flushNow(FLUSH_MS_MAX));
   process.once('exit', () => log.flushNow(0));
   return log;
-}
-
-interface StopSignals {
-  /**
-   * From the call on, the first signal resolves the promise, and the next one ends the process at once. Before the call
-   * each signal ends the process at once.
-   */
-  readonly first: () => Promise<string>;
-  readonly off: () => void;
-}
-
-function listenForStop(): StopSignals {
-  let onFirst: ((signal: string) => void) | undefined;
-  const off = onStopSignals((signal, status) => {
-    if (onFirst === undefined) endNow(status);
-    onFirst(signal);
-  }, endNow);
-  return { first: () => new Promise((resolve) => (onFirst = resolve)), off };
 }
 
 interface Stopped {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
@@ -6,7 +7,7 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import { parseFaultRule } from '../apiserver/fault-text.ts';
 import { RESOURCES } from '../apiserver/resource.ts';
-import { createApiClient, type ApiClient, type ApiRequest } from '../node/api-client.ts';
+import { createApiClient, type ApiClient } from '../node/api-client.ts';
 import { kubeconfigFor } from '../node/apiserver-http.ts';
 import { startApiServerThread } from '../node/apiserver-thread.ts';
 import { endNow } from '../node/end-process.ts';
@@ -66,7 +67,9 @@ export async function serve(args: readonly string[]): Promise<number> {
   const options = parseServeFlags(args, (text) => process.stdout.write(text));
   const { port, bindAddress, kubeconfig, profile, seed, watchList, faultAdmin } = options;
   const access = options.secure ? secureAccess(bindAddress) : {};
-  const stopped = new Promise<void>((stop) => onStopSignals(() => stop(), endNow));
+  const stopping = new AbortController();
+  const stopped = once(stopping.signal, 'abort');
+  onStopSignals(() => stopping.abort(), endNow);
   const server = await starting(
     `serve on port ${port}`,
     startApiServerThread({
@@ -86,19 +89,38 @@ export async function serve(args: readonly string[]): Promise<number> {
     { url, ...(tls === undefined ? {} : { ca: tls.cert }), ...(token === undefined ? {} : { token }) },
     REQUESTS_AT_ONCE,
   );
-  // Faults apply to these requests too, so they are sent again until they pass.
-  const patient = { send: (request: ApiRequest) => sendThrough(client, request, new AbortController().signal) };
-  const cluster = profile === null ? null : await fill(patient, profile, seed);
-  await createNodes(patient, options.nodes);
-  const lives = startLife(client, cluster, options);
-  const config = kubeconfigFor(url, token ?? '', tls?.cert ?? '');
-  await starting('write --kubeconfig', writeFile(kubeconfig, config, { mode: 0o600 }));
-  process.stdout.write(`${config}# written to ${resolve(kubeconfig)}; serving at ${url} until Ctrl-C\n`);
-  await Promise.race([stopped, ...lives.map(({ failed }) => failed)]);
-  for (const life of lives) await life.stop();
-  await client.close();
-  await server.close();
+  const lives: ClusterLife[] = [];
+  const live = async (): Promise<void> => {
+    const patient = sendingThrough(client, stopping.signal);
+    const cluster = profile === null ? null : await fill(patient, profile, seed);
+    await createNodes(patient, options.nodes);
+    lives.push(...startLife(client, cluster, options));
+    const config = kubeconfigFor(url, token ?? '', tls?.cert ?? '');
+    await starting('write --kubeconfig', writeFile(kubeconfig, config, { mode: 0o600 }));
+    process.stdout.write(`${config}# written to ${resolve(kubeconfig)}; serving at ${url} until Ctrl-C\n`);
+    await Promise.race(lives.map(({ failed }) => failed));
+  };
+  try {
+    await Promise.race([stopped, starting('go on', server.failed), live()]);
+  } finally {
+    for (const life of lives) await life.stop();
+    await client.close();
+    await server.close();
+  }
   return 0;
+}
+
+/**
+ * Faults apply to the requests that fill the server too, so they are sent again until they pass. Rejects once the signal
+ * is aborted.
+ */
+function sendingThrough(client: ApiClient, signal: AbortSignal): Pick<ApiClient, 'send'> {
+  return {
+    async send(request) {
+      await sendThrough(client, request, signal);
+      signal.throwIfAborted();
+    },
+  };
 }
 
 interface SecureAccess {

@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 /** A flag, an argument or a command is not allowed. `message` is one line that says what is. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
@@ -24,8 +26,10 @@ export async function starting<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
+const LISTENERS = process.platform === 'darwin' ? 'lsof -nP -iTCP -sTCP:LISTEN' : 'ss -ltnp';
+
 /** How to mend the reason for which a system call has failed. */
 const MENDS: Readonly<Record<string, string>> = {
-  EADDRINUSE: '; another process listens there: end it (ss -ltnp names it), or take another port',
+  EADDRINUSE: `; another process listens there: end it (${LISTENERS} names it), or take another port`,
   EADDRNOTAVAIL: '; this machine has no such address',
 };

@@ -7,7 +7,6 @@ import { endNow } from '../node/end-process.ts';
 import { createLog } from '../node/log.ts';
 import { writeReport } from '../node/output.ts';
 import { createRandom } from '../node/random.ts';
-import { onStopSignals } from '../node/signals.ts';
 import { renderPage } from '../page/page.ts';
 import type { Clock } from '../ports/clock.ts';
 import { createListReader } from '../lists/list-reader.ts';
@@ -28,7 +27,6 @@ const STATUS = { same: 0, different: 1, unknown: 2 } as const;
 /** `endpointd verify`: finds what a controller with these flags would write into a cluster. Returns the exit status. */
 export async function verify(args: readonly string[]): Promise<number> {
   const options = parseVerifyFlags(args, (text) => process.stdout.write(text));
-  const off = onStopSignals((_signal, status) => endNow(status), endNow);
   // The reader of the progress may go away. The report is still written.
   process.stderr.on('error', () => undefined);
   // Node's own status for an uncaught error is the status of a difference.
@@ -37,7 +35,6 @@ export async function verify(args: readonly string[]): Promise<number> {
   });
   const report = await look(options);
   await starting('write the report', writeReport(process.stdout, outputOf(report, options.output)));
-  off();
   return STATUS[report.verdict];
 }
 

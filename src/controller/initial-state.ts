@@ -9,7 +9,6 @@ import { createReplan } from './caches/replan.ts';
 import { createLeadership, standsBy, type LeadershipOptions } from './leader/leadership.ts';
 import type { ControllerOptions } from './options.ts';
 import { createOutbox, mutedWhile, type SourceOf } from './outbox.ts';
-import { createTokenBucket } from './writes/rate-limit.ts';
 import type { ServiceState } from './caches/service-state.ts';
 import { createShardState } from './syncs/shard-batches.ts';
 import type { ControllerState, Purpose } from './state.ts';
@@ -18,6 +17,7 @@ import { createNodeTable } from '../core/node-table.ts';
 import { createSelectorIndex } from '../core/selector-index.ts';
 import { createInterner } from '../lib/interner.ts';
 import { createPrng } from '../lib/prng.ts';
+import { createTokenBucket } from '../lib/token-bucket.ts';
 import type { MetricStore } from '../metrics/store.ts';
 
 /** The elector draws from a generator of its own, so that it changes nothing of what the syncs draw. */
@@ -93,7 +93,8 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     }),
     journal,
     replan: createReplan(),
-    outrun: new Map(),
+    conflicted: new Map(),
+    missed: new Set(),
     echoesExpected: 0,
     resyncAtMs: Infinity,
   };

@@ -67,7 +67,9 @@ export interface ControllerState {
    * Objects whose write was refused with 409, each with the version that was known then. An object stays here until a
    * newer version of it is seen.
    */
-  readonly outrun: Map<ObjectState, string>;
+  readonly conflicted: Map<ObjectState, string>;
+  /** Endpoints that a list lacked. What mirrors them goes only when the server itself has said that they are gone. */
+  readonly missed: Set<ObjectState>;
   /** How many objects have `expected` set. */
   echoesExpected: number;
   /** Monotonic ms of the next resync. */

@@ -4,7 +4,7 @@
  * effects.
  */
 import type { Event, Now } from './event.ts';
-import { sendEvents, takeEventAnswer } from './reports/event-requests.ts';
+import { onEventObjectAnswered, sendEventObjects } from './reports/event-requests.ts';
 import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
 import { endpointsTarget, sliceTarget } from './caches/objects.ts';
 import {
@@ -14,7 +14,7 @@ import {
   onLeaseEvent,
   RELEASE_MS_MAX,
   wakeLeadership,
-} from './leader/take-over.ts';
+} from './leader/leading.ts';
 import { noteAnswer } from './leader/leadership.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
@@ -206,7 +206,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       onLeaseEvent(state, event, now);
       return;
     case 'event':
-      takeEventAnswer(state.outbox, state.recorder, event, now);
+      onEventObjectAnswered(state.outbox, state.recorder, event, now);
       return;
     default:
       unreachable(purpose);
@@ -233,7 +233,7 @@ function advance(state: ControllerState, now: Now): number {
   wakeMs = Math.min(wakeMs, work(state, now), checkShardDeadlines(state, now));
   for (const { queue } of state.controllers) wakeMs = Math.min(wakeMs, nextWorkMs(queue));
   if (!state.isShadow || state.leadership !== null)
-    wakeMs = Math.min(wakeMs, sendEvents(state.outbox, state.recorder, now));
+    wakeMs = Math.min(wakeMs, sendEventObjects(state.outbox, state.recorder, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));
   return wakeMs;
 }

@@ -159,6 +159,28 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
       'scenarios/annotations.test.ts: the trigger time of a failed write is told by the next write that succeeds',
   },
   {
+    id: 'trigger-time-forgotten',
+    title:
+      'The trigger time of a Service that was an ExternalName for a while, and after the loss of a thread of a shard',
+    upstream: 'goes on: the next write has the time of the pod that changed',
+    ours: 'begins anew: the next write has the creation time of the Service, as the first one after a restart of either program',
+    reports: [],
+    rules: ['Trigger time'],
+    defects: [],
+    shownBy:
+      'scenarios/annotations.test.ts: the trigger time begins anew with a planner that has forgotten the service',
+  },
+  {
+    id: 'trigger-time-unseen',
+    title: 'A pod that was unready and is ready again, all of it while the watch was down',
+    upstream: 'is told by the next write, whichever pod that one is for',
+    ours: 'counts as told with the list, which shows that nothing is to be written',
+    reports: [],
+    rules: ['Pod events', 'Trigger time'],
+    defects: [],
+    shownBy: 'scenarios/annotations.test.ts: a transition that changes no address is not the cause of a later write',
+  },
+  {
     id: 'pod-phase',
     title: 'A pod that turns Failed or Succeeded without any other change',
     upstream: 'stays listed until the next event',

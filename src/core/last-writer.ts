@@ -1,4 +1,4 @@
-import { fieldManagersOf } from '../kube/managed-fields.ts';
+import { type FieldManager, fieldManagersOf } from '../kube/managed-fields.ts';
 import type { ObjectSource } from '../kube/source.ts';
 
 /** Field managers of the controllers that keep Endpoints and EndpointSlices. */
@@ -9,8 +9,15 @@ export const CONTROLLER_MANAGERS: ReadonlySet<string> = new Set(['kube-controlle
  * same second, controllers do not count, because they write all the time.
  */
 export function lastWriter(source: ObjectSource): string {
-  const managers = fieldManagersOf(source);
+  const { names } = lastWriters(fieldManagersOf(source));
+  return names.find((manager) => !CONTROLLER_MANAGERS.has(manager)) ?? names[0] ?? '';
+}
+
+/** The managers that have written last: several if they wrote in the same second. `newest`: that second; 0 = not told. */
+export function lastWriters(managers: readonly FieldManager[]): {
+  readonly newest: number;
+  readonly names: readonly string[];
+} {
   const newest = Math.max(0, ...managers.map(({ time }) => time));
-  const last = managers.filter(({ time }) => time === newest).map(({ manager }) => manager);
-  return last.find((manager) => !CONTROLLER_MANAGERS.has(manager)) ?? last[0] ?? '';
+  return { newest, names: managers.filter(({ time }) => time === newest).map(({ manager }) => manager) };
 }

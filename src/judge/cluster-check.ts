@@ -17,7 +17,6 @@ import { judgeSlices, type Fault } from './slices-judge.ts';
 import { oracleSlices } from './slices-oracle.ts';
 import { readInputs, type CheckInputs } from './check-inputs.ts';
 import { endpointsText, expectedOf } from './endpoints-check.ts';
-import type { Judges } from './judges.ts';
 
 /** All objects of each kind, from the server's lists. */
 export interface ClusterObjects {
@@ -146,6 +145,12 @@ function mirrorJudges(
   }
   return judges;
 }
+
+/**
+ * Whether the objects of each Service are right, by `<namespace>/<name>`. A Service without a judge may have any
+ * objects.
+ */
+export type Judges = ReadonlyMap<string, (objects: readonly KubeObject[]) => boolean>;
 
 /** For each Service that should have slices: whether all slices that name it are right. */
 export function slicesJudges(objects: Omit<ClusterObjects, 'slices'>, options: Partial<CheckOptions> = {}): Judges {

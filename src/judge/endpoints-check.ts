@@ -1,9 +1,9 @@
 /** Whether the Endpoints of a cluster are right. The slow oracle judges them by the server's own lists. */
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, OVER_CAPACITY_ANNOTATION } from '../kube/names.ts';
 import type { EndpointAddress, EndpointSubset, KubeObject } from '../kube/types.ts';
-import { oracleEndpoints } from './oracle.ts';
-import type { OracleOptions } from './oracle-rules.ts';
 import { readInputs, type CheckInputs } from './check-inputs.ts';
+import { oracleEndpoints } from './endpoints-oracle.ts';
+import type { OracleOptions } from './oracle-rules.ts';
 
 /** The contents of each right Endpoints object as one text, by `<namespace>/<name>`. */
 export type ExpectedEndpoints = ReadonlyMap<string, string>;

@@ -17,10 +17,6 @@ export function labelsFromPairs(pairs: readonly (readonly [string, string])[]): 
   return labels;
 }
 
-export function labelsFromRecord(record: Readonly<Record<string, string>> | null | undefined): Labels {
-  return record === null || record === undefined ? EMPTY_LABELS : labelsFromPairs(Object.entries(record));
-}
-
 export function labelsEqual(a: Labels, b: Labels): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;

@@ -1,5 +1,12 @@
 /** The smallest sample that at least `share` (in [0, 1]) of all samples do not exceed; NaN when there are none. */
 export function percentile(samples: readonly number[], share: number): number {
-  const sorted = samples.toSorted((a, b) => a - b);
+  return percentileOfSorted(
+    samples.toSorted((a, b) => a - b),
+    share,
+  );
+}
+
+/** The same of samples that are sorted, the smallest first. */
+export function percentileOfSorted(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }

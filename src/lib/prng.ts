@@ -43,6 +43,16 @@ export function nextInt(prng: Prng, n: number): number {
   return Math.floor(nextFloat(prng) * n);
 }
 
+/** The items in an order drawn by the generator (Fisher and Yates); one draw for each item but one. */
+export function shuffled<T>(items: readonly T[], prng: Prng): T[] {
+  const result = [...items];
+  for (let i = result.length - 1; i > 0; i--) {
+    const j = nextInt(prng, i + 1);
+    [result[i], result[j]] = [result[j]!, result[i]!];
+  }
+  return result;
+}
+
 function rotateLeft(word: number, bits: number): number {
   return (word << bits) | (word >>> (32 - bits));
 }

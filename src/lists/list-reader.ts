@@ -1,7 +1,7 @@
 /** Whole lists of the API server, with a limit of requests a second. It sends GET requests only. */
-import { createTokenBucket, tryTakeToken } from '../controller/writes/rate-limit.ts';
 import type { ListPage } from '../kube/list.ts';
 import { DecodeError } from '../kube/protobuf.ts';
+import { createTokenBucket, tryTakeToken } from '../lib/token-bucket.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Transport, TransportEvent } from '../ports/transport.ts';
 import { createPaging, pageRequest, takePage, type ListFailure, type ListQuery, type Paging } from './list-pages.ts';

@@ -24,20 +24,34 @@ export interface ApiServerThreadReady {
 
 export interface ApiServerThread {
   readonly url: string;
+  /** Rejected when the thread ends without `close`. Never resolves. */
+  readonly failed: Promise<never>;
   readonly close: () => Promise<void>;
 }
 
+const ENTRY = new URL(`../../workers/apiserver.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+
 /** The embedded API server on a thread of its own. @throws whatever kept it from starting */
-export async function startApiServerThread(options: ApiServerThreadOptions): Promise<ApiServerThread> {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const worker = new Worker(new URL(`../../workers/apiserver.${extension}`, import.meta.url), { workerData: options });
-  const { url } = await new Promise<ApiServerThreadReady>((resolve, reject) => {
-    worker.once('message', resolve);
+export async function startApiServerThread(
+  options: ApiServerThreadOptions,
+  entry: URL = ENTRY,
+): Promise<ApiServerThread> {
+  const worker = new Worker(entry, { workerData: options });
+  let closing = false;
+  const failed = new Promise<never>((_, reject) => {
     worker.once('error', reject);
+    worker.once('exit', (status) => {
+      if (!closing) reject(new Error(`the thread of the API server has ended with status ${status}`));
+    });
   });
+  failed.catch(() => undefined);
+  const ready = new Promise<ApiServerThreadReady>((resolve) => worker.once('message', resolve));
+  const { url } = await Promise.race([ready, failed]);
   return {
     url,
+    failed,
     close: async () => {
+      closing = true;
       await worker.terminate();
     },
   };

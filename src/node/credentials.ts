@@ -74,9 +74,12 @@ export function createCredentials(config: CredentialsConfig): Credentials {
     }
     if (config.master !== '')
       return access(parseServer(config.master, '--master'), null, NO_TLS, {}, config, '--master');
-    return inCluster(config);
+    const found = await inCluster(config, hadClusterCa);
+    hadClusterCa = found.tls.ca !== null;
+    return found;
   }
 
+  let hadClusterCa = false;
   let reads = 0;
   let hadCredentials = false;
   async function read(why: 'refresh' | 'unauthorized'): Promise<Access> {
@@ -148,7 +151,8 @@ async function kubeconfigAccess(
   return access(server, proxyUrl, tls, headers, config, at);
 }
 
-async function inCluster(config: CredentialsConfig): Promise<Access> {
+/** @param hadCa whether the CA file was there at the last read */
+async function inCluster(config: CredentialsConfig, hadCa: boolean): Promise<Access> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = config.env;
   if (!host || !port) {
     throw new CredentialsError(
@@ -156,11 +160,25 @@ async function inCluster(config: CredentialsConfig): Promise<Access> {
     );
   }
   const token = await readToken(`${config.serviceAccountDirectory}/token`);
-  // As client-go, a missing CA file means the authorities of the machine: the server is still verified before it sees the token.
   const caFile = `${config.serviceAccountDirectory}/ca.crt`;
-  const ca = withCertificate(await readFile(caFile, 'utf8').catch(() => null), caFile);
+  const ca = withCertificate(await clusterCa(caFile, hadCa), caFile);
   const server = parseServer(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`, 'KUBERNETES_SERVICE_HOST');
   return access(server, null, { ...NO_TLS, ca }, { Authorization: `Bearer ${token}` }, config, 'in-cluster');
+}
+
+/**
+ * The text of the CA file. As client-go, a missing file means the authorities of the machine (null): the server is still
+ * verified before it sees the token. client-go decides that once, at its start. So a file that goes away later is an
+ * error, and the last access stays: the machine's authorities are others, and would not know the server.
+ */
+async function clusterCa(path: string, hadCa: boolean): Promise<string | null> {
+  try {
+    return await readText(path, 'CA file');
+  } catch (error) {
+    const { code } = (error as CredentialsError).cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' && !hadCa) return null;
+    throw error;
+  }
 }
 
 /** The checks that all sources share. */

@@ -40,15 +40,18 @@ export function runCommand({ path, args, env, msMax }: Command): Promise<string>
   if (!process.listeners('exit').includes(killAll)) process.on('exit', killAll);
   return new Promise((resolve, reject) => {
     const child = spawn(path, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.once('error', reject);
     const group = child.pid;
-    if (group !== undefined) groups.add(group);
+    // A command that was not started has no streams if file descriptors are used up.
+    if (group === undefined) return;
+    groups.add(group);
     const printed: Buffer[] = [];
     let printedBytes = 0;
     let said = '';
     let killed = false;
 
-    function kill(why: string): void {
-      if (killed || group === undefined) return;
+    const kill = (why: string): void => {
+      if (killed) return;
       killed = true;
       clearTimeout(late);
       killGroup(group, 'SIGTERM');
@@ -59,7 +62,7 @@ export function runCommand({ path, args, env, msMax }: Command): Promise<string>
         child.stderr.destroy();
       }, GRACE_MS);
       reject(new Error(why));
-    }
+    };
 
     const late = setTimeout(() => kill(`no answer within ${msMax} ms`), msMax);
     child.stdout.on('data', (chunk: Buffer) => {
@@ -68,11 +71,10 @@ export function runCommand({ path, args, env, msMax }: Command): Promise<string>
       else printed.push(chunk);
     });
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-STDERR_CHARS_MAX)));
-    child.once('error', reject);
     child.once('close', (status, signal) => {
       clearTimeout(late);
       if (killed) return;
-      if (group !== undefined) groups.delete(group);
+      groups.delete(group);
       if (status === 0) resolve(Buffer.concat(printed).toString());
       else reject(new Error(said.trim() || `it ended with ${signal ?? `status ${status}`}`));
     });

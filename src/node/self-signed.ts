@@ -67,8 +67,13 @@ function extension(id: string, critical: boolean, value: Buffer): Buffer {
 
 function generalName(host: string): Buffer {
   if (isIP(host) !== 0) return der(0x87, addressBytes(host));
-  if (!/^[\x21-\x7e]+$/.test(host)) throw new Error(`certificate: ${JSON.stringify(host)} is no host name`);
+  if (!isCertificateName(host)) throw new Error(`certificate: ${JSON.stringify(host)} is no host name`);
   return der(0x82, Buffer.from(host));
+}
+
+/** Whether a certificate can name this host: ASCII without spaces. */
+export function isCertificateName(host: string): boolean {
+  return /^[\x21-\x7e]+$/.test(host);
 }
 
 function addressBytes(address: string): Buffer {

@@ -173,11 +173,18 @@ export function readEndpoints(
       const from = readCount(item[0], ENDPOINTS_MAX);
       const count = readCount(item[1], ENDPOINTS_MAX);
       if (from + count > before.length) throw new LineError(`there are no endpoints ${from} to ${from + count}`);
-      if (endpoints.length + count > ENDPOINTS_MAX) throw new LineError(`more than ${ENDPOINTS_MAX} endpoints`);
+      checkCount(endpoints.length + count);
       for (let i = from; i < from + count; i++) endpoints.push(before[i]!);
-    } else endpoints.push(readEndpoint(item, output, known));
+    } else {
+      checkCount(endpoints.length + 1);
+      endpoints.push(readEndpoint(item, output, known));
+    }
   }
   return endpoints;
+}
+
+function checkCount(count: number): void {
+  if (count > ENDPOINTS_MAX) throw new LineError(`more than ${ENDPOINTS_MAX} endpoints`);
 }
 
 function readEndpoint(item: unknown, output: OutputOf, known: Known): RecordedEndpoint {
@@ -208,7 +215,7 @@ function podEndpoint(id: number, output: OutputOf, known: Known): RecordedEndpoi
 
 function readConditions(json: unknown, addressType: string): EndpointConditions {
   if (typeof json !== 'string') return readFields(json);
-  const conditions = wordsOf(addressType)[json];
-  if (conditions === undefined) throw new LineError('unknown conditions');
-  return conditions;
+  const words = wordsOf(addressType);
+  if (!Object.hasOwn(words, json)) throw new LineError('unknown conditions');
+  return words[json]!;
 }

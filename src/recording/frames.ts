@@ -21,7 +21,7 @@ const HEAD_BYTES = 8 + TITLE.length + 4;
 const FRAME_HEAD_BYTES = 8 + 12;
 /** Beyond so many bytes a new frame begins, so a longer frame is none of ours. */
 const LINES_BYTES = 256 * 1024;
-const LINES_BYTES_MAX = 256 * 2 ** 20;
+const LINES_BYTES_MAX = 32 * 2 ** 20;
 
 export interface FrameWriter {
   /** @param line without its end */

@@ -2,6 +2,7 @@
  * Endpoints objects and EndpointSlices as a recording keeps them. An endpoint with the same bytes as an earlier one is
  * the same object, so unchanged endpoints cost a hash each.
  */
+import { CONTROLLER_MANAGERS } from '../core/last-writer.ts';
 import { decodeMessage, encodeBare } from '../kube/codec.ts';
 import { labelsGet } from '../kube/labels.ts';
 import { fieldManagersOf } from '../kube/managed-fields.ts';
@@ -67,9 +68,6 @@ const NO_TEXTS: readonly string[] = [];
 const READY: EndpointConditions = { ready: true };
 const NOT_READY: EndpointConditions = { ready: false };
 
-/** Field managers of the controllers that a recording follows. */
-const CONTROLLERS: ReadonlySet<string> = new Set(['kube-controller-manager', 'endpointd']);
-
 const MANAGED_SLICES: ReadonlySet<string> = new Set([SLICE_MANAGED_BY_VALUE, MIRROR_MANAGED_BY_VALUE]);
 
 export interface OutputReader {
@@ -131,7 +129,7 @@ function writersOf(managers: ReturnType<typeof fieldManagersOf>, labels: Labels)
     writers.controllersAt = 1;
   }
   for (const { manager, time } of managers) {
-    const who = CONTROLLERS.has(manager) ? 'controllersAt' : 'othersAt';
+    const who = CONTROLLER_MANAGERS.has(manager) ? 'controllersAt' : 'othersAt';
     writers[who] = Math.max(writers[who], time);
   }
   return writers;

@@ -9,14 +9,6 @@ import { expectedEndpoints } from '../judge/endpoints-check.ts';
 import type { Endpoint, EndpointSubset, KubeObject } from '../kube/types.ts';
 import { percentile } from '../lib/percentile.ts';
 import type { ApiClient } from '../node/api-client.ts';
-import {
-  changeOrders,
-  frameRequests,
-  type Order,
-  probeOrder,
-  startOrders,
-  type StoryCluster,
-} from '../replay/story-cluster.ts';
 import { createLedger, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import { startController } from './controller-process.ts';
 import { watchEndpoints } from './endpoints-view.ts';
@@ -24,6 +16,14 @@ import { readObjects } from './read-objects.ts';
 import { sendThrough } from './send-through.ts';
 import type { ServiceView } from './service-view.ts';
 import { watchSlices } from './slices-view.ts';
+import {
+  changeRequests,
+  fixedObjectRequests,
+  probeRequest,
+  startRequests,
+  type StoryCluster,
+  type StoryRequest,
+} from './story-cluster.ts';
 
 export interface ReplayServer {
   readonly client: ApiClient;
@@ -58,9 +58,9 @@ const POLL_MS = 50;
 const CPU_MS = 10_000;
 
 /** Creates the objects beside the pods. @throws Error if the server ends */
-export async function frame(server: ReplayServer, cluster: StoryCluster): Promise<void> {
+export async function createFixedObjects(server: ReplayServer, cluster: StoryCluster): Promise<void> {
   await whileServed(server, async (signal) => {
-    for (const request of frameRequests(cluster)) await sendThrough(server.client, request, signal);
+    for (const request of fixedObjectRequests(cluster)) await sendThrough(server.client, request, signal);
   });
 }
 
@@ -188,7 +188,7 @@ async function startAnew(
   cluster: StoryCluster,
   signal: AbortSignal,
 ): Promise<Awaited<ReturnType<typeof readObjects>>> {
-  await sendAll(client, startOrders(cluster), signal);
+  await sendAll(client, startRequests(cluster), signal);
   for (let i = 0; i < cluster.story.namespaces.length; i++) {
     await client.send({ method: 'DELETE', path: `/api/v1/namespaces/ns-${i}/endpoints` });
     await client.send({ method: 'DELETE', path: `/apis/discovery.k8s.io/v1/namespaces/ns-${i}/endpointslices` });
@@ -198,7 +198,7 @@ async function startAnew(
 
 /** Waits until the controller has shown a change of the probe and writes nothing more. */
 async function isRunning(client: ApiClient, views: Views, signal: AbortSignal): Promise<void> {
-  const show = (isReady: boolean): Promise<void> => showing(client, views, probeOrder(isReady), signal);
+  const show = (isReady: boolean): Promise<void> => showing(client, views, probeRequest(isReady), signal);
   await Promise.race([show(false).then(() => show(true)), late()]);
   const writes = (): number => views.endpoints.writes() + views.slices.writes();
   for (let before = -1; before !== writes() && !signal.aborted; await sleep(QUIET_MS)) before = writes();
@@ -209,7 +209,12 @@ async function late(): Promise<never> {
   throw new Error(`the controller shows no change ${STARTED_MS_MAX / 1000} s after its start`);
 }
 
-async function showing(client: ApiClient, views: Views, { request, shows }: Order, signal: AbortSignal): Promise<void> {
+async function showing(
+  client: ApiClient,
+  views: Views,
+  { request, shows }: StoryRequest,
+  signal: AbortSignal,
+): Promise<void> {
   const { service, address, ready } = shows!;
   await sendThrough(client, request, signal);
   await Promise.all(
@@ -236,7 +241,7 @@ async function playStory(client: ApiClient, state: State, views: Views, signal: 
   const underWay = new Map<string, Promise<void>>();
   let failure: unknown = null;
   state.fromMs = performance.now();
-  const happen = async ({ request, shows }: Order, dueMs: number): Promise<void> => {
+  const happen = async ({ request, shows }: StoryRequest, dueMs: number): Promise<void> => {
     const sentMs = performance.now();
     lateMs.push(sentMs - dueMs);
     if (shows !== null) for (const output of OUTPUTS) expect(state, views, open, { output, sentMs, ...shows });
@@ -246,10 +251,10 @@ async function playStory(client: ApiClient, state: State, views: Views, signal: 
     const dueMs = state.fromMs + change.atMs;
     const waitMs = dueMs - performance.now();
     if (waitMs > 1) await sleep(waitMs, undefined, { signal });
-    for (const order of changeOrders(cluster, change)) {
-      const before = underWay.get(order.object) ?? Promise.resolve();
-      const after = before.then(() => happen(order, dueMs)).catch((error: unknown) => void (failure ??= error));
-      underWay.set(order.object, after);
+    for (const request of changeRequests(cluster, change)) {
+      const before = underWay.get(request.object) ?? Promise.resolve();
+      const after = before.then(() => happen(request, dueMs)).catch((error: unknown) => void (failure ??= error));
+      underWay.set(request.object, after);
     }
   }
   await Promise.all(underWay.values());
@@ -304,8 +309,8 @@ function sizeOf(output: Output, object: KubeObject): number {
   );
 }
 
-async function sendAll(client: ApiClient, orders: readonly Order[], signal: AbortSignal): Promise<void> {
-  const byObject = [...Map.groupBy(orders, ({ object }) => object).values()];
+async function sendAll(client: ApiClient, requests: readonly StoryRequest[], signal: AbortSignal): Promise<void> {
+  const byObject = [...Map.groupBy(requests, ({ object }) => object).values()];
   let next = 0;
   const lane = async (): Promise<void> => {
     while (next < byObject.length) {

@@ -2,7 +2,7 @@
  * An independent watcher of the objects that controllers write for each Service. It knows the objects that the server
  * holds, how often they were written, and who waits for which change.
  */
-import type { Judges } from '../judge/judges.ts';
+import type { Judges } from '../judge/cluster-check.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { ApiClient, OnWatchEvent } from '../node/api-client.ts';
 

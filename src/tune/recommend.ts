@@ -271,17 +271,18 @@ function unseenSeed({ seed }: Run): number {
 }
 
 /**
- * The values that nine of ten resamples of these runs do not exceed, for each scope those of all constraints and of the
- * goal.
+ * The values that nine of ten resamples do not exceed, of each of these runs: the worst run counts, because each stands for
+ * a number that may be so. For each scope those of all constraints and of the goal.
  * @param scopes differ in their watchers alone
  */
 function boundsOf({ run, objective }: Question, runs: readonly Ledger[], scopes: readonly Scope[]): number[][] {
   const expressions = [...objective.constraints, objective.goal].map(({ expression }) => expression);
-  const values = scopes.map(() => expressions.map((): number[] => []));
+  const bounds = scopes.map(() => expressions.map(() => -Infinity));
   const seed = unseenSeed(run);
   const { durationMs, worstMs = WORST_MS } = scopes[0]!;
   const blockMs = Math.min(worstMs, durationMs) / BLOCKS_MIN;
   for (const [i, ledger] of runs.entries()) {
+    const values = scopes.map(() => expressions.map((): number[] => []));
     for (const isWorst of [false, true]) {
       if (!expressions.some((expression) => expression.isWorst === isWorst)) continue;
       const blocks = { durationMs, blockMs, partMs: isWorst ? worstMs : Infinity };
@@ -292,8 +293,14 @@ function boundsOf({ run, objective }: Question, runs: readonly Ledger[], scopes:
         }
       }
     }
+    for (const [s, all] of values.entries()) {
+      for (const [e, of] of all.entries()) {
+        // NaN stays: what a run does not have meets no limit.
+        bounds[s]![e] = Math.max(bounds[s]![e]!, quantile(Float64Array.from(of).sort(), BOUND_SHARE));
+      }
+    }
   }
-  return values.map((all) => all.map((of) => quantile(Float64Array.from(of).sort(), BOUND_SHARE)));
+  return bounds;
 }
 
 /** A block of a resample is half a minute long, or a tenth of a run that is shorter than five minutes. */

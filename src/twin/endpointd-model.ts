@@ -14,7 +14,7 @@ import {
   type WorkItem,
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
-import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
+import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../lib/token-bucket.ts';
 import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {

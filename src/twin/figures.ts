@@ -1,4 +1,5 @@
 /** The figures of a run that an operator asks for. */
+import { percentileOfSorted } from '../lib/percentile.ts';
 import { placeAbove } from '../lib/sorted.ts';
 import type { Encoding } from '../recording/sizes.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput, type Sample } from './ledger.ts';
@@ -18,7 +19,7 @@ export function latenciesOf(samples: readonly Sample[], kinds: Kinds): Latencies
 
 /** The smallest value that at least `share` (in [0, 1]) of all do not exceed; NaN = there are none. */
 export function quantile(sorted: Latencies, share: number): number {
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+  return percentileOfSorted(sorted, share);
 }
 
 /** The share of changes that took longer, in [0, 1]. */

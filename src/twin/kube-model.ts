@@ -4,9 +4,9 @@
  * waits for a token keeps its service. Writes of a sync go one after the other. The first failure ends the sync, and
  * the Event object that tells of it takes a token too.
  */
-import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
 import { placeAbove } from '../lib/sorted.ts';
+import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../lib/token-bucket.ts';
 import { at } from './agenda.ts';
 import {
   bytesOf,

@@ -3,8 +3,8 @@
  * twice at once. Each key has one delay: the earliest counts, and a direct add leaves it standing. Keys are numbers of
  * services.
  */
-import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../controller/writes/rate-limit.ts';
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
+import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../lib/token-bucket.ts';
 import { type Agenda, at } from './agenda.ts';
 
 interface Waiting extends LinkedNode<Waiting> {

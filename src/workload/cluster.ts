@@ -2,7 +2,7 @@
  * A seeded cluster as a small model: a set of deployments with Services. `objects.ts` makes the API objects from it,
  * and `churn.ts` changes it. The same profile and seed give the same cluster everywhere.
  */
-import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
+import { createPrng, nextFloat, nextInt, type Prng, shuffled } from '../lib/prng.ts';
 import { assert } from '../lib/assert.ts';
 import { makeHandMade, type HandMadeService } from './hand-made.ts';
 import { sizesOf, type Profile } from './profile.ts';
@@ -118,8 +118,7 @@ export function makeCluster(profile: Profile, seed: number): Cluster {
     addressesUsed: 0,
     podsMade: 0,
   };
-  const sizes = sizesOf(profile, profile.namespaces * profile.servicesPerNamespace);
-  shuffle(sizes, prng);
+  const sizes = shuffled(sizesOf(profile, profile.namespaces * profile.servicesPerNamespace), prng);
   let next = 0;
   for (const namespace of cluster.namespaces) {
     let group = '';
@@ -283,13 +282,4 @@ function suffix(made: number): string {
 
 function names(prefix: string, count: number, digits: number): string[] {
   return Array.from({ length: count }, (_, i) => `${prefix}-${String(i).padStart(digits, '0')}`);
-}
-
-function shuffle(items: number[], prng: Prng): void {
-  for (let i = items.length - 1; i > 0; i--) {
-    const j = nextInt(prng, i + 1);
-    const held = items[i]!;
-    items[i] = items[j]!;
-    items[j] = held;
-  }
 }

@@ -221,6 +221,11 @@ describe('advice from two looks at the metrics', () => {
       /after that of the second: the looks are in the wrong order$/,
     );
     assert.match(why(earlier, metricsOf({ syncs: 40 })), /went on: the looks are in the wrong order$/);
+    const withoutCpu = (syncs: number): string => metricsOf({ syncs }).replace(/^process_cpu_seconds_total .*\n/m, '');
+    assert.equal(
+      why(withoutCpu(50), withoutCpu(60)),
+      'these metrics lack process_cpu_seconds_total: whether CPU is short cannot be told',
+    );
   });
 
   it('the advice on random scenarios is right, or says that it cannot tell', () => {

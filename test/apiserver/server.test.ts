@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   apply,
-  closeWatches,
   compact,
   createApiServer,
   tick,
@@ -12,6 +11,7 @@ import {
 } from '../../src/apiserver/server.ts';
 import { createWatchReader } from '../../src/kube/watch-framing.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
+import { closeWatches } from '../support/close-watches.ts';
 
 /** Answers of a server under test have no type that can be relied on. */
 // oxlint-disable-next-line typescript/no-explicit-any -- see above

@@ -11,10 +11,10 @@ import {
   type ServiceExplanation,
 } from '../../src/core/explain/service.ts';
 import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
-import { labelsFromRecord } from '../../src/kube/labels.ts';
 import { emptyOutput } from '../../src/kube/record.ts';
 import type { Endpoints, OutputRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { EXPLAIN_CONFIG } from '../support/explain.ts';
+import { labelsFromRecord } from '../support/labels.ts';
 import { makePod, makeService, makeServicePort } from '../support/records.ts';
 import { manyPods } from '../core/slices/slices-world.ts';
 

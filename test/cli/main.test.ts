@@ -7,7 +7,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
+import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-main-'));
@@ -107,7 +109,7 @@ test('run starts without a writable place, as with a read-only root', async () =
   assert.ok(!stderr.includes('A shard was lost'), stderr);
 });
 
-test('a port in use gives one line and status 1', async () => {
+test('a port in use gives one line, with the command that finds who, and status 1', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
@@ -117,14 +119,20 @@ test('a port in use gives one line and status 1', async () => {
     '--secure-port=0',
     `--metrics-bind-address=127.0.0.1:${port}`,
   );
-  const serve = await endpointd('serve', `--port=${port}`, `--kubeconfig=${join(directory, 'unused')}`);
+  const serveOn = (platform: string): Promise<Outcome> => {
+    const preload = `data:text/javascript,Object.defineProperty(process,'platform',{value:'${platform}'})`;
+    const args = ['serve', `--port=${port}`, `--kubeconfig=${join(directory, 'unused')}`];
+    return endpointdIn({ NODE_OPTIONS: `--import=${preload}` }, args);
+  };
+  const [serve, serveOnMac] = [await serveOn('linux'), await serveOn('darwin')];
   taken.close();
-  assert.deepEqual([run.status, serve.status], [1, 1]);
+  assert.deepEqual([run.status, serve.status, serveOnMac.status], [1, 1, 1]);
   assert.match(
     run.stderr,
     /^endpointd run: cannot serve --metrics-bind-address=127\.0\.0\.1:\d+: .*EADDRINUSE.*; another process listens there: .*\n$/,
   );
-  assert.match(serve.stderr, /^endpointd serve: cannot serve on port \d+: .*EADDRINUSE.*\n$/);
+  assert.match(serve.stderr, /^endpointd serve: cannot serve on port \d+: .*EADDRINUSE.*\(ss -ltnp names it\).*\n$/);
+  assert.match(serveOnMac.stderr, /\(lsof -nP -iTCP -sTCP:LISTEN names it\)/);
 });
 
 /** A command that runs until `ready` appears on a stream, then gets SIGTERM. */
@@ -157,3 +165,40 @@ test('serve prints its kubeconfig, and both commands stop with status 0 on SIGTE
   const running = await untilReady(['run', ...flags], 'tried again');
   assert.equal(running.status, 0, running.stderr);
 });
+
+/** What happens to a command that does not end. */
+const KILLED = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
+
+/** Makes the thread of the API server throw as soon as it serves. */
+const ENDING_THREAD = `data:text/javascript,
+  import { isMainThread, parentPort } from 'node:worker_threads';
+  if (!isMainThread) parentPort.postMessage = function (ready) {
+    Object.getPrototypeOf(this).postMessage.call(this, ready);
+    setTimeout(() => { throw new Error('out of memory'); });
+  };`;
+
+test('serve ends with one line and status 1 when the thread of its API server ends', async () => {
+  const env = { ...process.env, NODE_OPTIONS: `--import="${encodeURI(ENDING_THREAD)}"` };
+  const args = [BIN, 'serve', `--kubeconfig=${join(directory, 'unused')}`];
+  const child = spawn(execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'], ...KILLED });
+  const said = text(child.stderr);
+  const [status] = (await once(child, 'exit')) as [number];
+  assert.deepEqual([status, await said], [1, 'endpointd serve: cannot go on: out of memory\n']);
+});
+
+for (const profile of ['none', 'tiny']) {
+  test(`one Ctrl-C ends serve --profile=${profile} while nothing passes`, async () => {
+    const [pending, kubeconfig] = [createServer().listen(0, '127.0.0.1'), join(directory, `never-${profile}`)];
+    await once(pending, 'listening');
+    const { port } = pending.address() as AddressInfo;
+    pending.close();
+    const flags = [`--port=${port}`, `--kubeconfig=${kubeconfig}`, `--profile=${profile}`, '--fault=server-error=1'];
+    const child = spawn(execPath, [BIN, 'serve', ...flags], { stdio: ['ignore', 'ignore', 'pipe'], ...KILLED });
+    const said = text(child.stderr);
+    const ended = once(child, 'exit');
+    while ((await fetch(`http://127.0.0.1:${port}/api/v1/nodes`).catch(() => null))?.status !== 500) await sleep(20);
+    child.kill('SIGINT');
+    const [status] = (await ended) as [number | null];
+    assert.deepEqual([status, await said, existsSync(kubeconfig)], [0, '', false]);
+  });
+}

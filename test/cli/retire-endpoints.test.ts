@@ -9,10 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import type { Asker } from '../../src/node/asker.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-import { labelsFromRecord } from '../../src/kube/labels.ts';
 import { endpointsWithServices } from '../../src/cli/retire/retire-lists.ts';
 import { fateOf, isControllerWrite } from '../../src/cli/retire/retire-rules.ts';
 import { BUSY, startFront, type Passage } from '../support/front.ts';
+import { labelsFromRecord } from '../support/labels.ts';
 import { refusal } from '../support/stub-server.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');

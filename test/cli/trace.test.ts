@@ -1,8 +1,8 @@
 /** `run --trace`: a file that Chrome's tracing and Perfetto read. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
@@ -13,6 +13,12 @@ import type { Event } from '../../src/controller/event.ts';
 import { httpRequest } from '../suites/transport.ts';
 import { batchOf } from '../support/batches.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
+
+/** The 15 s that a stop may take are a second here. */
+const SHORT_STOP = `data:text/javascript,
+  const { setTimeout: real } = globalThis;
+  globalThis.setTimeout = (call, ms, ...more) => real(call, ms === 15_000 ? 1000 : ms, ...more);
+`;
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 
@@ -60,6 +66,27 @@ describe('endpointd run --trace', () => {
     assert.ok(traceEvents.some(({ cat, ph }) => cat === 'step' && ph === 'X'));
     assert.ok(traceEvents.some(({ cat, name }) => cat === 'change' && name === 'tiny-000/app-0000'));
     expectWhole(traceEvents);
+  });
+
+  it('a trace whose file takes no writes holds up no stop', { timeout: 30_000 }, async (t) => {
+    const fifo = join(directory, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const full = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+    t.after(() => closeSync(full));
+    assert.throws(() => {
+      for (;;) writeSync(full, Buffer.alloc(4096));
+    }, /EAGAIN/);
+    const args = ['run', `--kubeconfig=${server.kubeconfig}`, '--secure-port=0', '--shards=0', `--trace=${fifo}`];
+    const child = spawn(execPath, ['--import', SHORT_STOP, BIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    t.after(() => child.kill('SIGKILL'));
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (!child.killed && said.includes('"All services are synced"')) child.kill('SIGTERM');
+    });
+    assert.deepEqual(await once(child, 'exit'), [0, null], said);
+    assert.ok(said.includes('"Stopped"'), said);
+    assert.ok(!said.includes('"Trace is written"'), said);
   });
 
   it('a trace is refused at the start if its file cannot be written', async () => {

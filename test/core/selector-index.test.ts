@@ -16,8 +16,8 @@ import {
   servicesOf,
 } from '../../src/core/selector-index.ts';
 import { fewSize } from '../../src/lib/few.ts';
-import { labelsFromRecord } from '../../src/kube/labels.ts';
 import type { Labels, PodRecord } from '../../src/kube/types.ts';
+import { labelsFromRecord } from '../support/labels.ts';
 import { makePod } from '../support/records.ts';
 
 type Pairs = Readonly<Record<string, string>>;

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   closeSync,
@@ -18,6 +19,8 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -163,9 +166,7 @@ describe('the image', () => {
   });
 
   it('the image keeps a cluster right as its user, with nothing writable but /tmp', async () => {
-    const word = (name: string): string => final.steps.findLast((step) => step.word === name)!.rest;
-    const [node, ...flags] = JSON.parse(word('ENTRYPOINT')) as [string, ...string[]];
-    baseImage(node);
+    baseImage();
     const world = await createWorld(client, 'shop');
     await createService(world, 'web');
     await createPod(world, 'web-1', { ip: '10.1.1.1', labels: { app: 'web' } });
@@ -177,8 +178,7 @@ describe('the image', () => {
       '--shards=1',
     ];
     const log = join(directory, 'image.log');
-    const start = ['--mount', '--pid', '--fork', '/bin/sh', '-c', START, root, word('USER'), node, ...flags, ...args];
-    child = await startChild('/usr/bin/unshare', start, log);
+    child = await startImage(args, log);
     await until(async () => {
       assert.ok(child!.running, await readFile(log, 'utf8'));
       return (await differences(client)).length === 0;
@@ -186,8 +186,39 @@ describe('the image', () => {
     assert.doesNotMatch(await readFile(log, 'utf8'), /EROFS|EACCES|read-only/);
   });
 
+  it('the image ends when it is told to, although it is process 1', async () => {
+    process.kill(insideOf(child!)[0]!, 'SIGTERM');
+    assert.equal(await child!.ended, 0);
+    const silent = createServer();
+    await once(silent.listen(0, '127.0.0.1'), 'listening');
+    const { port } = silent.address() as AddressInfo;
+    for (const command of [['retire-endpoints'], ['explain', 'service', 'shop/web']]) {
+      const asked = once(silent, 'request');
+      child = await startImage([...command, `--master=http://127.0.0.1:${port}`], join(directory, 'command.log'));
+      await asked;
+      process.kill(insideOf(child)[0]!, 'SIGINT');
+      assert.equal(await child.ended, 130, command.join(' '));
+    }
+    silent.closeAllConnections();
+    silent.close();
+  });
+
+  function word(name: string): string {
+    return final.steps.findLast((step) => step.word === name)!.rest;
+  }
+
+  function entryPoint(): [node: string, ...flags: string[]] {
+    return JSON.parse(word('ENTRYPOINT')) as [string, ...string[]];
+  }
+
+  function startImage(args: readonly string[], log: string): Promise<Child> {
+    const start = ['--mount', '--pid', '--fork', '/bin/sh', '-c', START, root, word('USER'), ...entryPoint(), ...args];
+    return startChild('/usr/bin/unshare', start, log);
+  }
+
   /** What the base image has: Node where the entry point looks for it, and places for what the runtime mounts. */
-  function baseImage(node: string): void {
+  function baseImage(): void {
+    const [node] = entryPoint();
     for (const path of [...LIBRARIES, 'dev', 'proc', 'tmp', dirname(node), dirname(KUBECONFIG)]) {
       mkdirSync(join(root, path), { recursive: true });
     }
@@ -198,12 +229,18 @@ describe('the image', () => {
   }
 });
 
+/** The processes of a container: what `unshare` has started. */
+function insideOf({ pid }: Child): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
 /** What runs in its namespaces does not end with `unshare`: its `--kill-child` does not outlive a change of the user. */
 async function endWhole(child: Child): Promise<void> {
-  const inside = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
+  if (!child.running) return;
+  const inside = insideOf(child);
   await child.kill('SIGKILL');
   for (const pid of inside) {
-    if (existsSync(`/proc/${pid}`)) process.kill(Number(pid), 'SIGKILL');
+    if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL');
   }
 }
 

@@ -63,6 +63,7 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   'image.digest=latest': /at '\/image\/digest': 'latest' does not match pattern/,
   'image.pullPolicy=Sometimes': /at '\/image\/pullPolicy': value must be one of/,
   'flags={-v}': /at '\/flags\/0': '-v' does not match pattern/,
+  'flags={run}': /at '\/flags\/0': 'run' does not match pattern/,
   'flags={--leader-elect-resource-name=other}': /at '\/flags\/0': 'not' failed/,
   'networkPolicy.apiServerPorts={0}': /at '\/networkPolicy\/apiServerPorts\/0': minimum/,
   'serviceMonitor.interval=often': /at '\/serviceMonitor\/interval': 'often' does not match pattern/,
@@ -153,6 +154,12 @@ describe('installed', () => {
       await assert.rejects(templated({ values: [value] }), (error: Error) => said.test(error.message));
     });
   }
+
+  it('flags may have digits, and -v is one', async () => {
+    const flags = ['-v=1', '--http2-max-streams-per-connection=100'];
+    const objects = byName(await templated({ values: [`flags={${flags.join(',')}}`] }));
+    assert.deepEqual(containerOf(objects['Deployment kube-system/endpointd']).args, ['run', ...flags]);
+  });
 
   it('a second name has a Lease and roles of its own', async () => {
     const objects = byName(

@@ -70,7 +70,7 @@ describe('two replicas', () => {
   }
 
   /** What happens to the leader, then a change of a pod. Resolves with the milliseconds until all is right. */
-  async function takeOver(end: () => Promise<unknown>, ready: boolean): Promise<number> {
+  async function failOver(end: () => Promise<unknown>, ready: boolean): Promise<number> {
     await end();
     const fromMs = Date.now();
     await setReady(world, 'web-1', ready);
@@ -91,7 +91,7 @@ describe('two replicas', () => {
 
   it('after a kill all is right when the Lease has run out', async (context) => {
     const [leader, standby] = await inOrder();
-    const ms = await takeOver(() => leader.kill9(), false);
+    const ms = await failOver(() => leader.kill9(), false);
     context.diagnostic(`right ${ms} ms after the kill`);
     assert.ok(ms < LEASE_MS + 2000 + SLACK_MS, `${ms} ms`);
     replicas = [standby, await replica()];
@@ -99,7 +99,7 @@ describe('two replicas', () => {
 
   it('after an ordinary end all is right at once', async (context) => {
     const [leader, standby] = await inOrder();
-    const ms = await takeOver(() => leader.term(), true);
+    const ms = await failOver(() => leader.term(), true);
     context.diagnostic(`right ${ms} ms after the end`);
     assert.ok(ms < 1000 + SLACK_MS, `${ms} ms`);
     replicas = [standby, await replica()];

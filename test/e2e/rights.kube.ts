@@ -150,7 +150,7 @@ describe('the rights of deploy/rbac.yaml', () => {
     return (await client.list(`/api/v1/namespaces/${namespace}/events`)).items.map((event) => event['reason']);
   }
 
-  it('the rights suffice for a hand-over', async () => {
+  it('the rights suffice for a take-over', async () => {
     const standby = await startAs(ACCOUNT, ['--leader-elect=true']);
     await endpointd.term();
     endpointd = standby;

@@ -1,4 +1,4 @@
-/** What endpointd tells of itself at the default verbosity, on real servers: at a hand-over, beside others, in an outage. */
+/** What endpointd tells of itself at the default verbosity, on real servers: at a take-over, beside others, in an outage. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
@@ -90,7 +90,7 @@ describe('the log of endpointd', () => {
   }
   let managerBounds: ReadonlyMap<string, string>;
 
-  it('the log of a hand-over says that all is synced, without a write or a warning', async (test) => {
+  it('the log of a take-over says that all is synced, without a write or a warning', async (test) => {
     const [line, ...more] = await lines(test, endpointd, 'All services are synced');
     const { services, writes, stuck } = line!;
     assert.deepEqual([services, writes, stuck, more], [SERVICES + 2, 0, 0, []]);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { labelsFromRecord } from '../../src/kube/labels.ts';
 import type { Endpoint, NodeRecord } from '../../src/kube/types.ts';
 import { judgeCpuHints, oracleShares } from '../../src/judge/hints-oracle.ts';
+import { labelsFromRecord } from '../support/labels.ts';
 
 function node(zone: string, allocatableCpu: string, fields: Partial<NodeRecord> = {}): NodeRecord {
   const labels: Record<string, string> = zone === '' ? {} : { 'topology.kubernetes.io/zone': zone };

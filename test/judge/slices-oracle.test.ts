@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { labelsFromRecord } from '../../src/kube/labels.ts';
 import type { EndpointSlice, NodeRecord, PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { judgeSlices } from '../../src/judge/slices-judge.ts';
 import { oracleSlices, portsKey, type ExpectedSlices } from '../../src/judge/slices-oracle.ts';
+import { labelsFromRecord } from '../support/labels.ts';
 import { makePod, makeService, makeServicePort } from '../support/records.ts';
 
 const LABELS = {

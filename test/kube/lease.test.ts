@@ -35,7 +35,7 @@ describe('a Lease', () => {
     assert.deepEqual(read({ spec: { holderIdentity: 1, leaseDurationSeconds: '15', renewTime: {} } }), NOBODY);
   });
 
-  it('a Lease without annotations tells of no hand-over', () => {
+  it('a Lease without annotations tells of no take-over', () => {
     const lease = leaseOf({ kind: 'Lease', metadata: { ...METADATA, annotations: null } }, KEY);
     assert.equal(leaseAnnotation(lease, 'endpointd/took-over-from'), '');
   });

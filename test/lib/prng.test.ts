@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPrng, nextFloat, nextInt, nextUint32 } from '../../src/lib/prng.ts';
+import { createPrng, nextFloat, nextInt, nextUint32, shuffled } from '../../src/lib/prng.ts';
 
 test('the same seed gives the same sequence, another seed another one', () => {
   const draw = (seed: number): number[] => {
@@ -30,4 +30,16 @@ test('floats lie in [0, 1), integers in [0, n), both evenly', () => {
     counts[index] = counts[index]! + 1;
   }
   for (const count of counts) assert.ok(Math.abs(count - 10_000) < 400, counts.join(' '));
+});
+
+test('a shuffled order has each item once, and the seed decides it', () => {
+  const items = Array.from({ length: 50 }, (_, i) => i);
+  const draw = (seed: number): number[] => shuffled(items, createPrng(seed));
+  assert.deepEqual(
+    draw(1).toSorted((a, b) => a - b),
+    items,
+  );
+  assert.deepEqual(draw(1), draw(1));
+  assert.notDeepEqual(draw(1), draw(2));
+  assert.notDeepEqual(draw(1), items);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -154,6 +154,37 @@ test('in-cluster credentials come from environment, token and CA file', async ()
   writeFileSync(join(mounted, 'token'), 'rotated');
   assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer rotated' });
   assert.ok(refreshMs <= 60_000);
+});
+
+test('in-cluster without a CA file, the authorities of the machine count', async () => {
+  const mounted = mkdtempSync(join(directory, 'mount-'));
+  writeFileSync(join(mounted, 'token'), 'mounted');
+  const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
+  const { read } = createCredentials(config({ env, serviceAccountDirectory: mounted }));
+  assert.equal((await read('refresh')).tls.ca, null);
+  assert.equal((await read('refresh')).tls.ca, null);
+  writeFileSync(join(mounted, 'ca.crt'), PKI.ca);
+  assert.equal((await read('refresh')).tls.ca, PKI.ca);
+});
+
+test('a CA file that is gone or unreadable is an error, so the last access stays', async () => {
+  const mounted = mkdtempSync(join(directory, 'mount-'));
+  const caFile = join(mounted, 'ca.crt');
+  writeFileSync(join(mounted, 'token'), 'mounted');
+  writeFileSync(caFile, PKI.ca);
+  const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
+  const { read } = createCredentials(config({ env, serviceAccountDirectory: mounted }));
+  await read('refresh');
+  rmSync(caFile);
+  const gone = new CredentialsError(`cannot read CA file ${caFile}: ENOENT`);
+  await assert.rejects(read('refresh'), gone);
+  await assert.rejects(read('refresh'), gone, 'nor does a second look take the file for one that never was');
+  mkdirSync(caFile);
+  await assert.rejects(read('refresh'), new CredentialsError(`cannot read CA file ${caFile}: EISDIR`));
+  await refused({ env, serviceAccountDirectory: mounted }, /cannot read CA file .*: EISDIR$/);
+  rmSync(caFile, { recursive: true });
+  writeFileSync(caFile, PKI.ca);
+  assert.equal((await read('refresh')).tls.ca, PKI.ca);
 });
 
 test("the proxy is the kubeconfig's, else the environment's", async () => {

@@ -6,8 +6,8 @@ import {
   exposeWorkQueue,
 } from '../../src/controller/reports/machine-metrics.ts';
 import { createPrng } from '../../src/lib/prng.ts';
+import { createTokenBucket, tryTakeToken } from '../../src/lib/token-bucket.ts';
 import { createEventRecorder, recordEvent } from '../../src/controller/reports/event-recorder.ts';
-import { createTokenBucket, tryTakeToken } from '../../src/controller/writes/rate-limit.ts';
 import { addWork, createWorkItem, createWorkQueue, doneWork, takeWork } from '../../src/controller/queues/workqueue.ts';
 import { CATALOGUE } from '../../src/metrics/catalogue.ts';
 import { counter, createMetricStore, histogram } from '../../src/metrics/store.ts';

@@ -31,3 +31,17 @@ test('a second signal of the other kind counts too', () => {
   off();
   assert.deepEqual(seen, ['SIGINT', 143]);
 });
+
+test('one listener hears a signal, and gives it back to who had it before', () => {
+  const seen: string[] = [];
+  const ignore = (): void => undefined;
+  const listeners = process.listenerCount('SIGTERM');
+  const offOuter = onStopSignals((name) => seen.push(`outer ${name}`), ignore);
+  const offInner = onStopSignals((name) => seen.push(`inner ${name}`), ignore);
+  process.emit('SIGTERM', 'SIGTERM');
+  offInner();
+  process.emit('SIGTERM', 'SIGTERM');
+  offOuter();
+  assert.deepEqual(seen, ['inner SIGTERM', 'outer SIGTERM']);
+  assert.equal(process.listenerCount('SIGTERM'), listeners);
+});

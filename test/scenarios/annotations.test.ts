@@ -11,6 +11,7 @@ import {
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
+import { editService } from '../support/sim-objects.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';
 
@@ -92,6 +93,44 @@ describe('the trigger time', () => {
     setPodStatus(sim, { name: 'web-1', ready: true });
     sim.run(2000);
     assert.equal(triggerTime(sim), '00:00:20Z');
+  });
+});
+
+describe('the trigger time where upstream has another', () => {
+  it('the trigger time begins anew with a planner that has forgotten the service', () => {
+    const lost = atTen({ shards: 1 });
+    lost.shards!.kill(0, 'out of memory');
+    lost.run(10_000);
+    setPodStatus(lost, { name: 'web-1', ready: false });
+    lost.run(2000);
+    assert.equal(triggerTime(lost), '00:00:00Z', 'upstream: 00:00:20Z');
+    setPodStatus(lost, { name: 'web-2', ready: false });
+    lost.run(2000);
+    assert.equal(triggerTime(lost), '00:00:22Z');
+
+    const away = atTen();
+    editService(away, 'web', {
+      type: 'ExternalName',
+      externalName: 'example.com',
+      clusterIP: '',
+      clusterIPs: undefined,
+    });
+    away.run(20_000);
+    createPod(away, { name: 'web-3', ip: '10.0.0.3' });
+    away.run(2000);
+    editService(away, 'web', { type: 'ClusterIP', externalName: undefined });
+    away.run(2000);
+    assert.equal(triggerTime(away), '00:00:00Z', 'upstream: 00:00:30Z');
+  });
+
+  it('a transition that changes no address is not the cause of a later write', () => {
+    const sim = atTen();
+    setPodStatus(sim, { name: 'web-1', ready: true });
+    sim.run(10_000);
+    assert.equal(triggerTime(sim), '00:00:00Z', 'nothing is written');
+    setPodStatus(sim, { name: 'web-2', ready: false });
+    sim.run(2000);
+    assert.equal(triggerTime(sim), '00:00:20Z', 'upstream: 00:00:10Z');
   });
 });
 

@@ -1,9 +1,18 @@
 /** A list that would take away most of what is published is believed only when second lists have said the same. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ENDPOINTS, PODS, SERVICES } from '../support/sim-objects.ts';
+import { createNode, ENDPOINTS, makeEndpoints, PODS, SERVICES, SLICES, SLICES_PATH } from '../support/sim-objects.ts';
 import { metric } from '../support/sim-reports.ts';
-import { createPod, createService, createSim, deleteObject, type Sim, type SimConfig } from '../support/sim.ts';
+import { namesOf, sizesOf } from '../support/sim-slices.ts';
+import {
+  createPod,
+  createService,
+  createSim,
+  deleteObject,
+  writesOf,
+  type Sim,
+  type SimConfig,
+} from '../support/sim.ts';
 
 const COUNT = 120;
 const TOO_MUCH = 'A list would take away most ready endpoints: second lists are asked for first';
@@ -180,6 +189,70 @@ describe('a list that lacks most ready endpoints', () => {
     sim.run(30_000);
     assert.equal(addresses(sim), 0);
     assert.deepEqual(said(sim), []);
+  });
+});
+
+describe('a list of what pods are on, or of what is written, that lacks most of it', () => {
+  /** Slices of pods on a node, and slices that mirror Endpoints made by hand; lists in pages, in JSON. */
+  function withSlices(): Sim {
+    const sim = createSim({
+      options: { slices: true, endpoints: false, mirror: true, watchList: false },
+      answersInJson: true,
+    });
+    createNode(sim, { name: 'node-1', zone: 'zone-a' });
+    createService(sim, { name: 'web' });
+    createService(sim, { name: 'hand', spec: { selector: null } });
+    makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.7' }], ports: [{ port: 80 }] }]);
+    for (let i = 0; i < COUNT; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.1.${i}` });
+    sim.start();
+    sim.run(5000);
+    assert.equal(published(sim), COUNT + 1);
+    return sim;
+  }
+
+  /** How many addresses all slices have. */
+  function published(sim: Sim): number {
+    return sizesOf(sim).reduce((sum, size) => sum + size, 0);
+  }
+
+  for (const [what, path] of [
+    ['nodes', '/api/v1/nodes'],
+    ['slices', SLICES_PATH],
+    ['Endpoints', '/api/v1/endpoints'],
+  ] as const) {
+    it(`an empty answer for ${what} writes nothing`, () => {
+      const sim = withSlices();
+      const before = writesOf(sim);
+      answerEmpty(sim, path, 1);
+      relist(sim, () => undefined);
+      sim.run(600_000);
+      assert.deepEqual(writesOf(sim).slice(before.length), []);
+      assert.equal(published(sim), COUNT + 1);
+    });
+  }
+
+  it('slices that an empty answer lacked are followed on', () => {
+    const sim = withSlices();
+    answerEmpty(sim, SLICES_PATH, 1);
+    relist(sim, () => undefined);
+    sim.run(60_000);
+    deleteObject(sim, `${PODS}/web-0`);
+    sim.run(5000);
+    assert.equal(published(sim), COUNT);
+  });
+
+  it('what really went while the watch was down is followed', () => {
+    const sim = withSlices();
+    relist(sim, () => {
+      deleteObject(sim, `${ENDPOINTS}/hand`);
+      for (const name of namesOf(sim)) deleteObject(sim, `${SLICES}/${name}`);
+    });
+    sim.run(60_000);
+    assert.equal(published(sim), COUNT);
+    relist(sim, () => deleteObject(sim, '/api/v1/nodes/node-1'));
+    sim.run(120_000);
+    assert.deepEqual(said(sim), [TOO_MUCH, CONFIRMED]);
+    assert.equal(published(sim), 0);
   });
 });
 

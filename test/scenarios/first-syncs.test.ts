@@ -1,4 +1,4 @@
-/** The line that an operator waits for at a hand-over: once at the start, when all that was due has been synced. */
+/** The line that an operator waits for at a take-over: once at the start, when all that was due has been synced. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, type Sim } from '../support/sim.ts';

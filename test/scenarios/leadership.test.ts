@@ -199,7 +199,7 @@ describe('renewals', () => {
   });
 });
 
-describe('a take-over', () => {
+describe('a failover', () => {
   /** `a` dies while a pod's change is not written; `b` writes it some 14 s later. */
   function takenOver(): Sim {
     const { leader, standby } = replicas();
@@ -210,14 +210,14 @@ describe('a take-over', () => {
     return standby;
   }
 
-  it("a take-over writes the time of the pod's change", () => {
+  it("a failover writes the time of the pod's change", () => {
     const sim = takenOver();
     const { metadata } = sim.request('GET', `${ENDPOINTS}/web`);
     const trigger = metadata.annotations?.['endpoints.kubernetes.io/last-change-trigger-time'];
     assert.equal(trigger, '2026-01-01T00:00:06Z');
   });
 
-  it('a take-over tells how late the change is', () => {
+  it('a failover tells how late the change is', () => {
     const sim = takenOver();
     const stages = histogramSamples(sim.metrics!, 'endpointd_pod_change_duration_seconds');
     const total = stages.filter(({ labels }) => labels['stage'] === 'total');
@@ -225,7 +225,7 @@ describe('a take-over', () => {
     assert.deepEqual(seconds, [13, 13], 'of Endpoints and of slices, from the change');
   });
 
-  it('a take-over begins with the oldest change, whichever was planned first', () => {
+  it('a failover begins with the oldest change, whichever was planned first', () => {
     const { leader, standby } = replicas('warm', {
       concurrentEndpointSyncs: 1,
       concurrentServiceEndpointSyncs: 1,

@@ -8,7 +8,7 @@ import { createPod, createService, deleteObject, endpointsTable, setPodStatus, t
 import { createNode, edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
 import { holder, objectWrites, replica, replicas } from '../support/sim-replicas.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
-import { slicesOf, slicesTable } from '../support/sim-slices.ts';
+import { namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 
 function warnings(sim: Sim): string[] {
   return sim.logLines.filter(({ level }) => level !== 'info').map(({ message }) => message);
@@ -123,6 +123,33 @@ describe('one that stands by', () => {
     leader.run(60_000);
     assert.equal(holder(leader), 'b-1');
     assert.equal(standby.logLines.filter(({ message }) => message === 'All services are synced').length, 1);
+  });
+
+  it('a standby whose watch lags lists before it creates what the leader has made', () => {
+    const { leader, standby } = replicas('warm', { slices: true });
+    standby.lag = ({ path }) => ({ toMs: 0, backMs: path.includes('endpointslices?watch') ? 3000 : 0 });
+    createService(leader, { name: 'new' });
+    leader.run(300);
+    assert.ok(namesOf(leader).some((name) => name.startsWith('new-')));
+    leader.stop();
+    leader.run(20_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(
+      objectWrites(standby).filter((line) => line.includes('endpointslices')),
+      [],
+    );
+  });
+
+  it('a standby is not behind with what the leader has cleaned up', () => {
+    const { leader, standby } = replicas('warm', { mirror: true });
+    createService(leader, { name: 'hand', spec: { selector: null } });
+    makeEndpoints(leader, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 80 }] }]);
+    leader.run(5000);
+    assert.ok(namesOf(leader).some((name) => name.startsWith('hand-')));
+    deleteObject(leader, `${ENDPOINTS}/hand`);
+    leader.run(10_000);
+    assert.ok(!namesOf(leader).some((name) => name.startsWith('hand-')));
+    assert.equal(metric(standby, 'endpointd_standby_services_behind'), 0);
   });
 
   it("a standby takes the leader's writes as stored: no fight, warning or Event", () => {
@@ -266,8 +293,8 @@ describe('one that runs other controllers than the leader', () => {
   });
 });
 
-describe('a take-over', () => {
-  it('after a kill the take-over comes when the Lease runs out, and writes the rest', () => {
+describe('a failover', () => {
+  it('after a kill the failover comes when the Lease runs out, and writes the rest', () => {
     const { leader, standby } = replicas();
     createService(leader, { name: 'quiet', spec: { selector: { app: 'quiet' } } });
     leader.run(5000);
@@ -285,7 +312,7 @@ describe('a take-over', () => {
     assert.deepEqual(endpointsTable(leader), ['default/quiet -', WEB_NOT_READY]);
   });
 
-  it('after an ordinary end the take-over comes in a second, and writes the rest', () => {
+  it('after an ordinary end the failover comes in a second, and writes the rest', () => {
     const { leader, standby } = replicas();
     leader.stop();
     leader.run(1000);
@@ -295,7 +322,7 @@ describe('a take-over', () => {
     assert.deepEqual(objectWrites(standby), []);
   });
 
-  it('a take-over begins with the oldest change', () => {
+  it('a failover begins with the oldest change', () => {
     const oneByOne = { concurrentEndpointSyncs: 1, concurrentServiceEndpointSyncs: 1 };
     const { leader, standby } = replicas('warm', oneByOne);
     for (const name of ['old', 'young']) {
@@ -314,7 +341,7 @@ describe('a take-over', () => {
     assert.deepEqual(services, ['old', 'old', 'young', 'young']);
   });
 
-  it('a take-over lists the slices of a service before it makes one', () => {
+  it('a failover lists the slices of a service before it makes one', () => {
     const { leader, standby } = replicas();
     leader.kill();
     createService(leader, { name: 'new', spec: { selector: { app: 'new' } } });
@@ -339,7 +366,7 @@ describe('a take-over', () => {
     assert.deepEqual(askedFor('later'), ['POST endpointslices 201']);
   });
 
-  it('a take-over of a Lease that was removed lists the slices before it makes one', () => {
+  it('a failover of a Lease that was removed lists the slices before it makes one', () => {
     const { leader, standby } = replicas();
     leader.kill();
     leader.request('DELETE', LEASE_PATH);
@@ -354,7 +381,7 @@ describe('a take-over', () => {
     );
   });
 
-  it('a take-over finds a slice that the last leader made at its end', () => {
+  it('a failover finds a slice that the last leader made at its end', () => {
     const { leader, standby } = replicas();
     leader.kill();
     createService(leader, { name: 'new', spec: { selector: { app: 'new' } } });
@@ -369,7 +396,7 @@ describe('a take-over', () => {
     assert.equal(slice(leader).length, 1);
   });
 
-  it('a take-over tells the problems that came up in between, and no others', () => {
+  it('a failover tells the problems that came up in between, and no others', () => {
     const { leader, standby } = replicas();
     createPod(leader, { name: 'web-old', ip: '127.0.0.1' });
     leader.run(60_000);
@@ -396,7 +423,7 @@ describe('a take-over', () => {
     ]);
   });
 
-  it('a take-over tells which hints came or went in between', () => {
+  it('a failover tells which hints came or went in between', () => {
     const { leader } = replicas();
     leader.kill();
     edit(leader, `${SERVICES}/web`, { annotations: { 'service.kubernetes.io/topology-mode': 'Auto' } });
@@ -420,7 +447,7 @@ describe('a take-over', () => {
     assert.deepEqual(told(leader), ['default/web pod default/web-bad']);
   });
 
-  it('a take-over is one Event object on the Lease', () => {
+  it('a failover is one Event object on the Lease', () => {
     const { leader } = replicas();
     leader.kill();
     leader.run(20_000);

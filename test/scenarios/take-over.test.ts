@@ -1,5 +1,5 @@
 /**
- * The hand-over from a controller that knows nothing of the Lease. It is played by a second process without a Lease. The
+ * The take-over from a controller that knows nothing of the Lease. It is played by a second process without a Lease. The
  * embedded server keeps no managedFields, so they are put into what endpointd is told.
  */
 import assert from 'node:assert/strict';
@@ -372,7 +372,7 @@ describe('once endpointd has begun', () => {
     assert.equal(written(other).length, from + 2);
   });
 
-  it('a removed Lease tells again that the hand-over is done', () => {
+  it('a removed Lease tells again that the take-over is done', () => {
     const { manager, endpointd } = begun();
     manager.request('DELETE', LEASE_PATH);
     manager.run(5000);

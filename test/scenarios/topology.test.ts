@@ -389,6 +389,19 @@ describe('hints by CPU (topology-mode: Auto)', () => {
     assert.deepEqual(hintedZones(sim), ['zone-a', 'zone-b']);
   });
 
+  it('services with fewer endpoints than zones are left alone when shares change', () => {
+    const sim = twoZones();
+    createAuto(sim);
+    pods(sim, 1, 1);
+    sim.start();
+    sim.run(2000);
+    const added = (): number => metric(sim, 'workqueue_adds_total', { name: 'endpoint_slice' });
+    const before = added();
+    changeNode(sim, { name: 'node-2', zone: 'zone-b', cpu: '8' });
+    sim.run(10_000);
+    assert.equal(added(), before);
+  });
+
   it('hints come when other shares of the same zones allow them (D14)', () => {
     const sim = twoZones({}, { cpu: '8' });
     createAuto(sim);

@@ -12,7 +12,7 @@ import { readInputs, type CheckInputs } from '../../src/judge/check-inputs.ts';
 import { endpointsText } from '../../src/judge/endpoints-check.ts';
 import type { Endpoints, EndpointSlice, KubeObject, ServiceRecord } from '../../src/kube/types.ts';
 import { createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
-import { oracleEndpoints } from '../../src/judge/oracle.ts';
+import { oracleEndpoints } from '../../src/judge/endpoints-oracle.ts';
 
 const EVERY_MS = 1000;
 

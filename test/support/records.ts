@@ -1,7 +1,7 @@
 /** Records for tests: everything has a harmless default, so that a case names only what it is about. */
-import { labelsFromRecord } from '../../src/kube/labels.ts';
 import { ZONE_LABEL } from '../../src/kube/names.ts';
 import type { NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../../src/kube/types.ts';
+import { labelsFromRecord } from './labels.ts';
 
 type PodFields = Partial<Omit<PodRecord, 'labels'>> & { readonly labels?: Readonly<Record<string, string>> };
 

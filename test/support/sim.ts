@@ -2,6 +2,7 @@
  * A whole world in one thread and in virtual time: the real controller, the real planners and codecs, the embedded API
  * server's `apply`, and a network between them that delays, loses and refuses as the seed and the faults say.
  */
+import { closeWatches } from './close-watches.ts';
 import { createSimTime, type SimTask, type SimTime } from './sim-time.ts';
 import { restoreBackup, takeBackup, type Backup } from './sim-backup.ts';
 import {
@@ -21,7 +22,7 @@ import { createServers, type Servers, type ServersConfig } from './sim-servers.t
 import { simulatedShards, type SimShards } from './sim-shards.ts';
 import type { SimThread } from './sim-thread.ts';
 import { NO_FAULTS, type FaultChances } from '../../src/apiserver/faults.ts';
-import { apply, closeWatches, compact, createApiServer, tick, type ApiServer } from '../../src/apiserver/server.ts';
+import { apply, compact, createApiServer, tick, type ApiServer } from '../../src/apiserver/server.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
 import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
 import { createLoop, type Loop, type LoopConfig } from '../../src/controller/loop.ts';

@@ -1,8 +1,8 @@
 /** A story that happens on the embedded API server, with the real controller as a process. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createStoryCluster, type StoryCluster } from '../../src/replay/story-cluster.ts';
-import { frame, replay, type Replayed } from '../../src/testbed/replay.ts';
+import { createFixedObjects, replay, type Replayed } from '../../src/testbed/replay.ts';
+import { createStoryCluster, type StoryCluster } from '../../src/testbed/story-cluster.ts';
 import { startEndpointd, startTestServer, type TestServer } from '../../src/testbed/test-programs.ts';
 import { cpuOf } from '../../src/twin/figures.ts';
 import { USUAL_SIZES } from '../../src/twin/profiles.ts';
@@ -53,7 +53,7 @@ describe('a story that happens on an API server', () => {
   before(async () => {
     server = await startTestServer({ server: null });
     cluster = createStoryCluster(STORY);
-    await frame(server, cluster);
+    await createFixedObjects(server, cluster);
   });
   after(() => server.stop());
 

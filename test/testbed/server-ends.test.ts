@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
 import { createApiClient } from '../../src/node/api-client.ts';
-import { createStoryCluster } from '../../src/replay/story-cluster.ts';
-import { frame, replay } from '../../src/testbed/replay.ts';
+import { createFixedObjects, replay } from '../../src/testbed/replay.ts';
 import { startServe } from '../../src/testbed/serve-process.ts';
+import { createStoryCluster } from '../../src/testbed/story-cluster.ts';
 import { startEndpointd } from '../../src/testbed/test-programs.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 
@@ -24,13 +24,13 @@ test('a story is given up when the API server ends', { timeout: 60_000 }, async 
   });
   const server = { client, kubeconfigPath: serve.kubeconfig, failed: serve.failed };
   const cluster = createStoryCluster(profileStory(PROFILE, 1));
-  await frame(server, cluster);
+  await createFixedObjects(server, cluster);
   const replayed = replay(server, cluster, () => {
     process.kill(serve.pid, 'SIGKILL');
     return startEndpointd(server, []);
   });
   await assert.rejects(replayed, ENDED);
-  await assert.rejects(frame(server, cluster), ENDED);
+  await assert.rejects(createFixedObjects(server, cluster), ENDED);
 });
 
 test('an API server that does not start leaves neither a directory nor a listener', async (t) => {

@@ -15,25 +15,34 @@ const CHANGES = BUSY_AT_MS.flatMap((fromMs, turn) =>
 /** Nothing is unsure but how the changes come. */
 const SURE = Object.fromEntries(FITTED.map(({ name }) => [name, 1])) as Unsure;
 
-function recommended(objective: string): Recommendation {
+function recommended(objective: string, unsure = SURE, calibration = DEFAULT_CALIBRATION): Recommendation {
   return recommend({
     run: {
       story: { ...story({ services: 10, changes: CHANGES }), durationMs: MINUTES * 60_000 },
       controller: 'kube-controller-manager',
       settings: DEFAULT_SETTINGS,
-      calibration: DEFAULT_CALIBRATION,
+      calibration,
       seed: 1,
     },
     objective: parseObjective(objective),
     nodes: 100,
     endpointsWatchers: 1,
-    unsure: SURE,
+    unsure,
   });
 }
 
 test('changes that come in few bursts leave the number of writes unsure', () => {
   const [writes] = recommended('writes<=100/s, min p99(add)').best!.checks;
   assert.ok(writes!.bound > 1.2 * writes!.value, `${writes!.value} writes a second, at most ${writes!.bound}`);
+});
+
+test('a limit has to hold in the worst case of each number that is unsure', () => {
+  const dearer = { ...DEFAULT_CALIBRATION, cpuFactor: 1.25 * DEFAULT_CALIBRATION.cpuFactor };
+  const boundOf = (of: Recommendation): number => of.best!.checks[0]!.bound;
+  const unsure = boundOf(recommended('cpu<=1000, min p99(add)', { ...SURE, CPU: 1.25 }));
+  const worst = boundOf(recommended('cpu<=1000, min p99(add)', SURE, dearer));
+  // The resamples of the worst case are drawn by another seed.
+  assert.ok(unsure > 0.98 * worst, `${unsure} and ${worst} ms a second`);
 });
 
 test('an answer is valid up to the load whose bound meets the limit', () => {

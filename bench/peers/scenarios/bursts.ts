@@ -1,7 +1,7 @@
 /** Many changes at once, at a rate, or of one huge object. */
 import { performance } from 'node:perf_hooks';
 import { patch, remove } from '../../../src/workload/request.ts';
-import { changesOf, chosen, closedLoop, openLoop, shuffled } from '../drive.ts';
+import { changesOf, chosen, closedLoop, openLoop, shuffledBySeed } from '../drive.ts';
 import { COALESCING_MARKS, type Scenario, type Stage } from '../scenario.ts';
 import { HUGE, ONE_OF_1000, SPREAD, unready } from './profiles.ts';
 
@@ -77,7 +77,7 @@ async function burst(stage: Stage): Promise<void> {
   stage.hold();
   await stage.measure(async () => {
     const flight = chosen(settings.flight, settings.size, FLIGHTS);
-    await closedLoop(shuffled(cluster.pods, settings.seed), flight, (pod, dueMs) => stage.turn(pod, true, dueMs));
+    await closedLoop(shuffledBySeed(cluster.pods, settings.seed), flight, (pod, dueMs) => stage.turn(pod, true, dueMs));
     stage.step('released');
     const fromMs = performance.now();
     stage.release();
@@ -89,7 +89,7 @@ async function burst(stage: Stage): Promise<void> {
 async function ramp(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
   const { rate, count } = changesOf(settings, { tiny: 40, small: 100, full: 150 }, { tiny: 0.5, small: 5, full: 20 });
-  const pods = shuffled(cluster.pods, settings.seed).slice(0, count);
+  const pods = shuffledBySeed(cluster.pods, settings.seed).slice(0, count);
   await running(stage);
   stage.step('ramp');
   await stage.measure(async () => {
@@ -114,7 +114,7 @@ async function scaleUp(stage: Stage): Promise<void> {
 async function removal(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
   const { rate, count } = changesOf(settings, { tiny: 20, small: 50, full: 50 }, { tiny: 0.5, small: 5, full: 20 });
-  const pods = shuffled(cluster.pods, settings.seed).slice(0, count);
+  const pods = shuffledBySeed(cluster.pods, settings.seed).slice(0, count);
   await running(stage);
   stage.step('removal');
   await stage.measure(async () => {

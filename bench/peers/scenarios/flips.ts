@@ -1,5 +1,5 @@
 /** Pods turn ready and unready: at a steady rate, in one huge service, and all at once. */
-import { chosen, changesOf, closedLoop, flips, shuffled } from '../drive.ts';
+import { chosen, changesOf, closedLoop, flips, shuffledBySeed } from '../drive.ts';
 import type { PodModel } from '../../../src/workload/cluster.ts';
 import { COALESCING_MARKS, floorMark, shareMark, type Scenario, type Stage } from '../scenario.ts';
 import { halfUpdated, HUGE, SPREAD, unready } from './profiles.ts';
@@ -78,7 +78,10 @@ export function heldByEndpoints<T extends Pick<PodModel, 'address' | 'revision'>
 /** Measures after a warm-up, as after weeks: the code of one peer is only compiled as it is used. */
 export async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times: typeof CHURN_SECONDS): Promise<void> {
   const { settings, cluster } = stage;
-  const pods = shuffled(cluster.services.length === 1 ? heldByEndpoints(cluster.pods) : cluster.pods, settings.seed);
+  const pods = shuffledBySeed(
+    cluster.services.length === 1 ? heldByEndpoints(cluster.pods) : cluster.pods,
+    settings.seed,
+  );
   const { rate, count } = changesOf(settings, rates, times);
   stage.step('start');
   await stage.start();
@@ -105,7 +108,7 @@ async function allReady(stage: Stage): Promise<void> {
   await stage.rest();
   stage.step('patches');
   await stage.measure(async () => {
-    await closedLoop(shuffled(cluster.pods, settings.seed), flight, (pod, dueMs) => stage.turn(pod, true, dueMs));
+    await closedLoop(shuffledBySeed(cluster.pods, settings.seed), flight, (pod, dueMs) => stage.turn(pod, true, dueMs));
     await stage.seen();
   });
 }

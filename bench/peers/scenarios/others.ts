@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/kube/types.ts';
 import { handMadeSubsets, type HandMadeService } from '../../../src/workload/hand-made.ts';
 import { patch, remove } from '../../../src/workload/request.ts';
-import { changesOf, chosen, closedLoop, flips, openLoop, shuffled } from '../drive.ts';
+import { changesOf, chosen, closedLoop, flips, openLoop, shuffledBySeed } from '../drive.ts';
 import type { Scenario, Stage } from '../scenario.ts';
 import { running } from './bursts.ts';
 import { CHURN_RATES } from './flips.ts';
@@ -106,7 +106,7 @@ function relabelled(object: KubeObject, name: string, labels: Readonly<Record<st
 async function mirror(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
   const { rate, count } = changesOf(settings, { tiny: 20, small: 20, full: 20 }, { tiny: 0.4, small: 5, full: 20 });
-  const services = shuffled(
+  const services = shuffledBySeed(
     cluster.handMade.filter(({ skipMirror, layout }) => !skipMirror && layout === 'one subset'),
     settings.seed,
   );
@@ -133,7 +133,7 @@ async function edit(stage: Stage, service: HandMadeService, dueMs: number): Prom
 async function failover(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
   const { rate, count } = changesOf(settings, CHURN_RATES, { tiny: 0.5, small: 6, full: 15 });
-  const pods = shuffled(cluster.pods, settings.seed);
+  const pods = shuffledBySeed(cluster.pods, settings.seed);
   await running(stage);
   const disturbed = async (what: 'controller' | 'server', restart: () => Promise<void>): Promise<void> => {
     const flipped = flips(stage, pods, count, rate);

@@ -2,7 +2,7 @@
 import { addPod, type PodModel } from '../../../src/workload/cluster.ts';
 import { podObject, readinessConditions } from '../../../src/workload/objects.ts';
 import { createRequests, patchStatus, remove, type WorkloadRequest } from '../../../src/workload/request.ts';
-import { changesOf, flips, openLoop, shuffled, type Paced } from '../drive.ts';
+import { changesOf, flips, openLoop, shuffledBySeed, type Paced } from '../drive.ts';
 import type { Scenario, Stage } from '../scenario.ts';
 import { running } from './bursts.ts';
 import { SPREAD } from './profiles.ts';
@@ -97,6 +97,6 @@ function sides(
   isLoud: (pod: PodModel) => boolean,
   seed: number,
 ): [loud: PodModel[], quiet: PodModel[]] {
-  const mixed = shuffled(pods, seed);
+  const mixed = shuffledBySeed(pods, seed);
   return [mixed.filter(isLoud), mixed.filter((pod) => !isLoud(pod))];
 }

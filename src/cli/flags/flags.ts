@@ -50,7 +50,7 @@ export const CONNECTION_FLAGS = {
   'confirm-mass-removal': {
     kind: bool,
     default: 'true',
-    help: 'list pods and Services once more before anything is removed, if a list lacks those of more than half of all ready endpoints and of more than 100',
+    help: 'list pods, Services and nodes once more before anything is removed, if a list lacks those of more than half of all ready endpoints and of more than 100',
   },
 } as const;
 
@@ -150,7 +150,7 @@ const LEADER_ELECTION = {
   'take-over-from': {
     kind: text('<manager>'),
     default: '',
-    help: 'hand-over without a gap: hold the Lease, but write nothing while the controller of this name in managedFields, such as kube-controller-manager, still writes',
+    help: 'take-over without a gap: hold the Lease, but write nothing while the controller of this name in managedFields, such as kube-controller-manager, still writes',
   },
   'take-over-after': {
     kind: duration(1000),
@@ -454,7 +454,7 @@ function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['elect
   const { takeOverFrom: from, takeOverAfterMs: afterMs } = flags;
   if (!flags.leaderElect) {
     if (from === '') return null;
-    throw new UsageError('--take-over-from needs --leader-elect: the Lease remembers that the hand-over is done');
+    throw new UsageError('--take-over-from needs --leader-elect: the Lease remembers that the take-over is done');
   }
   const takeOver = from === '' ? null : { from, afterMs };
   // The Lease has whole seconds, so others wait for so long.

@@ -1,9 +1,10 @@
 /** Flags of the commands that look at a running controller. */
 import { readFile } from 'node:fs/promises';
 import { createMonitor, type Monitor } from '../../node/monitor-client.ts';
+import { isLoopback } from '../../node/proxy-env.ts';
 import { bool, text, ValueError } from '../flags/flag-kinds.ts';
 import type { OptionsOf } from '../flags/flag-table.ts';
-import { starting } from '../usage.ts';
+import { starting, StartError } from '../usage.ts';
 
 export const MONITOR_FLAGS = {
   'token-file': {
@@ -19,18 +20,29 @@ export const MONITOR_FLAGS = {
   'insecure-skip-tls-verify': { kind: bool, default: 'false', help: 'accept any certificate of an https address' },
 } as const;
 
-/** An http or https URL; '' stays. */
+/** An http or https URL; '' stays. What names no scheme is https, but http on loopback. */
 export function monitorUrl(said: string): string {
   if (said === '') return '';
-  const url = said.includes('://') ? said : `http://${said}`;
+  const url = said.includes('://') ? said : withScheme(said);
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
   throw new ValueError('Allowed: an http or https URL such as https://127.0.0.1:10267.');
 }
 
-/** @throws StartError when a file cannot be read */
+function withScheme(address: string): string {
+  const plain = `http://${address}`;
+  return URL.canParse(plain) && isLoopback(new URL(plain).hostname) ? plain : `https://${address}`;
+}
+
+/** @throws StartError when a file cannot be read, or when the token would be sent to another machine in plain http */
 export async function monitorOf(url: string, flags: OptionsOf<typeof MONITOR_FLAGS>): Promise<Monitor> {
   const ca = await readGiven('certificate-authority', flags.certificateAuthority);
   const token = (await readGiven('token-file', flags.tokenFile)).trim();
+  const { protocol, hostname, origin } = new URL(url);
+  if (token !== '' && protocol === 'http:' && !isLoopback(hostname)) {
+    throw new StartError(
+      `--token-file=${flags.tokenFile}: ${origin} is plain http, a token is only sent to it on loopback; use https`,
+    );
+  }
   return createMonitor({ url, token, ca: ca === '' ? null : ca, verify: !flags.insecureSkipTlsVerify });
 }
 

@@ -2,7 +2,9 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DebugView } from '../../controller/reports/debug-view.ts';
 import { printable } from '../../lib/printable.ts';
+import { endNow } from '../../node/end-process.ts';
 import { type Monitor, MonitorError } from '../../node/monitor-client.ts';
+import { onStopSignals } from '../../node/signals.ts';
 import type { Section } from '../../page/page.ts';
 import { debugHeadline, debugSections } from './debug-page.ts';
 import { duration, parsed } from '../flags/flag-kinds.ts';
@@ -117,7 +119,8 @@ async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOpti
   };
   if (stdin.isTTY) stdin.setRawMode(true);
   stdin.on('data', onKey);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, end);
+  const off = onStopSignals(end, endNow);
+  process.once('SIGHUP', end);
   print(ALTERNATE + HIDE);
   try {
     while (!stop.signal.aborted) {
@@ -128,6 +131,7 @@ async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOpti
     print(SHOW + NORMAL);
     if (stdin.isTTY) stdin.setRawMode(false);
     stdin.pause();
+    off();
   }
   return 0;
 }

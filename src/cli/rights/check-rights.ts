@@ -1,10 +1,8 @@
 import process from 'node:process';
 import { printable, printableJson } from '../../lib/printable.ts';
 import { createAsker, type Asker } from '../../node/asker.ts';
-import { endNow } from '../../node/end-process.ts';
 import { writeReport } from '../../node/output.ts';
 import { onlySelfReviews } from '../../node/read-only-transport.ts';
-import { onStopSignals } from '../../node/signals.ts';
 import { missingRights, reviewRights, reviewUser, verdictOf, type Reviewed } from './access-review.ts';
 import { parseCheckRightsFlags, type RunOptions } from '../flags/flags.ts';
 import { qualified, rightsOf, ruleText } from './rights.ts';
@@ -26,13 +24,11 @@ interface RightsReport {
 /** `endpointd check-rights`. Returns the exit status. */
 export async function checkRights(args: readonly string[]): Promise<number> {
   const options = parseCheckRightsFlags(args, (text) => process.stdout.write(text));
-  const off = onStopSignals((_signal, status) => endNow(status), endNow);
   const server = await openServer(options, () => undefined, onlySelfReviews);
   const report = await look(server.origin, createAsker(server.transport, ANSWER_MS_MAX), options);
   await server.close();
   const text = options.output === 'json' ? `${printableJson(jsonOf(report))}\n` : textOf(report);
   await starting('write the report', writeReport(process.stdout, text));
-  off();
   return STATUS[report.verdict];
 }
 

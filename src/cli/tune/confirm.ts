@@ -4,9 +4,9 @@
 import process from 'node:process';
 import { endNow } from '../../node/end-process.ts';
 import { onStopSignals } from '../../node/signals.ts';
-import { createPrng, nextInt, type Prng } from '../../lib/prng.ts';
-import { createStoryCluster, type StoryCluster } from '../../replay/story-cluster.ts';
-import { frame, replay, type Replayed, type TestController } from '../../testbed/replay.ts';
+import { createPrng, shuffled } from '../../lib/prng.ts';
+import { createFixedObjects, replay, type Replayed, type TestController } from '../../testbed/replay.ts';
+import { createStoryCluster, type StoryCluster } from '../../testbed/story-cluster.ts';
 import {
   findPrograms,
   startEndpointd,
@@ -97,7 +97,7 @@ async function onServer(
   server.failed.catch(() => undefined);
   try {
     say(`filling the ${server.kind} with ${podsAtStart(story)} pods`);
-    await frame(server, cluster);
+    await createFixedObjects(server, cluster);
     const rounds = await playRounds(question, server, cluster, say);
     return {
       server: server.kind,
@@ -170,13 +170,4 @@ function startOf(
   return controller === 'endpointd'
     ? startEndpointd(server, flags)
     : startKubeControllerManager(server, kubeControllerManager!, flags);
-}
-
-function shuffled<T>(items: readonly T[], prng: Prng): T[] {
-  const result = [...items];
-  for (let i = result.length - 1; i > 0; i--) {
-    const j = nextInt(prng, i + 1);
-    [result[i], result[j]] = [result[j]!, result[i]!];
-  }
-  return result;
 }

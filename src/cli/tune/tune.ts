@@ -12,7 +12,7 @@ import { CalibrationError, calibrationText, parseCalibration } from '../../tune/
 import { playedOf } from '../../tune/played.ts';
 import { answerPage } from '../../tune/report-page.ts';
 import { answerText } from '../../tune/report-text.ts';
-import { tune as answerOf, type TuneInput } from '../../tune/tune.ts';
+import type { TuneInput } from '../../tune/tune.ts';
 import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
 import type { Story } from '../../twin/story.ts';
@@ -20,6 +20,7 @@ import { busiestPart } from '../../tune/confirmation.ts';
 import { createProgress } from '../progress.ts';
 import { withRecording } from '../record/recording-file.ts';
 import { textTable } from '../text-table.ts';
+import { answerOf } from './answer-thread.ts';
 import { programsFor } from './confirm.ts';
 import { confirmed, exitStatus, type Tries } from './confirmed.ts';
 import { knownOf } from './known.ts';
@@ -35,7 +36,7 @@ export async function tune(args: readonly string[]): Promise<number> {
   const tries = options.confirm ? await triesOf(options, played.story) : null;
   const calibration = await calibrationOf(options, known.measured.cores?.value ?? options.cores);
   const progress = createProgress(process.stderr, () => performance.now());
-  const predicted = answerOf(
+  const predicted = await answerOf(
     {
       run: {
         story: played.story,

@@ -9,7 +9,8 @@ import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
-import { hasTakenOver, noteObjectWritten } from '../leader/hand-over.ts';
+import { isBehind } from '../leader/leadership.ts';
+import { hasTakenOver, noteObjectWritten } from '../leader/take-over.ts';
 import { ADMISSION, writerOf } from '../reports/writer-name.ts';
 import {
   allServices,
@@ -68,7 +69,7 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const { endpoints } of allServices(state)) {
-        if (!marks.has(endpoints)) tellObject(state, endpoints, vanished(resourceVersion), now);
+        if (!marks.has(endpoints)) missObject(state, endpoints, resourceVersion, now);
       }
     },
     listing() {
@@ -112,7 +113,7 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const slice of allSlices(state)) {
-        if (!marks.has(slice)) tellObject(state, slice, vanished(resourceVersion), now);
+        if (!marks.has(slice)) missObject(state, slice, resourceVersion, now);
       }
     },
     listing() {
@@ -202,6 +203,21 @@ function vanished(resourceVersion: string): HeldEvent {
   return { resourceVersion, upTo: resourceVersion, record: null, content: null };
 }
 
+/**
+ * A list lacks the object. The answer of a broken proxy may lack what exists, and nothing else would ever take back what
+ * follows: a slice would be made a second time, and the first one would be followed no more; mirrored slices would be
+ * deleted with their Endpoints. So the unit asks the server itself first. Endpoints that are written need no such care,
+ * because a second object of that name cannot be made.
+ */
+function missObject(state: ControllerState, object: ObjectState, listVersion: string, now: Now): void {
+  const { record, service, unit, inFlight } = object;
+  const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && inFlight === 0;
+  if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
+  const isMirrored = service.units.some(({ controller, slices }) => controller.kind === 'mirror' && slices !== null);
+  if (isGone && unit === null && isMirrored) state.missed.add(object);
+  tellObject(state, object, vanished(listVersion), now);
+}
+
 function contentOf(source: ObjectSource): ObjectBytes {
   if (source.encoding === 'protobuf') {
     // A copy, because a view would keep the whole page or chunk alive. `slice` of a Buffer is a view.
@@ -250,6 +266,7 @@ export function ownWrite(
 /** Takes the state of the object from an answer. */
 function settle(state: ControllerState, object: ObjectState, record: OutputRecord | null): void {
   object.record = record;
+  state.missed.delete(object);
   if (record === null) return;
   object.deletedUid = '';
   noteAnswered(state.reflectors, object, record.resourceVersion);
@@ -288,10 +305,10 @@ export function settleRead(
   now: Now,
 ): ObjectBytes | null {
   const content = source === null ? null : contentOf(source);
-  if (record?.resourceVersion !== object.record?.resourceVersion) noteForHandOver(state, object, content, now);
+  if (record?.resourceVersion !== object.record?.resourceVersion) noteForTakeOver(state, object, content, now);
   dropExpected(state, object);
   settle(state, object, record);
-  noteWhoOutran(state, object, content, now);
+  noteConflictWriter(state, object, content, now);
   return content;
 }
 
@@ -314,10 +331,11 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
     return;
   }
   object.record = event.record;
+  if (!deleted) state.missed.delete(object);
   if (event.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, event.content);
-    noteForHandOver(state, object, event.content, now);
-    noteWhoOutran(state, object, event.content, now);
+    noteForTakeOver(state, object, event.content, now);
+    noteConflictWriter(state, object, event.content, now);
   }
   if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
   else takeSlice(state, object, object.unit, known, event, now);
@@ -327,10 +345,10 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
 }
 
 /**
- * Tells a standby that awaits a hand-over that somebody has written the object. An object that no unit plans does not
+ * Tells a process that awaits a take-over that somebody has written the object. An object that no unit plans does not
  * count.
  */
-function noteForHandOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
+function noteForTakeOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
   const { leadership } = state;
   if (content === null || leadership === null || hasTakenOver(leadership)) return;
   const unit = writerOfObject(object);
@@ -338,14 +356,14 @@ function noteForHandOver(state: ControllerState, object: ObjectState, content: O
 }
 
 /** A write was refused with 409: somebody else was faster. The object's next state will tell who. */
-export function noteOutrun(state: ControllerState, object: ObjectState): void {
-  state.outrun.set(object, object.record?.resourceVersion ?? '');
+export function noteConflict(state: ControllerState, object: ObjectState): void {
+  state.conflicted.set(object, object.record?.resourceVersion ?? '');
 }
 
-function noteWhoOutran(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
-  const version = state.outrun.get(object);
+function noteConflictWriter(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
+  const version = state.conflicted.get(object);
   if (version === undefined) return;
-  state.outrun.delete(object);
+  state.conflicted.delete(object);
   const unit = writerOfObject(object);
   // The same version was told, and counted, before the write was sent.
   if (object.record === null || object.record.resourceVersion === version || unit === undefined || !isWanted(unit))
@@ -384,6 +402,8 @@ function takeEndpoints(
     }
   } else if (!isWritten) {
     noteLeftovers(state, service, now);
+    const unit = controller === undefined ? undefined : getUnit(service, controller.kind);
+    if (deleted && unit !== undefined && isBehind(state.leadership, unit)) lookLater(unit, now);
   }
   // No unit plans from the object now, so it is read again when one does. A controller that starts looks at all of
   // them.
@@ -448,7 +468,8 @@ function takeSlice(
   if (!controller.running) return;
   if (!isWanted(unit)) {
     if (unit.sync === null) forgetSlices(state, unit);
-    if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
+    // A standby was behind with the deletion that the leader has done.
+    if (fateOfObjects(unit) === 'go' && (!deleted || isBehind(state.leadership, unit))) lookLater(unit, now);
     releaseService(state, unit.service);
   } else if (unit.service.view[controller.kind] === 'uncertain' || isOfThePast(known, object)) {
     // After a lost reply it is not known who changed the slice. The next plan reads it first.

@@ -3,7 +3,9 @@ import { allServices } from './services.ts';
 import { isPlanned } from './service-state.ts';
 import { isMissed, type Missed, type Published } from '../reflectors/brake.ts';
 import type { ControllerState } from '../state.ts';
+import { getNode } from '../../core/node-table.ts';
 import { podsOf } from '../../core/selector-index.ts';
+import type { PodRecord } from '../../kube/types.ts';
 
 /**
  * Counts ready endpoints by a look at every pod of every service. The brake asks for it at the beginning and the end of
@@ -19,8 +21,15 @@ export function countPublished(state: ControllerState, missed: Missed): Publishe
     for (const pod of podsOf(state.index, service)) {
       if (!pod.ready && !record.publishNotReadyAddresses) continue;
       ready++;
-      if (isGone || isMissed(missed.pods, pod)) lost++;
+      if (isGone || isMissed(missed.pods, pod) || isNodeMissed(state, missed, pod)) lost++;
     }
   }
   return { ready, lost };
+}
+
+/** Slices have no pod of a node that does not exist. */
+function isNodeMissed({ nodes }: ControllerState, missed: Missed, { nodeName }: PodRecord): boolean {
+  if (missed.nodes === undefined) return false;
+  const node = getNode(nodes, nodeName);
+  return node !== undefined && isMissed(missed.nodes, node);
 }

@@ -89,7 +89,7 @@ export function followShares(replan: Replan, shares: CpuShares | null, now: Now)
   if (shares === replan.shares) return;
   replan.shares = shares;
   for (const unit of replan.hinted) if (isOverloaded(unit, shares)) planAgain(replan, unit, now);
-  if (shares !== null) for (const unit of replan.unhinted) planAgain(replan, unit, now);
+  for (const unit of replan.unhinted) if (mayGetHints(unit, shares)) planAgain(replan, unit, now);
 }
 
 /** The node is new, gone, or in another zone: units with mirrored endpoints on it are planned again. */
@@ -121,12 +121,18 @@ export function recheck(replan: Replan, unit: Unit, sync: Sync, now: Now): void 
 function isOvertaken({ hinted, unhinted, shares, moves }: Replan, unit: Unit, sync: Sync): boolean {
   if (moves !== sync.nodeMoves && nodesOf(unit) !== undefined) return true;
   if (shares === sync.shares) return false;
-  return (hinted.has(unit) && isOverloaded(unit, shares)) || (unhinted.has(unit) && shares !== null);
+  return (hinted.has(unit) && isOverloaded(unit, shares)) || (unhinted.has(unit) && mayGetHints(unit, shares));
 }
 
 function isOverloaded(unit: Unit, shares: CpuShares | null): boolean {
   const families = slicesOf(unit)?.families ?? [];
   return families.some(({ hints }) => hints !== null && overloaded(hints, shares));
+}
+
+/** Where zones are more than endpoints, none get hints (docs/spec/endpointslice.md "Assignment"). */
+function mayGetHints(unit: Unit, shares: CpuShares | null): boolean {
+  const families = slicesOf(unit)?.families ?? [];
+  return shares !== null && families.some(({ hints, endpoints }) => hints === null && endpoints >= shares.zones.length);
 }
 
 function planAgain({ lingering }: Replan, unit: Unit, now: Now): void {

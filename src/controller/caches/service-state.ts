@@ -30,7 +30,7 @@ export interface ServiceState {
   /** What its planner has been told. */
   readonly view: PlannerView;
   /** How many batches with this service were lost since one was answered. */
-  deaths: number;
+  batchesLost: number;
   /** The service was in a lost batch. It is planned alone until one plan has succeeded. */
   suspect: boolean;
   /** uid of the orphaned Endpoints that were reported. They are reported once. */
@@ -83,12 +83,12 @@ export interface Unit {
 export interface Sync {
   stage: SyncStage;
   readonly startedAtMs: number;
-  /** `changedAtMs` at the hand-over. */
+  /** `changedAtMs` when the queue handed the unit out. */
   readonly changedAtMs: number;
   readonly chore: boolean;
-  /** `Replan.moves` at the hand-over. */
+  /** `Replan.moves` when the queue handed the unit out. */
   readonly nodeMoves: number;
-  /** `Replan.shares` at the hand-over. */
+  /** `Replan.shares` when the queue handed the unit out. */
   readonly shares: CpuShares | null;
   /** Of the failures so far, the one that another try may mend soonest. It decides the wait. */
   failure: Failure | null;
@@ -105,7 +105,7 @@ export interface Sync {
   /** The longest that one of its writes waited for its turn, and the longest that one waited for its answer. */
   throttledMs: number;
   answeredMs: number;
-  /** `Unit.watchInSeconds` at the hand-over. */
+  /** `Unit.watchInSeconds` when the queue handed the unit out. */
   readonly watchInSeconds: number;
 }
 

@@ -55,7 +55,7 @@ function createService(namespace: string, name: string, shard: number): ServiceS
     endpoints: null,
     units: NO_UNITS,
     view: createPlannerView(),
-    deaths: 0,
+    batchesLost: 0,
     suspect: false,
     orphanReported: '',
   };
@@ -119,7 +119,7 @@ export function releaseSlice(state: ControllerState, object: ObjectState): void 
   const { unit, name, record, inFlight, held, deletedUid } = object;
   if (unit === null || record !== null || inFlight > 0 || held !== null || deletedUid !== '') return;
   dropExpected(state, object);
-  state.outrun.delete(object);
+  state.conflicted.delete(object);
   if (unit.slices?.delete(name) === true && unit.slices.size === 0) unit.slices = null;
   const names = state.slices.get(unit.service.namespace);
   if (names?.get(name) !== object) return;
@@ -164,7 +164,8 @@ export function releaseService(state: ControllerState, service: ServiceState): v
     state.reports.released(unit);
   }
   dropExpected(state, service.endpoints);
-  state.outrun.delete(service.endpoints);
+  state.conflicted.delete(service.endpoints);
+  state.missed.delete(service.endpoints);
   const names = state.services.get(service.namespace);
   if (names?.get(service.name) !== service) return;
   names.delete(service.name);

@@ -56,7 +56,7 @@ export function kindOf({ unit }: ObjectState): OutputKind {
 }
 
 /**
- * Whether the unit's planner waits for acks. It does so from the hand-over of a plan until the last of its writes is
+ * Whether the unit's planner waits for acks. It does so from the moment a plan comes until the last of its writes is
  * answered.
  */
 export function awaitsAcks({ sync }: Unit): boolean {

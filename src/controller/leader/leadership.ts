@@ -12,13 +12,13 @@ import type { PlannedWrite } from '../../shard/protocol.ts';
 import { leaseAnnotation } from '../../kube/lease.ts';
 import { createElector, fenceOf, holderOf, isLeader, type ElectionOptions } from './elector.ts';
 import {
-  createHandOver,
+  createTakeOver,
   hasTakenOver,
   noteDue,
   TOOK_OVER_ANNOTATION,
-  type HandOverHolder,
+  type TakeOverHolder,
   type TakeOverOptions,
-} from './hand-over.ts';
+} from './take-over.ts';
 
 export interface LeadershipOptions extends ElectionOptions {
   /**
@@ -29,7 +29,7 @@ export interface LeadershipOptions extends ElectionOptions {
   readonly standby: 'warm' | 'cold';
 }
 
-export interface Leadership extends HandOverHolder {
+export interface Leadership extends TakeOverHolder {
   readonly standby: 'warm' | 'cold';
   /** The `timeout` of each write. A write that is sent at the last moment is done before another process leads. */
   readonly writeTimeout: string;
@@ -77,7 +77,7 @@ export function createLeadership(
     writeTimeout: formatDuration(Math.max(timeoutMs, WRITE_TIMEOUT_MS_MIN)),
     behind: new Map(),
     listed: new Set(),
-    handOver: takeOver === null ? null : createHandOver(takeOver),
+    takeOver: takeOver === null ? null : createTakeOver(takeOver),
     tookOverAtMs: -Infinity,
     unansweredAtMs: -Infinity,
     controllers: controllers.join(','),
@@ -95,9 +95,9 @@ export function standsBy({ isShadow, leadership }: { isShadow: boolean; leadersh
 
 /** The annotations of the Lease while this process holds it. */
 export function annotationsOf(leadership: Leadership): Record<string, string> {
-  const { controllers, handOver } = leadership;
-  const tells = handOver !== null && (handOver.step.name === 'decided' || hasTakenOver(leadership));
-  return { [CONTROLLERS_ANNOTATION]: controllers, ...(tells ? { [TOOK_OVER_ANNOTATION]: handOver.from } : {}) };
+  const { controllers, takeOver } = leadership;
+  const tells = takeOver !== null && (takeOver.step.name === 'decided' || hasTakenOver(leadership));
+  return { [CONTROLLERS_ANNOTATION]: controllers, ...(tells ? { [TOOK_OVER_ANNOTATION]: takeOver.from } : {}) };
 }
 
 /**
@@ -135,8 +135,8 @@ export function awaitsLateWrite({ unansweredAtMs }: Leadership, now: Now): boole
 }
 
 /**
- * Whether the unit's slices have to be listed before these writes, because a late create of the leader before may have
- * made the same slices. True once for each unit of a leadership.
+ * Whether the unit's slices have to be listed before these writes: a create of the leader before may still arrive, or the
+ * watch may not have told of it yet. True once for each unit of a leadership.
  */
 export function mustListFirst(
   leadership: Leadership | null,
@@ -146,7 +146,7 @@ export function mustListFirst(
 ): boolean {
   const phase = leadership?.elector.phase;
   if (leadership === null || phase?.name !== 'leader') return false;
-  const afterOtherMs = phase.isAfterOther ? phase.since.nowMs : -Infinity;
+  const afterOtherMs = phase.isAfterOther ? phase.since.nowMs : leadership.elector.otherSeenMs;
   const isLate = now.nowMs - Math.max(afterOtherMs, leadership.tookOverAtMs) < LATE_WRITE_MS;
   if (!isLate || leadership.listed.has(unit)) return false;
   // An Endpoints object has a fixed name, so a second create of it fails.
@@ -174,22 +174,27 @@ export function noteShadowed(leadership: Leadership | null, isShadow: boolean, u
   }
 }
 
+/** Whether the unit's last plan had writes that are left to the leader. */
+export function isBehind(leadership: Leadership | null, unit: Unit): boolean {
+  return leadership?.behind.has(unit) === true;
+}
+
 /** Drops a unit that is forgotten. */
 export function forgetBehind(leadership: Leadership | null, unit: Unit): void {
   leadership?.behind.delete(unit);
-  leadership?.handOver?.due.delete(unit);
+  leadership?.takeOver?.due.delete(unit);
   leadership?.listed.delete(unit);
 }
 
 /** Who leads, for a person. */
 export function leaderText(leadership: Leadership | null): string {
   if (leadership === null) return 'this process, without a Lease';
-  const { elector, handOver, controllers } = leadership;
+  const { elector, takeOver, controllers } = leadership;
   if (isLeader(elector)) {
     const self = `this process, ${elector.options.identity}`;
     return hasTakenOver(leadership)
       ? self
-      : `${self}, which writes nothing: it waits to take over from ${handOver!.from}`;
+      : `${self}, which writes nothing: it waits to take over from ${takeOver!.from}`;
   }
   const holder = holderOf(elector);
   if (holder === null) return 'nobody, this process stands by';

@@ -1,188 +1,148 @@
 /**
- * What happens when leadership comes and goes. A standby follows the server and plans as a shadow does
- * (`writes/shadow.ts`). So it knows at any time which services the leader has not put right yet. When it takes over it
- * writes these first, the oldest change first, and no others.
+ * Whether the take-over from another controller has come (`--take-over-from`). That controller knows nothing of the
+ * Lease. So the holder of the Lease writes nothing while the other controller works. Two things together show that it
+ * works no longer: something has been due for a while, and it has written nothing meanwhile. An annotation of the Lease
+ * remembers that endpointd has begun.
  */
+import type { Sync, Unit } from '../caches/service-state.ts';
 import type { Now } from '../event.ts';
-import { addCheck, addWork } from '../queues/workqueue.ts';
-import { recordEvent } from '../reports/event-recorder.ts';
-import type { ControllerState } from '../state.ts';
-import { onWriteDone } from '../syncs/sync.ts';
-import { onWriteAnswered } from '../writes/writes.ts';
-import { assert } from '../../lib/assert.ts';
-import type { TransportEvent } from '../../ports/transport.ts';
-import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
-import { hasTakenOver, TOOK_OVER_ANNOTATION } from './hand-over.ts';
-import { giveUpHandOver, stepHandOver } from './hand-over-steps.ts';
-import { awaitsLateWrite, noteAnswer, otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
+import { lastWritersOf } from '../reports/writer-name.ts';
+import { UNPLANNED } from '../writes/shadow.ts';
+import { leaseAnnotation } from '../../kube/lease.ts';
+import { roughDuration } from '../../lib/duration.ts';
+import type { ObjectBytes } from '../../shard/protocol.ts';
+import type { Elector } from './elector.ts';
 
-/** How long the end of the process waits until the Lease is released. */
-export const RELEASE_MS_MAX = 2000;
-const OTHER_TOLD_EVERY_MS = 3_600_000;
-
-/** Does what is due for the Lease and for the hand-over. Returns when something is due next, as `step` does. */
-export function wakeLeadership(state: ControllerState, now: Now): number {
-  const { leadership, hands } = state;
-  if (leadership === null) return Infinity;
-  const handOverMs = wakeHandOver(state, leadership, now);
-  return Math.min(handOverMs, wakeElector(leadership.elector, hands.elector, now));
+export interface TakeOverOptions {
+  /** The other controller, by its name in managedFields. */
+  readonly from: string;
+  /** How long something must have been due before a last look. */
+  readonly afterMs: number;
 }
 
-export function holdsLease({ leadership, isShadow }: ControllerState): boolean {
-  return leadership === null ? !isShadow : isLeader(leadership.elector);
+export interface TakeOver extends TakeOverOptions {
+  /** Units with planned writes, each with the monotonic ms since when. The one that has been due longest is first. */
+  readonly due: Map<Unit, number>;
+  /**
+   * Monotonic ms at which a write of the other controller was last seen, by the name of the controller here that keeps
+   * the object.
+   */
+  readonly wroteAtMs: Map<string, number>;
+  step: TakeOverStep;
+  /** Monotonic ms of the next log line. */
+  tellAtMs: number;
 }
 
-/** Takes the answer to a request for the Lease, or an event of its watch. */
-export function onLeaseEvent(state: ControllerState, event: TransportEvent, now: Now): void {
-  const { leadership, hands } = state;
-  assert(leadership !== null, 'an answer to a request for a Lease that nobody has asked for');
-  onElectorEvent(leadership.elector, hands.elector, event, now);
-  tellOtherControllers(state, leadership, now);
+/** The part of the leadership that a take-over needs. */
+export interface TakeOverHolder {
+  readonly elector: Elector;
+  /** null = the holder of the Lease writes at once. */
+  readonly takeOver: TakeOver | null;
 }
 
-/** Warns of a holder of the Lease with other controllers: while it holds the Lease, this process never writes. */
-function tellOtherControllers({ outbox }: ControllerState, leadership: Leadership, now: Now): void {
-  const { elector, controllers, otherTold } = leadership;
-  const theirs = otherControllers(leadership);
-  if (theirs === '') return;
-  const holder = holderOf(elector)!;
-  if (otherTold.holder === holder && now.nowMs - otherTold.atMs < OTHER_TOLD_EVERY_MS) return;
-  leadership.otherTold = { holder, atMs: now.nowMs };
-  const { namespace, name } = elector.options;
-  outbox.log(
-    'warning',
-    0,
-    'Another process holds the Lease for other controllers: this one never writes while it does',
-    {
-      lease: `${namespace}/${name}`,
-      holder,
-      theirs,
-      ours: controllers,
-      set: OWN_LEASE,
-    },
-  );
+export type TakeOverStep =
+  /** `notBeforeMs`: the time of the next look. The one before found nothing due. */
+  | { readonly name: 'waiting'; readonly notBeforeMs: number }
+  /**
+   * The last look, first part: all watches are opened anew, because one may have fallen silent. `settledAtMs`: when
+   * they have brought what was missed; Infinity = they are not open yet.
+   */
+  | { readonly name: 'watches'; readonly unit: Unit; readonly settledAtMs: number }
+  /**
+   * The last look, second part: the unit's objects are read and planned once more. `isDue`: the plan had writes again.
+   */
+  | { readonly name: 'objects'; readonly unit: Unit; readonly sinceMs: number; readonly isDue: boolean }
+  /** The Lease has to say it first. */
+  | { readonly name: 'decided'; readonly atMs: number }
+  | { readonly name: 'begun' };
+
+export const WAITING: TakeOverStep = { name: 'waiting', notBeforeMs: -Infinity };
+
+/**
+ * Its value is the controller that endpointd has taken over from. If somebody removes it, the next leader waits again.
+ */
+export const TOOK_OVER_ANNOTATION = 'endpointd/took-over-from';
+
+/** Waiting is too long after so many times `afterMs`. */
+const TOO_LONG = 5;
+
+export function createTakeOver(options: TakeOverOptions): TakeOver {
+  return { ...options, due: new Map(), wroteAtMs: new Map(), step: WAITING, tellAtMs: -Infinity };
+}
+
+/** Whether this process or one before has taken over, so that the holder of the Lease writes. */
+export function hasTakenOver({ takeOver, elector }: TakeOverHolder): boolean {
+  if (takeOver === null) return true;
+  const { step, from } = takeOver;
+  const { phase, seen } = elector;
+  if (step.name === 'begun' || (seen !== null && leaseAnnotation(seen.lease, TOOK_OVER_ANNOTATION) === from))
+    return true;
+  return step.name === 'decided' && phase.name === 'leader' && phase.confirmed.nowMs >= step.atMs;
+}
+
+/** Notes a state of an object that endpointd keeps for the unit. */
+export function noteObjectWritten(
+  { takeOver }: TakeOverHolder,
+  { controller }: Unit,
+  content: ObjectBytes,
+  now: Now,
+): void {
+  if (takeOver !== null && lastWritersOf(content).names.includes(takeOver.from))
+    takeOver.wroteAtMs.set(controller.name, now.nowMs);
 }
 
 /**
- * Releases or abandons the Lease at the end of the process.
- * @param answered no write is under way; if none before may arrive late, another process may write at once
+ * Notes the end of a shadow's sync. A failed sync does not tell what is due. Deletes of objects that no unit plans are
+ * not due either: upstream makes some of them only at its start.
  */
-export function leaveLease({ leadership, hands }: ControllerState, answered: boolean, now: Now): void {
-  if (leadership === null) return;
-  const leave = answered && !awaitsLateWrite(leadership, now) ? releaseLease : abandonLease;
-  leave(leadership.elector, hands.elector, now);
-}
-
-/** @returns as `wakeLeadership` */
-function wakeHandOver(state: ControllerState, leadership: Leadership, now: Now): number {
-  const { handOver, elector } = leadership;
-  if (handOver === null || !state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
-  if (!hasTakenOver(leadership)) return stepHandOver(state, leadership, handOver, now);
-  const manager = handOver.from;
-  const isFirst = handOver.step.name === 'decided';
-  if (isFirst) tell(state, leadership, `took over from ${manager}`, now);
-  else if (handOver.step.name !== 'begun') {
-    const message = 'Waits for nobody: the Lease says that endpointd has taken over before';
-    state.outbox.log('info', 0, message, { manager, annotation: TOOK_OVER_ANNOTATION });
+export function noteDue(
+  { takeOver }: TakeOverHolder,
+  unit: Unit,
+  { shadow, failure, startedAtMs }: Sync,
+  now: Now,
+): void {
+  if (takeOver === null) return;
+  const { due, step } = takeOver;
+  if (failure !== null || shadow?.writes.some(({ id }) => id !== UNPLANNED) !== true) {
+    due.delete(unit);
+    return;
   }
-  handOver.step = { name: 'begun' };
-  handOver.due.clear();
-  leadership.tookOverAtMs = now.nowMs;
-  // The other controller tells nothing of what endpointd leaves out.
-  beginWriting(state, leadership, isFirst ? -Infinity : untoldSinceMs(leadership), now);
-  return Infinity;
-}
-
-export function hasLeftLease({ leadership }: ControllerState): boolean {
-  return leadership === null || leadership.elector.phase.name === 'released';
-}
-
-/** The process holds the Lease from now on. It writes, unless it waits for a hand-over. */
-export function beginLeading(state: ControllerState, now: Now): void {
-  const leadership = leadershipOf(state);
-  tell(state, leadership, 'became leader', now);
-  // A hand-over is looked at later in this step (`wakeHandOver`).
-  if (leadership.handOver === null) beginWriting(state, leadership, untoldSinceMs(leadership), now);
+  if (!due.has(unit)) due.set(unit, now.nowMs);
+  if (step.name === 'objects' && step.unit === unit && startedAtMs >= step.sinceMs)
+    takeOver.step = { ...step, isDue: true };
 }
 
 /**
- * Monotonic ms since when the leader before may have told nothing any more. It had the time of a Lease to tell what came
- * up before it was last seen.
+ * Monotonic ms at which a last look may begin: something has been due for `afterMs`, and the other controller has not
+ * written for `afterMs`. Infinity = nothing is due.
  */
-function untoldSinceMs({ elector: { otherSeenMs, options } }: Leadership): number {
-  return otherSeenMs - options.leaseDurationMs;
+export function ripeAtMs({ due, wroteAtMs, afterMs }: TakeOver): number {
+  const [longest] = due.values();
+  return longest === undefined ? Infinity : Math.max(longest, ...wroteAtMs.values()) + afterMs;
 }
 
-function beginWriting(state: ControllerState, leadership: Leadership, untoldMs: number, now: Now): void {
-  assert(state.isShadow && holdsLease(state), 'a process begins to write that writes already, or does not lead');
-  state.isShadow = false;
-  const waiting = [...leadership.behind].sort(([, a], [, b]) => a - b);
-  leadership.behind.clear();
-  leadership.listed.clear();
-  if (waiting.length > 0) {
-    const oldestMs = Math.round(now.nowMs - waiting[0]![1]);
-    state.outbox.log('info', 0, 'Took over services that the leader before has not put right', {
-      count: waiting.length,
-      oldestMs,
-    });
-  }
-  for (const [unit, changedMs] of waiting) {
-    unit.changedAtMs = unit.changedAtMs < 0 ? changedMs : Math.min(unit.changedAtMs, changedMs);
-    addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
-  }
-  state.reports.leads(untoldMs, now);
+/** Whether something has been due for so long that a person should look: the take-over is stuck. */
+export function waitsTooLong({ due, afterMs }: TakeOver, now: Now): boolean {
+  const [longest] = due.values();
+  return longest !== undefined && now.nowMs - longest > TOO_LONG * afterMs;
 }
 
-/** The process leads no longer: nothing may be written any more. */
-export function endLeading(state: ControllerState, now: Now): void {
-  const leadership = leadershipOf(state);
-  state.isShadow = true;
-  giveUpHandOver(leadership);
-  tell(state, leadership, 'stopped leading', now);
-  abortWrites(state, now);
-  for (const { queue, stuck } of state.controllers) {
-    stuck.clear();
-    // Units with changes or writes that were not sent, or have failed, are planned once more, as a shadow. Mere looks
-    // keep their time.
-    for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
-    const delayed = queue.delayed.items.filter(({ changedMs, key }) => changedMs >= 0 || key.failures > 0);
-    for (const item of delayed) addCheck(queue, item, 'fresh', now.nowMs);
-  }
+/**
+ * The controllers whose objects the other controller still writes, by name. Each of them delays the take-over for all.
+ */
+export function stillWritten({ wroteAtMs, afterMs }: TakeOver, now: Now): string[] {
+  return [...wroteAtMs].filter(([, atMs]) => now.nowMs - atMs < afterMs).map(([name]) => name);
 }
 
-function leadershipOf({ leadership }: ControllerState): Leadership {
-  assert(leadership !== null, 'who elects nobody does not lead');
-  return leadership;
-}
-
-/** Cancels the writes that are under way. It stays unknown whether they were done. */
-function abortWrites(state: ControllerState, now: Now): void {
-  for (const [id, purpose] of state.outbox.requests) {
-    if (purpose.for !== 'write') continue;
-    state.outbox.cancel(id);
-    const message = 'aborted, this process leads no longer';
-    const event = { type: 'failure', id, kind: 'other', message, mayHaveArrived: true } as const;
-    noteAnswer(state.leadership, event, now);
-    onWriteDone(
-      state,
-      purpose.queued,
-      onWriteAnswered(state.writes, state.hands.writes, purpose.queued, event, now),
-      now,
-    );
-  }
-}
-
-function tell({ recorder }: ControllerState, { elector }: Leadership, what: string, now: Now): void {
-  const { namespace, name, identity } = elector.options;
-  const metadata = elector.seen?.lease.object['metadata'] as { uid?: string } | undefined;
-  const involvedObject = {
-    apiVersion: 'coordination.k8s.io/v1',
-    kind: 'Lease',
-    namespace,
-    name,
-    uid: metadata?.uid ?? '',
-    resourceVersion: elector.seen?.lease.resourceVersion ?? '',
+/** For the line in the log. */
+export function takeOverFields({ from, due, wroteAtMs, afterMs }: TakeOver, now: Now): Record<string, string | number> {
+  const [longest] = due.values();
+  const wrote = [...wroteAtMs].map(([name, atMs]) => `${name} ${roughDuration(now.nowMs - atMs)} ago`);
+  return {
+    manager: from,
+    due: due.size,
+    ...(longest === undefined ? {} : { longestDue: roughDuration(now.nowMs - longest) }),
+    managerWrote: wrote.length === 0 ? 'not seen' : wrote.join(', '),
+    after: roughDuration(afterMs),
   };
-  const event = { component: 'endpointd', involvedObject, type: 'Normal', reason: 'LeaderElection' } as const;
-  recordEvent(recorder, { ...event, message: `${identity} ${what}` }, now.nowMs, now.wallMs);
 }

@@ -1,7 +1,7 @@
 /**
  * The brake. A list that would take away most of what is published may be the answer of a broken proxy, or of another
- * cluster behind the same address. What such a list misses is removed only after second lists of pods and Services,
- * both asked for later, miss it too. Only what a list misses is held back. An object that the list shows in another
+ * cluster behind the same address. What such a list misses is removed only after second lists of pods, Services and
+ * nodes, all asked for later, miss it too. Only what a list misses is held back. An object that the list shows in another
  * state, such as a pod that is not ready, is taken at once: holding it back would need a second copy of the cache, and
  * a list that names most pods is seldom wrong. Meanwhile watches go on and new objects are taken. A held removal keeps
  * the objects and the version of its list. An object that changed since then has a later version, and stays.
@@ -43,6 +43,7 @@ export interface BrakeHands {
 export interface Missed {
   readonly pods: Removal | undefined;
   readonly services: Removal | undefined;
+  readonly nodes: Removal | undefined;
 }
 
 /** A pod counts once for each service that selects it. */
@@ -58,7 +59,7 @@ export function createBrake(isOn: boolean): Brake {
 
 /** Whether endpoints depend on the resource, so that its removals go through the brake. */
 export function isBraked({ isOn }: Brake, { resource }: Reflector): boolean {
-  return isOn && (resource === 'pods' || resource === 'services');
+  return isOn && (resource === 'pods' || resource === 'services' || resource === 'nodes');
 }
 
 /** A list begins. It will say anew what is missing, so a removal of the list before is dropped. */
@@ -70,8 +71,8 @@ export function noteListBegins(brake: Brake, hands: BrakeHands, reflector: Refle
 }
 
 /**
- * Decides what to do at the end of a list of pods or Services: do all held removals, wait for the other list, or list
- * the awaited resources once more.
+ * Decides what to do at the end of a list of pods, Services or nodes: do all held removals, wait for the other lists, or
+ * list the awaited resources once more.
  */
 export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflector): 'remove' | 'wait' | 'list-again' {
   const { metrics, log } = hands;
@@ -96,18 +97,15 @@ export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflec
   }
   if (!isMass) return 'remove';
   log('warning', 0, 'A list would take away most ready endpoints: second lists are asked for first', fields);
-  brake.awaited = new Set(hands.reflectors().filter((one) => isBraked(brake, one)));
+  // Endpoints are written also where nodes may not be read.
+  const isAwaited = (one: Reflector): boolean => isBraked(brake, one) && !(one.resource === 'nodes' && one.refused);
+  brake.awaited = new Set(hands.reflectors().filter(isAwaited));
   return 'list-again';
 }
 
 function countPublished({ removals }: Brake, hands: BrakeHands): Published {
-  let pods: Removal | undefined;
-  let services: Removal | undefined;
-  for (const [{ resource }, removal] of removals) {
-    if (resource === 'pods') pods = removal;
-    else services = removal;
-  }
-  return hands.countPublished({ pods, services });
+  const of = (name: string): Removal | undefined => [...removals].find(([{ resource }]) => resource === name)?.[1];
+  return hands.countPublished({ pods: of('pods'), services: of('services'), nodes: of('nodes') });
 }
 
 export function isMissed(removal: Removal | undefined, record: { readonly resourceVersion: string }): boolean {

@@ -8,9 +8,9 @@ import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
 import { longestWorkSeconds, oldestChangeMs } from '../queues/workqueue.ts';
-import { tokensAt } from '../writes/rate-limit.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { percentile } from '../../lib/percentile.ts';
+import { tokensAt } from '../../lib/token-bucket.ts';
 import { allTurns } from '../../lib/turns.ts';
 
 /** Times in milliseconds; -1 = there is none. */

@@ -6,7 +6,7 @@
  * 3. Each object has a small budget for the Event objects of each component. Those beyond it are counted but not sent.
  */
 import { createLru, lruGet, lruSet, type Lru } from '../../lib/lru.ts';
-import { createTokenBucket, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
+import { createTokenBucket, tryTakeToken, type TokenBucket } from '../../lib/token-bucket.ts';
 
 export interface InvolvedObject {
   readonly kind: string;

@@ -6,6 +6,7 @@
 import { assert } from '../../lib/assert.ts';
 import { nextFloat, type Prng } from '../../lib/prng.ts';
 import { createRingBuffer, ringFirst, ringPush, ringShift, type RingBuffer } from '../../lib/ring-buffer.ts';
+import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../../lib/token-bucket.ts';
 import { formatTime } from '../../kube/time.ts';
 import { retryAfterMs } from '../queues/backoff.ts';
 import {
@@ -15,7 +16,6 @@ import {
   type EventInput,
   type Observation,
 } from './event-correlator.ts';
-import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../writes/rate-limit.ts';
 
 /** An Event object that is to be sent. A repetition that comes before is counted in it. */
 interface PendingEvent {

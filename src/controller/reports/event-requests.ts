@@ -17,7 +17,7 @@ const TELL_EVERY_MS = 3_600_000;
  * Sends the requests that may be sent now. Returns when the next one may; Infinity = only after another Event object or
  * an answer.
  */
-export function sendEvents(outbox: Outbox<EventPurpose>, recorder: EventRecorder, now: Now): number {
+export function sendEventObjects(outbox: Outbox<EventPurpose>, recorder: EventRecorder, now: Now): number {
   for (let next = nextEventRequest(recorder, now.nowMs); next !== null; next = nextEventRequest(recorder, now.nowMs)) {
     outbox.send(
       { for: 'event' },
@@ -37,7 +37,7 @@ export function sendEvents(outbox: Outbox<EventPurpose>, recorder: EventRecorder
 }
 
 /** Takes an answer. If Event objects are refused, for example for a missing right, the log says so once an hour. */
-export function takeEventAnswer(
+export function onEventObjectAnswered(
   { log }: Pick<Outbox<EventPurpose>, 'log'>,
   recorder: EventRecorder,
   event: TransportEvent,

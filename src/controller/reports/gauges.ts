@@ -1,7 +1,7 @@
 /** The gauges that are read from the state of the controllers when the metrics are asked for. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import { isLeader } from '../leader/elector.ts';
-import { hasTakenOver } from '../leader/hand-over.ts';
+import { hasTakenOver } from '../leader/take-over.ts';
 import { standsBy, type Leadership } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
@@ -58,16 +58,16 @@ export function readState(store: MetricStore, state: ControllerState): void {
 }
 
 function readElection(store: MetricStore, leadership: Leadership): void {
-  const { elector, behind, handOver } = leadership;
+  const { elector, behind, takeOver } = leadership;
   const { name } = elector.options;
   readMetric(store, 'leader_election_master_status', { name }, () => Number(isLeader(elector)));
   readMetric(store, 'leader_election_slowpath_total', { name }, () => elector.slowPaths);
   readMetric(store, 'endpointd_standby_services_behind', {}, () => behind.size);
-  if (handOver === null) return;
+  if (takeOver === null) return;
   const waits = (): boolean => isLeader(elector) && !hasTakenOver(leadership);
-  readMetric(store, 'endpointd_take_over_waiting', { manager: handOver.from }, () => Number(waits()));
+  readMetric(store, 'endpointd_take_over_waiting', { manager: takeOver.from }, () => Number(waits()));
   readMetric(store, 'endpointd_take_over_longest_due_seconds', {}, (nowMs) => {
-    const [longest] = handOver.due.values();
+    const [longest] = takeOver.due.values();
     return longest === undefined || !waits() ? 0 : (nowMs - longest) / 1000;
   });
 }

@@ -2,7 +2,7 @@
 import { attachHistogram, readMetric, type MetricStore } from '../../metrics/store.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { MetricName } from '../../metrics/catalogue.ts';
-import { tokenUse, type TokenBucket } from '../writes/rate-limit.ts';
+import { tokenUse, type TokenBucket } from '../../lib/token-bucket.ts';
 import { longestWorkSeconds, unfinishedWorkSeconds, workDepth, type WorkQueue } from '../queues/workqueue.ts';
 
 export function exposeWorkQueue<K>(store: MetricStore, queue: WorkQueue<K>): void {

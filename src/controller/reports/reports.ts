@@ -62,7 +62,7 @@ export interface ReportHands {
   readonly standsBy: () => boolean;
 }
 
-/** For so long after a take-over, writes of another endpointd are those of the leader before. */
+/** For so long after a failover, writes of another endpointd are those of the leader before. */
 const NEW_LEADER_MS = 60_000;
 
 export function createReports(hands: ReportHands): Reports {

@@ -1,4 +1,5 @@
 /** Who has written an object, by its managedFields. */
+import { lastWriters } from '../../core/last-writer.ts';
 import { fieldManagers } from '../../kube/managed-fields.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import type { ObjectBytes } from '../../shard/protocol.ts';
@@ -26,19 +27,17 @@ const FRESH_SECONDS = 60;
  */
 export function writerOf(content: ObjectBytes | null, wroteAtSeconds: number, wallMs: number): string {
   if (content === null) return UNKNOWN_WRITER;
-  const { newest, names } = lastWriters(content);
+  const { newest, names } = lastWritersOf(content);
   const name = names.find((manager) => manager !== OWN_MANAGER) ?? names[0];
   if (name === undefined || newest === 0) return UNKNOWN_WRITER;
   const isNews = newest > Math.max(wroteAtSeconds + SKEW_SECONDS, wallMs / 1000 - FRESH_SECONDS);
   return name === OWN_MANAGER && !isNews ? UNKNOWN_WRITER : name;
 }
 
-/** The last writers: several if they wrote in the same second. `newest`: that second since the epoch. */
-export function lastWriters(content: ObjectBytes): { readonly newest: number; readonly names: readonly string[] } {
-  const managers = managersOf(content);
-  const newest = Math.max(0, ...managers.map(({ time }) => time));
-  const last = managers.filter(({ manager, time }) => time === newest && manager !== '');
-  return { newest, names: last.map(({ manager }) => manager) };
+/** The last writers that have a name. */
+export function lastWritersOf(content: ObjectBytes): ReturnType<typeof lastWriters> {
+  const { newest, names } = lastWriters(managersOf(content));
+  return { newest, names: names.filter((name) => name !== '') };
 }
 
 function managersOf({ encoding, bytes }: ObjectBytes): ReturnType<typeof fieldManagers> {

@@ -37,8 +37,8 @@ import type { BatchEntry, OutputKind, PlanReply, ServiceResult } from '../../sha
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** The most keys in a batch that tells a planner what to forget. */
 const FORGOTTEN_MAX = 1000;
-/** A service is to blame when planning it has ended its thread so many times. */
-const DEATHS_MAX = 2;
+/** A service is to blame when so many batches with it were lost. */
+const BATCHES_LOST_MAX = 2;
 
 export function createShardState(): ShardState {
   return {
@@ -283,7 +283,7 @@ export function onShardPlanned(
     noteAnswered(service.view, outputs);
     if (error !== null) return { service, outputs, result: failedResult(service, error) };
     service.suspect = false;
-    service.deaths = 0;
+    service.batchesLost = 0;
     return { service, outputs, result: results[i]! };
   });
 }
@@ -331,15 +331,15 @@ export function onShardLost(
   for (const { entries } of shard.inFlight.values()) {
     for (const { service, outputs } of entries) {
       noteAnswered(service.view, outputs);
-      service.deaths++;
+      service.batchesLost++;
       service.suspect = true;
       const units = unitsOf(service, outputs);
-      if (entries.length > 1 || service.deaths < DEATHS_MAX) {
+      if (entries.length > 1 || service.batchesLost < BATCHES_LOST_MAX) {
         again.push(...units);
         continue;
       }
       state.instruments.quarantines.inc();
-      const message = `planning it ended its thread ${service.deaths} times: ${reason}`;
+      const message = `planning it ended its thread ${service.batchesLost} times: ${reason}`;
       for (const unit of units) poisoned.push({ unit, failure: { class: 'poison', message, retryAfterMs: -1 } });
     }
   }

@@ -12,8 +12,8 @@ import {
   compareMetadata,
   dropEndpoints,
   forgetSlices,
+  noteConflict,
   noteLeftovers,
-  noteOutrun,
   ownWrite,
   releaseHeld,
   tellReaders,
@@ -148,8 +148,9 @@ function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now
   stage.open--;
   sync.failure ??= failure;
   if (stage.open > 0) return;
-  if (sync.failure === null) beginPlan(state, unit, now);
-  else finish(state, unit, now);
+  if (sync.failure !== null) finish(state, unit, now);
+  else if (isWanted(unit)) beginPlan(state, unit, now);
+  else startUnwanted(state, unit, now);
 }
 
 /** Takes the answer of the planner for each unit that had asked. */
@@ -285,7 +286,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.uncertain) becomeUncertain(object);
-  if (outcome.isOutrun) noteOutrun(state, object);
+  if (outcome.isConflict) noteConflict(state, object);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
     state.reports.failedWrite(unit, write, outcome.failure, outcome.silent, now);
@@ -416,6 +417,11 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
       else finish(state, unit, now);
       return;
     case 'EndpointSlice':
+      if (fate === 'go' && readsEndpoints(unit) && state.missed.has(service.endpoints)) {
+        unit.sync!.stage = { name: 'reading', open: 1 };
+        readEndpoints(state.hands.reads, unit);
+        return;
+      }
       if (fate === 'go') {
         remove(state, unit, recordsOf(unit), now);
         return;

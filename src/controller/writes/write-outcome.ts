@@ -22,7 +22,7 @@ export interface WriteOutcome {
   /** The server may hold something that it has not told. */
   readonly uncertain: boolean;
   /** 409: another writer has changed the object since. */
-  readonly isOutrun: boolean;
+  readonly isConflict: boolean;
   /** The write succeeded, but its answer cannot be read. */
   readonly isUndecodable: boolean;
   readonly failure: Failure | null;
@@ -39,7 +39,7 @@ const OVERTAKEN: WriteOutcome = {
   applied: null,
   metadata: null,
   uncertain: true,
-  isOutrun: false,
+  isConflict: false,
   isUndecodable: false,
   failure: { class: 'conflict', message: 'a list was asked for while the delete was under way', retryAfterMs: -1 },
   silent: true,
@@ -49,7 +49,7 @@ const APPLIED: WriteOutcome = {
   applied: null,
   metadata: null,
   uncertain: false,
-  isOutrun: false,
+  isConflict: false,
   isUndecodable: false,
   failure: null,
   silent: true,
@@ -88,10 +88,10 @@ export function outcomeOf(
   }
   const { failure, uncertain, silent } = classify(event, write.verb === 'create');
   // A create whose name is taken has changed nothing. If the object is not ours, the create must not be repeated.
-  const isOutrun = event.type === 'response' && event.status === 409;
-  const isTaken = write.verb === 'create' && isOutrun;
+  const isConflict = event.type === 'response' && event.status === 409;
+  const isTaken = write.verb === 'create' && isConflict;
   const result = uncertain && !isTaken ? 'unknown' : 'refused';
-  return { result, applied: null, metadata: null, uncertain, isOutrun, isUndecodable: false, failure, silent };
+  return { result, applied: null, metadata: null, uncertain, isConflict, isUndecodable: false, failure, silent };
 }
 
 interface Verdict {

@@ -14,7 +14,6 @@ import {
   type LaneShare,
   type WorkLane,
 } from '../queues/lane-share.ts';
-import { nextTokenMs, tryTakeToken, type TokenBucket } from './rate-limit.ts';
 import { keyOf, type ObjectState, type ServiceState, type Unit } from '../caches/service-state.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
@@ -24,6 +23,7 @@ import { endpointsPath, slicesPath } from '../../kube/key.ts';
 import { ACCEPT_METADATA, JSON_TYPE, PROTOBUF } from '../../kube/media-type.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Interner } from '../../lib/interner.ts';
+import { nextTokenMs, tryTakeToken, type TokenBucket } from '../../lib/token-bucket.ts';
 import { addTurn, createTurns, nextTurn, takeAllTurns, takeTurn, type Turns } from '../../lib/turns.ts';
 import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
@@ -188,7 +188,7 @@ export function onWriteAnswered(
     bytes: write.body.length,
     ms: Math.round(now.nowMs - sentAtMs),
   });
-  if (outcome.isUndecodable) metrics.decodeErrors('endpoints').inc();
+  if (outcome.isUndecodable) metrics.decodeErrors(queued.object.unit === null ? 'endpoints' : 'endpointslices').inc();
   if (outcome.failure?.class === 'conflict') metrics.conflicts.inc();
   noteWriteAnswered(writes.pause, outbox.log, queued, event, now);
   return outcome;

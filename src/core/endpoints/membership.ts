@@ -1,9 +1,9 @@
 /**
  * The pods of one service and the subsets that they make, kept up to date change by change.
  *
- * Each pod that has an address and a port has a *profile*: the ports that the service has on it. Pods of one profile
- * stand in two sorted lists, ready and not ready. A port belongs to the pods of all profiles that name it, so ports
- * that the same profiles name share a subset. Nearly always there is one profile, and its lists are the subset. Then a
+ * Each pod that has an address and a port has a *port set*: the ports that the service has on it. Pods of one port set
+ * stand in two sorted lists, ready and not ready. A port belongs to the pods of all port sets that name it, so ports
+ * that the same port sets name share a subset. Nearly always there is one port set, and its lists are the subset. Then a
  * pod that turns ready costs a search and a memmove, whatever the size of the service.
  *
  * All this requires that no two pods have the same address. The pod's uid is part of its address. So only two pods with
@@ -42,16 +42,16 @@ export interface Membership {
   readonly config: PlanningConfig;
   publishNotReady: boolean;
   family: IpFamily | null;
-  readonly members: Map<string, Member>;
-  readonly profiles: Map<string, Profile>;
+  readonly entries: Map<string, PodEntry>;
+  readonly portSets: Map<string, PortSet>;
   /**
-   * The key of the one profile of a service without named target ports; null = the profile must be found pod by pod.
+   * The key of the one port set of a service without named target ports; null = the port set must be found pod by pod.
    */
-  fixedProfileKey: string | null;
+  fixedPortSetKey: string | null;
   /** How many pods with an address have each uid, and how many uids have more than one. */
   readonly podsByUid: Map<string, number>;
   sharedUids: number;
-  /** Which profiles make which subset; null = profiles came or went since it was made. */
+  /** Which port sets make which subset; null = port sets came or went since it was made. */
   layout: readonly Group[] | null;
   subsets: readonly EndpointSubset[];
   subsetsValid: boolean;
@@ -59,17 +59,17 @@ export interface Membership {
   problems: Problem[];
 }
 
-interface Member {
+interface PodEntry {
   readonly pod: PodRecord;
   /** The pod's last address. It is reused while it is right, so that unchanged addresses stay identical. */
   readonly address: EndpointAddress | null;
-  /** The profile whose lists have `address`, or why the pod is left out. */
-  readonly profile: Profile | Absence;
+  /** The port set whose lists have `address`, or why the pod is left out. */
+  readonly portSet: PortSet | Absence;
   readonly ready: boolean;
   readonly problem: Problem | null;
 }
 
-interface Profile {
+interface PortSet {
   readonly key: string;
   readonly ports: readonly EndpointPort[];
   readonly ready: SortedAddresses;
@@ -79,16 +79,16 @@ interface Profile {
 
 /** A subset in the making. */
 interface Group {
-  readonly profiles: readonly Profile[];
+  readonly portSets: readonly PortSet[];
   readonly ports: readonly EndpointPort[];
-  /** What `subset` was made from: the ready and not ready lists of each profile in turn. */
+  /** What `subset` was made from: the ready and not ready lists of each port set in turn. */
   lists: readonly (readonly EndpointAddress[])[];
   subset: EndpointSubset;
   /** The hash of `subset`, made only when there is another subset to compare with; '' until then. */
   hash: string;
 }
 
-/** The key of the profile that stands for "no ports", of headless services. */
+/** The key of the port set that stands for "no ports", of headless services. */
 const PORTLESS = 'portless';
 
 /** A service that has no pods yet. */
@@ -99,9 +99,9 @@ export function createMembership(spec: ServiceRecord, config: PlanningConfig): M
     config,
     publishNotReady,
     family: wantedFamily(spec),
-    members: new Map(),
-    profiles: new Map(),
-    fixedProfileKey: fixedProfileKeyOf(spec),
+    entries: new Map(),
+    portSets: new Map(),
+    fixedPortSetKey: fixedPortSetKeyOf(spec),
     podsByUid: new Map(),
     sharedUids: 0,
     layout: [],
@@ -116,21 +116,21 @@ export function createMembership(spec: ServiceRecord, config: PlanningConfig): M
  * @returns the pod as it was known before
  */
 export function applyPod(membership: Membership, name: string, pod: PodRecord | null): PodRecord | null {
-  const before = membership.members.get(name);
+  const before = membership.entries.get(name);
   if (pod === null) {
     if (before === undefined) return null;
     unlist(membership, before);
-    membership.members.delete(name);
+    membership.entries.delete(name);
     return before.pod;
   }
   if (before?.pod === pod) return pod;
   const after = place(membership, pod, before);
   if (before === undefined || !sameEndpoint(before, after)) {
-    // The new address goes first. Else a profile that loses its only pod and gets another would be dropped in between.
+    // The new address goes first. Else a port set that loses its only pod and gets another would be dropped in between.
     list(membership, after);
     if (before !== undefined) unlist(membership, before);
   }
-  membership.members.set(name, after);
+  membership.entries.set(name, after);
   noteProblem(membership.problems, before?.problem ?? null, after.problem);
   return before?.pod ?? null;
 }
@@ -157,18 +157,18 @@ export function setSpec(membership: Membership, spec: ServiceRecord): void {
 
   membership.publishNotReady = publishNotReady;
   membership.family = family;
-  membership.fixedProfileKey = fixedProfileKeyOf(spec);
-  const members = [...membership.members];
-  membership.profiles.clear();
+  membership.fixedPortSetKey = fixedPortSetKeyOf(spec);
+  const entries = [...membership.entries];
+  membership.portSets.clear();
   membership.podsByUid.clear();
   membership.sharedUids = 0;
   membership.layout = null;
   membership.subsetsValid = false;
-  for (const [name, member] of members) {
-    const after = place(membership, member.pod, member);
+  for (const [name, entry] of entries) {
+    const after = place(membership, entry.pod, entry);
     list(membership, after);
-    membership.members.set(name, after);
-    noteProblem(membership.problems, member.problem, after.problem);
+    membership.entries.set(name, after);
+    noteProblem(membership.problems, entry.problem, after.problem);
   }
 }
 
@@ -206,64 +206,64 @@ export interface MemberState {
  * What the pod has in the Endpoints; null = the service has no such pod. Only explanations read this, never planning.
  */
 export function memberState(membership: Membership, name: string): MemberState | null {
-  const member = membership.members.get(name);
-  if (member === undefined) return null;
-  const { pod, ready, problem } = member;
-  if (isListed(member)) return { pod, absence: null, address: member.address, ready, problem };
-  return { pod, absence: member.profile as Absence, address: null, ready, problem };
+  const entry = membership.entries.get(name);
+  if (entry === undefined) return null;
+  const { pod, ready, problem } = entry;
+  if (isListed(entry)) return { pod, absence: null, address: entry.address, ready, problem };
+  return { pod, absence: entry.portSet as Absence, address: null, ready, problem };
 }
 
 /** Names of all pods that the service selects, whether they are listed or not. */
 export function memberNames(membership: Membership): Iterable<string> {
-  return membership.members.keys();
+  return membership.entries.keys();
 }
 
 /** What a pod has in the subsets. Its address is not listed yet. */
-function place(membership: Membership, pod: PodRecord, before: Member | undefined): Member {
+function place(membership: Membership, pod: PodRecord, before: PodEntry | undefined): PodEntry {
   const { spec, publishNotReady } = membership;
   const known = before?.address ?? null;
   const absence = podAbsence(pod, publishNotReady);
-  if (absence !== null) return { pod, address: known, profile: absence, ready: false, problem: null };
+  if (absence !== null) return { pod, address: known, portSet: absence, ready: false, problem: null };
   const endpoint = podEndpoint(spec, membership.family, pod);
   if (endpoint.address === null) {
-    return { pod, address: null, profile: 'no-address', ready: false, problem: endpoint.problem };
+    return { pod, address: null, portSet: 'no-address', ready: false, problem: endpoint.problem };
   }
   return {
     pod,
     address: known !== null && addressEqual(known, endpoint.address) ? known : endpoint.address,
-    profile: profileOf(membership, pod),
+    portSet: portSetOf(membership, pod),
     ready: podReady(pod, publishNotReady),
     problem: endpoint.problem,
   };
 }
 
-function sameEndpoint(a: Member, b: Member): boolean {
-  return a.profile === b.profile && (!isListed(a) || (a.address === b.address && a.ready === b.ready));
+function sameEndpoint(a: PodEntry, b: PodEntry): boolean {
+  return a.portSet === b.portSet && (!isListed(a) || (a.address === b.address && a.ready === b.ready));
 }
 
-type ListedMember = Member & { readonly address: EndpointAddress; readonly profile: Profile };
+type ListedEntry = PodEntry & { readonly address: EndpointAddress; readonly portSet: PortSet };
 
-function isListed(member: Member): member is ListedMember {
-  return typeof member.profile !== 'string';
+function isListed(entry: PodEntry): entry is ListedEntry {
+  return typeof entry.portSet !== 'string';
 }
 
-function list(membership: Membership, member: Member): void {
-  if (!isListed(member)) return;
-  const { address, profile, ready, pod } = member;
-  addAddress(ready ? profile.ready : profile.notReady, address);
-  if (profile.size++ === 0) membership.layout = null;
+function list(membership: Membership, entry: PodEntry): void {
+  if (!isListed(entry)) return;
+  const { address, portSet, ready, pod } = entry;
+  addAddress(ready ? portSet.ready : portSet.notReady, address);
+  if (portSet.size++ === 0) membership.layout = null;
   const pods = (membership.podsByUid.get(pod.uid) ?? 0) + 1;
   membership.podsByUid.set(pod.uid, pods);
   if (pods === 2) membership.sharedUids++;
   membership.subsetsValid = false;
 }
 
-function unlist(membership: Membership, member: Member): void {
-  if (!isListed(member)) return;
-  const { address, profile, ready, pod } = member;
-  removeAddress(ready ? profile.ready : profile.notReady, address);
-  if (--profile.size === 0) {
-    membership.profiles.delete(profile.key);
+function unlist(membership: Membership, entry: PodEntry): void {
+  if (!isListed(entry)) return;
+  const { address, portSet, ready, pod } = entry;
+  removeAddress(ready ? portSet.ready : portSet.notReady, address);
+  if (--portSet.size === 0) {
+    membership.portSets.delete(portSet.key);
     membership.layout = null;
   }
   const pods = membership.podsByUid.get(pod.uid)!;
@@ -273,30 +273,30 @@ function unlist(membership: Membership, member: Member): void {
   membership.subsetsValid = false;
 }
 
-/** The profile of a pod, or why the service has no port on it, so that the pod is left out. */
-function profileOf(membership: Membership, pod: PodRecord): Profile | Absence {
-  const { spec, fixedProfileKey } = membership;
+/** The port set of a pod, or why the service has no port on it, so that the pod is left out. */
+function portSetOf(membership: Membership, pod: PodRecord): PortSet | Absence {
+  const { spec, fixedPortSetKey } = membership;
   if (spec.ports.length === 0) {
-    return spec.clusterIP === 'None' ? getProfile(membership, PORTLESS, () => [NO_PORT]) : 'no-service-port';
+    return spec.clusterIP === 'None' ? getPortSet(membership, PORTLESS, () => [NO_PORT]) : 'no-service-port';
   }
-  if (fixedProfileKey !== null) {
-    return getProfile(membership, fixedProfileKey, () => endpointPorts(spec.ports, spec.ports.map(fixedNumber)));
+  if (fixedPortSetKey !== null) {
+    return getPortSet(membership, fixedPortSetKey, () => endpointPorts(spec.ports, spec.ports.map(fixedNumber)));
   }
   const numbers = resolveTargetPorts(spec.ports, pod);
   if (numbers.every((number) => number === null)) return 'no-port';
-  return getProfile(membership, numbers.join(','), () => endpointPorts(spec.ports, numbers));
+  return getPortSet(membership, numbers.join(','), () => endpointPorts(spec.ports, numbers));
 }
 
-function getProfile(membership: Membership, key: string, ports: () => EndpointPort[]): Profile {
-  let profile = membership.profiles.get(key);
-  if (profile === undefined) {
-    profile = { key, ports: ports(), ready: createSortedAddresses(), notReady: createSortedAddresses(), size: 0 };
-    membership.profiles.set(key, profile);
+function getPortSet(membership: Membership, key: string, ports: () => EndpointPort[]): PortSet {
+  let portSet = membership.portSets.get(key);
+  if (portSet === undefined) {
+    portSet = { key, ports: ports(), ready: createSortedAddresses(), notReady: createSortedAddresses(), size: 0 };
+    membership.portSets.set(key, portSet);
   }
-  return profile;
+  return portSet;
 }
 
-function fixedProfileKeyOf(spec: ServiceRecord): string | null {
+function fixedPortSetKeyOf(spec: ServiceRecord): string | null {
   const numbers = spec.ports.map(fixedNumber);
   return numbers.includes(null) ? null : numbers.join(',');
 }
@@ -327,10 +327,10 @@ function endpointPorts(ports: readonly ServicePort[], numbers: readonly (number 
 
 function layOut(membership: Membership): readonly EndpointSubset[] {
   const known = membership.layout;
-  const groups = (membership.layout ??= groupProfiles([...membership.profiles.values()]));
+  const groups = (membership.layout ??= groupPortSets([...membership.portSets.values()]));
   let changed = known === null;
   for (const group of groups) {
-    const lists = group.profiles.flatMap(({ ready, notReady }) => [sortedAddresses(ready), sortedAddresses(notReady)]);
+    const lists = group.portSets.flatMap(({ ready, notReady }) => [sortedAddresses(ready), sortedAddresses(notReady)]);
     if (lists.every((list, i) => list === group.lists[i])) continue;
     changed = true;
     group.lists = lists;
@@ -350,9 +350,9 @@ function layOut(membership: Membership): readonly EndpointSubset[] {
   return groups.toSorted(compareHashed).map((group) => group.subset);
 }
 
-function groupProfiles(profiles: readonly Profile[]): Group[] {
-  return groupPorts(profiles.map((profile) => profile.ports)).map(({ indices, ports }) => ({
-    profiles: indices.map((index) => profiles[index]!),
+function groupPortSets(portSets: readonly PortSet[]): Group[] {
+  return groupPorts(portSets.map((portSet) => portSet.ports)).map(({ indices, ports }) => ({
+    portSets: indices.map((index) => portSets[index]!),
     ports: portsInOrder(ports.filter((port) => port.port > 0)),
     lists: [],
     subset: {},
@@ -364,13 +364,13 @@ function groupProfiles(profiles: readonly Profile[]): Group[] {
 function layOutFromScratch(membership: Membership): readonly EndpointSubset[] {
   // The layout's groups do not show these subsets, so the next call must not compare with them.
   membership.layout = null;
-  const names = [...membership.members.keys()].sort();
+  const names = [...membership.entries.keys()].sort();
   const single: EndpointSubset[] = [];
   for (const name of names) {
-    const member = membership.members.get(name)!;
-    if (!isListed(member)) continue;
-    const { address, ready } = member;
-    const { ports } = member.profile;
+    const entry = membership.entries.get(name)!;
+    if (!isListed(entry)) continue;
+    const { address, ready } = entry;
+    const { ports } = entry.portSet;
     single.push(ready ? { addresses: [address], ports } : { notReadyAddresses: [address], ports });
   }
   return repackSubsets(single);

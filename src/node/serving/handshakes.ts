@@ -19,8 +19,11 @@ export interface TlsSettings extends TlsIdentity {
 type Done = (secured: TLSSocket, peer: Peer) => void;
 
 export interface Handshakes {
-  /** Makes a handshake when its turn comes. `done` is not called if the handshake fails or the socket closes before. */
-  readonly begin: (socket: Socket, done: Done) => void;
+  /**
+   * Makes a handshake when its turn comes. `done` is not called if the handshake fails or the socket closes before.
+   * @param goesFirst whether its turn comes before those of the others
+   */
+  readonly begin: (socket: Socket, goesFirst: boolean, done: Done) => void;
   /**
    * Sets the settings of handshakes that begin from now on. Open connections go on. @throws Error when TLS cannot use
    * the settings
@@ -34,13 +37,14 @@ const AT_ONCE = 25;
 
 /**
  * Limits how many handshakes begin in a second, after a burst of 25. The others wait for their turn, as long as their
- * connections live.
+ * connections live. Of two that follow each other one at most goes first, so that nobody waits for ever.
  * @throws Error when TLS cannot use the settings
  */
 export function createHandshakes(settings: TlsSettings, perSecond: number = HANDSHAKES_PER_SECOND): Handshakes {
   /** By address and port of the client: no two open connections have the same. */
   const underWay = new Map<string, { readonly socket: Socket; readonly done: Done }>();
-  const inLine = new Map<Socket, Done>();
+  const inLine = new Map<Socket, { readonly goesFirst: boolean; readonly done: Done }>();
+  let wentFirst = false;
   let serverAt = serversOf(settings, create);
   let tokens = AT_ONCE;
   let filledMs = performance.now();
@@ -67,8 +71,10 @@ export function createHandshakes(settings: TlsSettings, perSecond: number = HAND
     const nowMs = performance.now();
     tokens = Math.min(AT_ONCE, tokens + ((nowMs - filledMs) / 1000) * perSecond);
     filledMs = nowMs;
-    for (const [socket, done] of inLine) {
-      if (tokens < 1) break;
+    while (inLine.size > 0 && tokens >= 1) {
+      const waiting = [...inLine];
+      const [socket, { goesFirst, done }] = waiting.find(([, one]) => one.goesFirst !== wentFirst) ?? waiting[0]!;
+      wentFirst = goesFirst;
       inLine.delete(socket);
       tokens--;
       start(socket, done);
@@ -88,8 +94,8 @@ export function createHandshakes(settings: TlsSettings, perSecond: number = HAND
   }
 
   return {
-    begin(socket, done) {
-      inLine.set(socket, done);
+    begin(socket, goesFirst, done) {
+      inLine.set(socket, { goesFirst, done });
       socket.once('close', () => inLine.delete(socket));
       next();
     },

@@ -15,12 +15,13 @@ export interface HealthConfig {
   readonly observe: (path: HealthPath, check: HealthCheck) => void;
 }
 
-const PATH = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/;
+/** The path of a health page. */
+export const HEALTH_PATH = /^\/(healthz|livez|readyz)(?:\/([^/]+))?$/;
 
 /** /healthz, /livez and /readyz, with `?verbose` and `?exclude=NAME`, and each check below them, in kube-apiserver's formats. */
 export function healthPages({ checksOf, observe }: HealthConfig): FindPage {
   return (path) => {
-    const match = PATH.exec(path);
+    const match = HEALTH_PATH.exec(path);
     if (match === null) return null;
     const kind = match[1] as HealthPath;
     const wanted = match[2];

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import type { Gate, Question } from './gate.ts';
 import type { Handshakes } from './handshakes.ts';
+import { HEALTH_PATH } from './health-pages.ts';
 import { text, type Answer, type Asked, type FindPage } from './page.ts';
 import { createShortServer, type Connection, type ConnectionLimits } from './short-connections.ts';
 
@@ -85,7 +86,7 @@ function atMostEvery(intervalMs: number, report: (error: Error) => void): (error
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { peer, extend }: Connection,
+  { peer, extend, keep }: Connection,
   { gate, pages }: HttpConfig,
 ): Promise<void> {
   const target = request.url ?? '/';
@@ -114,6 +115,7 @@ async function answer(
   const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
   const asked: Asked = { method, path, query, accept: request.headers.accept ?? '', left: left.signal, extend };
   reply(response, await page(asked));
+  if (HEALTH_PATH.test(path)) keep();
 }
 
 function reply(response: ServerResponse, { status, contentType, body, headers }: Answer): void {

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { selfSigned, type TlsIdentity } from '../self-signed.ts';
+import { isCertificateName, selfSigned, type TlsIdentity } from '../self-signed.ts';
 
 export interface CertificateSource {
   /** `--tls-cert-file`; '' = none. */
@@ -99,6 +99,8 @@ function parsed<T>(path: string, what: string, parse: () => T): T {
   }
 }
 
+/** A certificate cannot name a machine whose name is not ASCII. It is good for the rest. */
 function hostsOf(host: string): string[] {
-  return [...new Set(['localhost', '127.0.0.1', '::1', hostname(), ...(host === '' ? [] : [host])])];
+  const machine = [hostname()].filter(isCertificateName);
+  return [...new Set(['localhost', '127.0.0.1', '::1', ...machine, ...(host === '' ? [] : [host])])];
 }

@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Peer } from './gate.ts';
 import { oneRequest } from './one-request.ts';
 import type { Handshakes } from './handshakes.ts';
+import { createKeptAddresses, type KeptAddresses } from './kept-addresses.ts';
 
 // An import would read every export of node:http. One is WebSocket, for which Node loads its own undici: 37 ms of CPU
 // and 6 MB at start.
@@ -24,6 +25,8 @@ export interface Connection {
    * connections.
    */
   readonly extend: (lifeMs: number) => void;
+  /** Says that its client was answered on a health path. */
+  readonly keep: () => void;
 }
 
 export type Listener = (request: IncomingMessage, response: ServerResponse, connection: Connection) => void;
@@ -37,6 +40,7 @@ export interface ShortServer {
  * An HTTP server, not listening yet. Each connection makes one request and is closed after the answer, so few are open
  * at any time, and none holds more than one answer. A new connection always gets in. If there are too many, a
  * connection of the client address that has most is closed: the oldest that has not sent its request, else the oldest.
+ * An address that is kept has one place for a second that is not counted.
  * @param handshakes null = without TLS
  */
 export function createShortServer(
@@ -56,18 +60,20 @@ export function createShortServer(
   /** Oldest first. */
   const open = new Map<Socket, OpenConnection>();
   const extended = new Set<Socket>();
+  const kept = createKeptAddresses();
 
   function serve(accepted: Socket, socket: Socket | TLSSocket, peer: Peer, extend: Connection['extend']): void {
     const connection = oneRequest(socket, 2 * headerBytesMax, () => {
       const own = open.get(accepted);
       if (own !== undefined) own.hasAsked = true;
     });
-    connections.set(connection, { peer, extend });
+    connections.set(connection, { peer, extend, keep: () => kept.keep(peer.remoteAddress ?? '') });
     http.emit('connection', connection);
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: handshakes !== null }, (socket) => {
-    open.set(socket, { address: socket.remoteAddress ?? '', hasAsked: false });
+    const address = socket.remoteAddress ?? '';
+    open.set(socket, { address, sinceMs: performance.now(), hasAsked: false });
     const live = (lifeMs: number): NodeJS.Timeout => setTimeout(() => socket.destroy(), lifeMs).unref();
     let timer = live(lifeMsMax);
     const extend = (lifeMs: number): void => {
@@ -86,10 +92,10 @@ export function createShortServer(
       const { remoteAddress } = socket;
       serve(socket, socket, { remoteAddress, certificate: null, isVerified: false }, extend);
     } else {
-      handshakes.begin(socket, (secured, peer) => serve(socket, secured, peer, extend));
+      handshakes.begin(socket, kept.has(address), (secured, peer) => serve(socket, secured, peer, extend));
     }
     if (open.size <= countMax) return;
-    const oldest = leastNeeded(open, socket);
+    const oldest = leastNeeded(open, socket, kept);
     // Deleted now and not on 'close': further connections may come before that.
     open.delete(oldest);
     oldest.destroy();
@@ -103,19 +109,36 @@ export function createShortServer(
 interface OpenConnection {
   /** The client's address. */
   readonly address: string;
+  /** When it was accepted. */
+  readonly sinceMs: number;
   /** Whether the head of its request has come. */
   hasAsked: boolean;
 }
 
+/** A probe takes milliseconds, the wait for its handshake included. A connection that takes longer is like any other. */
+const FRESH_MS = 1000;
+
 /**
- * The connection to be replaced. It is never the newest, which has had no time to ask. It is one of the address that
- * has most, so a client with many connections replaces only its own.
+ * The connection to be replaced. It is never the newest, which has had no time to ask, nor one that is spared. It is
+ * one of the address that has most of the others, so a client with many connections replaces only its own.
  */
-function leastNeeded(open: ReadonlyMap<Socket, OpenConnection>, newest: Socket): Socket {
+function leastNeeded(open: ReadonlyMap<Socket, OpenConnection>, newest: Socket, kept: KeptAddresses): Socket {
+  const spared = sparedOf(open, kept);
+  const others = [...open].filter(([socket]) => !spared.has(socket));
   const counts = new Map<string, number>();
-  for (const { address } of open.values()) counts.set(address, (counts.get(address) ?? 0) + 1);
+  for (const [, { address }] of others) counts.set(address, (counts.get(address) ?? 0) + 1);
   const most = Math.max(...counts.values());
-  const few = [...open].filter(([socket, { address }]) => socket !== newest && counts.get(address) === most);
+  const few = others.filter(([socket, { address }]) => socket !== newest && counts.get(address) === most);
   const [socket] = few.find(([, { hasAsked }]) => !hasAsked) ?? few[0]!;
   return socket;
+}
+
+/** Of each address that is kept, its oldest connection that is fresh. */
+function sparedOf(open: ReadonlyMap<Socket, OpenConnection>, kept: KeptAddresses): ReadonlySet<Socket> {
+  const freshMs = performance.now() - FRESH_MS;
+  const spared = new Map<string, Socket>();
+  for (const [socket, { address, sinceMs }] of open) {
+    if (sinceMs > freshMs && kept.has(address) && !spared.has(address)) spared.set(address, socket);
+  }
+  return new Set(spared.values());
 }

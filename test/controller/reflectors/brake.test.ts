@@ -21,7 +21,7 @@ function world(isOn = true) {
   const lines: string[] = [];
   const self = { brake, pods, services, lines, lost: 0, begin, end };
   const hands: BrakeHands = {
-    reflectors: () => [pods, services, reflectorOf('nodes')],
+    reflectors: () => [pods, services, reflectorOf('endpoints')],
     countPublished: () => ({ ready: 1000, lost: self.lost }),
     metrics: createInstruments(createMetricStore(), 'test'),
     log: (_level, _v, message) => lines.push(message),

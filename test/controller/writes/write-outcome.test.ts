@@ -89,8 +89,8 @@ describe('the answer to a delete', () => {
 
 describe('the answer to a create', () => {
   it('409 to a create: the name is taken, nothing was done, the object is looked at', () => {
-    const { result, uncertain, isOutrun } = outcomeOf(write('create'), refusedWith(409), false, createInterner());
-    assert.deepEqual([result, uncertain, isOutrun], ['refused', true, true]);
+    const { result, uncertain, isConflict } = outcomeOf(write('create'), refusedWith(409), false, createInterner());
+    assert.deepEqual([result, uncertain, isConflict], ['refused', true, true]);
   });
 
   it('201 with another object: the outcome of the create is unknown', () => {

@@ -4,7 +4,6 @@ import { describe, it } from 'node:test';
 import { createState } from '../../../src/controller/initial-state.ts';
 import { createOutbox } from '../../../src/controller/outbox.ts';
 import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/caches/services.ts';
-import { createTokenBucket } from '../../../src/controller/writes/rate-limit.ts';
 import type { WriteOutcome } from '../../../src/controller/writes/write-outcome.ts';
 import {
   createWrites,
@@ -17,6 +16,7 @@ import {
   type WritePurpose,
   type Writes,
 } from '../../../src/controller/writes/writes.ts';
+import { createTokenBucket } from '../../../src/lib/token-bucket.ts';
 import { createMetricStore } from '../../../src/metrics/store.ts';
 import type { TransportEvent } from '../../../src/ports/transport.ts';
 import type { PlannedWrite } from '../../../src/shard/protocol.ts';

@@ -19,7 +19,7 @@ import {
   removeService,
 } from '../../../src/core/selector-index.ts';
 import type { Endpoints, EndpointSubset, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
-import { oracleEndpoints } from '../../../src/judge/oracle.ts';
+import { oracleEndpoints } from '../../../src/judge/endpoints-oracle.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import { arbitraryPod, arbitraryService } from '../../support/endpoints-world.ts';
 

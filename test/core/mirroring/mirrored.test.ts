@@ -6,9 +6,9 @@ import {
   type Unmirrored,
   whyUnmirrored,
 } from '../../../src/core/mirroring/mirrored.ts';
-import { labelsFromRecord } from '../../../src/kube/labels.ts';
 import { emptyOutput } from '../../../src/kube/record.ts';
 import type { OutputRecord, ServiceRecord } from '../../../src/kube/types.ts';
+import { labelsFromRecord } from '../../support/labels.ts';
 import { makeService } from '../../support/records.ts';
 
 const byHand = makeService({ selector: null });

@@ -6,9 +6,9 @@ import type { Member } from '../../../src/core/member.ts';
 import { ackSlice, planSlices, type SlicesPlan } from '../../../src/core/slices/plan.ts';
 import { observeSlice, type ServiceSlices } from '../../../src/core/slices/service-slices.ts';
 import { TOPOLOGY_MODE_ANNOTATION } from '../../../src/kube/names.ts';
-import { labelsFromRecord } from '../../../src/kube/labels.ts';
 import type { Endpoint, EndpointSlice, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
+import { labelsFromRecord } from '../../support/labels.ts';
 import { makePod, makeServicePort } from '../../support/records.ts';
 import {
   carryOut,

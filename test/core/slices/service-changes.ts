@@ -1,8 +1,8 @@
 /** Small worlds of one service in which everything that may collide does, and what can happen to them. */
 import fc from 'fast-check';
-import { labelsFromRecord } from '../../../src/kube/labels.ts';
 import { TOPOLOGY_MODE_ANNOTATION } from '../../../src/kube/names.ts';
 import type { Endpoint, EndpointSlice, NodeRecord, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
+import { labelsFromRecord } from '../../support/labels.ts';
 import { makePod, makeService, makeServicePort, makeNode } from '../../support/records.ts';
 
 export interface World {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sliceIsOurs, sliceLabels, sliceLabelsAreRight } from '../../../src/core/slices/slice-labels.ts';
-import { labelsFromRecord } from '../../../src/kube/labels.ts';
+import { labelsFromRecord } from '../../support/labels.ts';
 import { makeService } from '../../support/records.ts';
 import { sliceLabelsOf } from './slices-world.ts';
 

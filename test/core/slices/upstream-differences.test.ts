@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { labelsFromRecord } from '../../../src/kube/labels.ts';
 import { TOPOLOGY_MODE_ANNOTATION } from '../../../src/kube/names.ts';
 import type { EndpointSlice } from '../../../src/kube/types.ts';
+import { labelsFromRecord } from '../../support/labels.ts';
 import { makePod, makeServicePort, makeNode } from '../../support/records.ts';
 import { type Change, setService, TEN_PODS, withMetadata } from './service-changes.ts';
 import { advance, apply, editSlice, ourPlan, play, type Scene, startScene, theirSync } from './upstream-scene.ts';

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { SlicesFacts } from '../../../src/core/slices/facts.ts';
-import { labelsFromRecord } from '../../../src/kube/labels.ts';
 import { TOPOLOGY_MODE_ANNOTATION, TRIGGER_TIME_ANNOTATION } from '../../../src/kube/names.ts';
 import type { EndpointSlice } from '../../../src/kube/types.ts';
 import {
@@ -22,6 +21,7 @@ import {
   STEADY,
   TEN_PODS,
 } from './service-changes.ts';
+import { labelsFromRecord } from '../../support/labels.ts';
 import { canonical, contentOf } from '../../support/slice-content.ts';
 import {
   advance,

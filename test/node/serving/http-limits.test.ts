@@ -90,6 +90,70 @@ async function finish(body = 'up 1\n'): Promise<void> {
   (await rendering()).resolve({ contentType: 'text/plain', body });
 }
 
+/** What the clock shows while it stands still, but where a test moves it. Whole, so that sums are exact. */
+let nowMs: number;
+/** In this time, as many handshakes are allowed as ever. */
+const ALL_TOKENS_MS = 500;
+/** More than the time for one handshake, less than for two. */
+const ONE_TOKEN_MS = 21;
+const HANDSHAKES_AT_ONCE = 25;
+
+function stopClock(): void {
+  nowMs = Math.ceil(performance.now());
+  mock.method(performance, 'now', () => nowMs);
+}
+
+/** The server's ends of the next connections that it accepts. */
+function accepted(count: number): Promise<Socket[]> {
+  return new Promise((resolve) => {
+    const ends: Socket[] = [];
+    const accept = (message: unknown): void => {
+      ends.push((message as { socket: Socket }).socket);
+      if (ends.length < count) return;
+      unsubscribe('net.server.socket', accept);
+      resolve(ends);
+    };
+    subscribe('net.server.socket', accept);
+  });
+}
+
+/** Asks for health, and waits until the server has forgotten the connection. */
+async function probe(localAddress: string): Promise<void> {
+  nowMs += ALL_TOKENS_MS;
+  const ends = accepted(1);
+  const { answer } = client(get('/livez'), localAddress);
+  const [end] = await ends;
+  const closed = once(end!, 'close');
+  assert.match(await answer, /ok$/);
+  await closed;
+}
+
+/** Connections of as many addresses, or of one, that do nothing. The server has accepted them in this order. */
+async function idleOnes(count: number, addressOf: (i: number) => string): Promise<Client[]> {
+  const ends = accepted(count);
+  const idle: Client[] = [];
+  for (let i = 0; i < count; i++) {
+    idle.push(client('', addressOf(i)));
+    await once(idle.at(-1)!.socket, 'connect');
+  }
+  await ends;
+  return idle;
+}
+
+/** Whether a request that comes slowly is answered although connections of 50 other addresses come meanwhile. */
+async function outlivesFlood(localAddress: string): Promise<boolean> {
+  nowMs += ALL_TOKENS_MS;
+  const ends = accepted(1);
+  const { socket, answer } = client('GET /slow-to-come HTTP/1.1\r\n', localAddress);
+  await Promise.all([ends, once(socket, isSecure ? 'secureConnect' : 'connect')]);
+  const flood = await idleOnes(MASS, (i) => `127.0.1.${i + 1}`);
+  await Promise.all(flood.slice(0, MASS - CONNECTIONS_MAX).map((one) => one.answer));
+  if (!socket.destroyed) socket.write('host: a\r\n\r\n');
+  const said = await answer;
+  for (const one of flood) one.socket.destroy();
+  return answersIn(said) === 1;
+}
+
 /** After which the server has seen what was sent before. */
 async function isAlive(): Promise<void> {
   assert.match(
@@ -113,6 +177,7 @@ for (const secure of [false, true]) {
       for (const socket of sockets) socket.destroy();
       await http.close();
       mock.timers.reset();
+      mock.restoreAll();
     });
 
     describe('a connection', () => {
@@ -288,6 +353,72 @@ for (const secure of [false, true]) {
         await rendering().then(({ resolve }) => resolve({ contentType: 'text/plain', body: 'up 1\n' }));
         for (const { answer } of others) assert.match(await answer, /up 1\n$/);
       });
+    });
+
+    describe('an address that has probed', () => {
+      beforeEach(stopClock);
+
+      it('an address that has probed is answered although many addresses flood the port', async () => {
+        await client(get('/other'), OTHER_ADDRESS).answer;
+        assert.equal(await outlivesFlood(OTHER_ADDRESS), false);
+        await probe(OTHER_ADDRESS);
+        assert.equal(await outlivesFlood(OTHER_ADDRESS), true);
+      });
+
+      it('two addresses are kept as long as they probe, then a third one', async () => {
+        const [first, second, third] = ['127.0.0.2', '127.0.0.3', '127.0.0.4'] as const;
+        for (const address of [first, second, third]) await probe(address);
+        assert.equal(await outlivesFlood(third), false);
+        assert.equal(await outlivesFlood(second), true);
+        nowMs += 55_000;
+        await probe(third);
+        assert.equal(await outlivesFlood(third), false);
+        await probe(first);
+        nowMs += 2000;
+        await probe(third);
+        const outlive = [await outlivesFlood(first), await outlivesFlood(second), await outlivesFlood(third)];
+        assert.deepEqual(outlive, [true, false, true]);
+      });
+
+      it('an address that has probed keeps one connection, for a second', async () => {
+        await probe(OTHER_ADDRESS);
+        const idle = await idleOnes(MASS, () => OTHER_ADDRESS);
+        nowMs += ALL_TOKENS_MS;
+        const others = await idleOnes(CONNECTIONS_MAX - 1, (i) => `127.0.1.${i + 1}`);
+        await Promise.all(idle.slice(1).map(({ answer }) => answer));
+        const open = [idle[0]!, ...others];
+        assert.ok(open.every(({ socket }) => !socket.destroyed));
+        nowMs += ALL_TOKENS_MS;
+        await isAlive();
+        assert.equal(await idle[0]!.answer, '');
+        for (const { socket, answer } of others) {
+          socket.write(get('/other'));
+          assert.match(await answer, /ok$/);
+        }
+      });
+
+      it('addresses that have probed leave a place to others', async () => {
+        const kept = ['127.0.0.2', '127.0.0.3'];
+        for (const address of kept) await probe(address);
+        await idleOnes(MASS, (i) => kept[i % 2]!);
+        await probe('127.0.0.4');
+      });
+
+      if (secure) {
+        it('an address that has probed is first in line, but not twice in a row', async () => {
+          await probe(OTHER_ADDRESS);
+          for (let i = 1; i < HANDSHAKES_AT_ONCE; i++) await client(get('/other')).answer;
+          const order: number[] = [];
+          const addresses = ['127.0.1.1', '127.0.1.2', '127.0.1.3', '127.0.1.4', OTHER_ADDRESS, OTHER_ADDRESS];
+          const inLine = await idleOnes(CONNECTIONS_MAX, (i) => addresses[i]!);
+          inLine.forEach(({ socket }, i) => socket.once('secureConnect', () => order.push(i)));
+          for (let i = 0; i < CONNECTIONS_MAX; i++) {
+            nowMs += ONE_TOKEN_MS;
+            while (order.length === i) await new Promise((resolve) => void setImmediate(resolve));
+          }
+          assert.deepEqual(order, [4, 0, 5, 1, 2, 3]);
+        });
+      }
     });
 
     describe('a rendering of the metrics', () => {

@@ -11,8 +11,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import os, { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
@@ -158,6 +159,19 @@ describe('the certificate', () => {
     socket.destroy();
     assert.equal(certificate.subject, 'CN=endpointd');
     assert.ok(certificate.checkIP('127.0.0.1') !== undefined && certificate.checkHost('localhost') !== undefined);
+  });
+
+  it('a made certificate leaves out a name of this machine that is not ASCII', async (t) => {
+    const { mock } = t.mock.method(os, 'hostname', () => 'büro');
+    syncBuiltinESMExports();
+    const address = await serve();
+    mock.restore();
+    syncBuiltinESMExports();
+    const socket = dial(address);
+    await once(socket, 'secureConnect');
+    const { subjectAltName } = socket.getPeerX509Certificate()!;
+    socket.destroy();
+    assert.equal(subjectAltName, 'DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1');
   });
 
   it('a made certificate is kept in --cert-dir, private, and used again', async () => {

@@ -1,5 +1,5 @@
 /**
- * The steps by which the holder of the Lease begins to write after another controller (`hand-over.ts`). When something
+ * The steps by which the holder of the Lease begins to write after another controller (`take-over.ts`). When something
  * has been due for long enough, endpointd looks once more, through new watches and at what the server holds. Otherwise
  * a watch that has fallen silent could be mistaken for a controller that has. Then the Lease has to say that endpointd
  * begins. Then it begins.
@@ -12,7 +12,7 @@ import { noteUncertain } from '../syncs/planner-view.ts';
 import { keyOf, type Unit } from '../caches/service-state.ts';
 import { roughDuration } from '../../lib/duration.ts';
 import { renewNow } from './elector.ts';
-import { handOverFields, ripeAtMs, stillWritten, waitsTooLong, WAITING, type HandOver } from './hand-over.ts';
+import { ripeAtMs, stillWritten, takeOverFields, waitsTooLong, WAITING, type TakeOver } from './take-over.ts';
 import type { Leadership } from './leadership.ts';
 import { assert } from '../../lib/assert.ts';
 
@@ -22,49 +22,49 @@ const SETTLE_MS = 1000;
 /** The least time between two looks, because each opens new watches. */
 const LOOK_EVERY_MS = 10_000;
 
-/** Does what is due while the process waits for the hand-over. Returns when something is due next, as `step` does. */
-export function stepHandOver(state: ControllerState, { elector }: Leadership, handOver: HandOver, now: Now): number {
-  tellWaiting(state, handOver, now);
-  const { step } = handOver;
-  const ripeMs = ripeAtMs(handOver);
+/** Does what is due while the process waits for the take-over. Returns when something is due next, as `step` does. */
+export function stepTakeOver(state: ControllerState, { elector }: Leadership, takeOver: TakeOver, now: Now): number {
+  tellWaiting(state, takeOver, now);
+  const { step } = takeOver;
+  const ripeMs = ripeAtMs(takeOver);
   const isLook = step.name === 'watches' || step.name === 'objects';
-  if (isLook && (now.nowMs < ripeMs || !handOver.due.has(step.unit))) {
-    handOver.step = { name: 'waiting', notBeforeMs: now.nowMs + LOOK_EVERY_MS };
+  if (isLook && (now.nowMs < ripeMs || !takeOver.due.has(step.unit))) {
+    takeOver.step = { name: 'waiting', notBeforeMs: now.nowMs + LOOK_EVERY_MS };
   } else if (step.name === 'waiting' && now.nowMs >= Math.max(ripeMs, step.notBeforeMs)) {
-    const [unit] = handOver.due.keys();
+    const [unit] = takeOver.due.keys();
     openWatchesAgain(state.hands.reflectors, state.reflectors, now);
-    handOver.step = { name: 'watches', unit: unit!, settledAtMs: Infinity };
+    takeOver.step = { name: 'watches', unit: unit!, settledAtMs: Infinity };
   } else if (step.name === 'watches') {
     const isUp = areWatchesUp(state.reflectors);
-    if (isUp && now.nowMs >= step.settledAtMs) readObjects(handOver, step.unit, now);
+    if (isUp && now.nowMs >= step.settledAtMs) readObjects(takeOver, step.unit, now);
     else if (isUp !== step.settledAtMs < Infinity) {
-      handOver.step = { ...step, settledAtMs: isUp ? now.nowMs + SETTLE_MS : Infinity };
+      takeOver.step = { ...step, settledAtMs: isUp ? now.nowMs + SETTLE_MS : Infinity };
     }
   } else if (step.name === 'objects' && step.isDue && areWatchesUp(state.reflectors)) {
-    decide(state, handOver, step.unit, now);
+    decide(state, takeOver, step.unit, now);
     renewNow(elector, now);
   }
-  return Math.min(handOver.tellAtMs, nextMs(handOver, now));
+  return Math.min(takeOver.tellAtMs, nextMs(takeOver, now));
 }
 
 /** Goes back to the first step if the Lease is lost before endpointd has begun. */
-export function giveUpHandOver({ handOver }: Leadership): void {
-  if (handOver !== null && handOver.step.name !== 'begun') handOver.step = WAITING;
+export function giveUpTakeOver({ takeOver }: Leadership): void {
+  if (takeOver !== null && takeOver.step.name !== 'begun') takeOver.step = WAITING;
 }
 
-function readObjects(handOver: HandOver, unit: Unit, now: Now): void {
+function readObjects(takeOver: TakeOver, unit: Unit, now: Now): void {
   const { controller, service, item } = unit;
   noteUncertain(service.view, controller.kind);
   addWork(controller.queue, item, 'fresh', now.nowMs);
-  handOver.step = { name: 'objects', unit, sinceMs: now.nowMs, isDue: false };
+  takeOver.step = { name: 'objects', unit, sinceMs: now.nowMs, isDue: false };
 }
 
-function decide({ outbox }: ControllerState, handOver: HandOver, unit: Unit, now: Now): void {
-  const { due, from } = handOver;
-  assert(due.has(unit), `the hand-over is decided by ${keyOf(unit.service)}, which is not due`);
-  handOver.step = { name: 'decided', atMs: now.nowMs };
+function decide({ outbox }: ControllerState, takeOver: TakeOver, unit: Unit, now: Now): void {
+  const { due, from } = takeOver;
+  assert(due.has(unit), `the take-over is decided by ${keyOf(unit.service)}, which is not due`);
+  takeOver.step = { name: 'decided', atMs: now.nowMs };
   outbox.log('info', 0, 'Takes over: what is due is not written by the manager any more', {
-    ...handOverFields(handOver, now),
+    ...takeOverFields(takeOver, now),
     manager: from,
     controller: unit.controller.name,
     service: keyOf(unit.service),
@@ -72,29 +72,29 @@ function decide({ outbox }: ControllerState, handOver: HandOver, unit: Unit, now
   });
 }
 
-function tellWaiting({ outbox, reflectors }: ControllerState, handOver: HandOver, now: Now): void {
-  if (now.nowMs < handOver.tellAtMs) return;
-  handOver.tellAtMs = now.nowMs + TELL_EVERY_MS;
-  const isLong = waitsTooLong(handOver, now);
-  const still = stillWritten(handOver, now);
+function tellWaiting({ outbox, reflectors }: ControllerState, takeOver: TakeOver, now: Now): void {
+  if (now.nowMs < takeOver.tellAtMs) return;
+  takeOver.tellAtMs = now.nowMs + TELL_EVERY_MS;
+  const isLong = waitsTooLong(takeOver, now);
+  const still = stillWritten(takeOver, now);
   outbox.log(isLong ? 'warning' : 'info', 0, `Holds the Lease and writes nothing: ${why()}`, {
-    ...handOverFields(handOver, now),
+    ...takeOverFields(takeOver, now),
     ...(isLong ? { managerStillWrites: still.length === 0 ? 'none' : still.join(', ') } : {}),
   });
 
   function why(): string {
     if (!areWatchesUp(reflectors)) return 'its caches are not up to date';
-    if (handOver.due.size === 0) return 'nothing is due, so it waits on';
+    if (takeOver.due.size === 0) return 'nothing is due, so it waits on';
     return isLong && still.length > 0
       ? 'nobody writes what is due, and the manager still writes objects of some controllers: switch them off there'
       : 'it waits until the manager leaves something undone';
   }
 }
 
-function nextMs(handOver: HandOver, now: Now): number {
-  const { step } = handOver;
+function nextMs(takeOver: TakeOver, now: Now): number {
+  const { step } = takeOver;
   if (step.name === 'waiting') {
-    const nextMs = Math.max(ripeAtMs(handOver), step.notBeforeMs);
+    const nextMs = Math.max(ripeAtMs(takeOver), step.notBeforeMs);
     // A step that is due by now is taken in the next call.
     return Math.max(nextMs, now.nowMs);
   }

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-  createTokenBucket,
-  nextTokenMs,
-  tokensAt,
-  tokenUse,
-  tryTakeToken,
-} from '../../../src/controller/writes/rate-limit.ts';
+import { createTokenBucket, nextTokenMs, tokensAt, tokenUse, tryTakeToken } from '../../src/lib/token-bucket.ts';
 
 test('a bucket gives a burst at once, then one token every 1 / qps seconds', () => {
   const bucket = createTokenBucket(20, 3);

@@ -9,7 +9,7 @@ import { create, patch, patchStatus, remove, type WorkloadRequest } from '../wor
 type State = 'absent' | 'pending' | 'unready' | 'ready' | 'terminating' | 'over';
 
 /** One request. It follows the requests before it for the same object. */
-export interface Order {
+export interface StoryRequest {
   readonly request: WorkloadRequest;
   /**
    * The state of an address that the Service's objects will show after the request; null = the request changes none.
@@ -39,7 +39,7 @@ export function createStoryCluster(story: Story): StoryCluster {
  * The requests for everything but pods of places: namespaces, nodes, Services, and in each namespace a pod that no
  * Service selects.
  */
-export function frameRequests({ story }: StoryCluster): WorkloadRequest[] {
+export function fixedObjectRequests({ story }: StoryCluster): WorkloadRequest[] {
   const namespaces = story.namespaces.map((_, i) => ({
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -57,13 +57,13 @@ export function frameRequests({ story }: StoryCluster): WorkloadRequest[] {
     spec: { selector: { service: serviceName(i) }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
   }));
   const bystanders = story.namespaces.map((_, i) => podObject(namespaceName(i), BYSTANDER, {}, 0));
-  return [...namespaces, ...nodes, ...services, ...bystanders].map(create).concat(probeRequests());
+  return [...namespaces, ...nodes, ...services, ...bystanders].map(create).concat(probeObjectRequests());
 }
 
 /** The Service and pod by which one sees that a controller runs. */
 const PROBE = { namespace: 'probe', name: 'probe', address: '10.127.0.1' };
 
-function probeRequests(): WorkloadRequest[] {
+function probeObjectRequests(): WorkloadRequest[] {
   const { namespace, name } = PROBE;
   const spec = { selector: { service: name }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] };
   return [
@@ -73,7 +73,7 @@ function probeRequests(): WorkloadRequest[] {
   ];
 }
 
-export function probeOrder(ready: boolean): Order {
+export function probeRequest(ready: boolean): StoryRequest {
   const { namespace, name, address } = PROBE;
   return {
     request: patchStatus('Pod', namespace, name, statusOf(address, ready)),
@@ -83,34 +83,34 @@ export function probeOrder(ready: boolean): Order {
 }
 
 /** The requests that bring every pod to the start of the story, whatever its state is. */
-export function startOrders(cluster: StoryCluster): Order[] {
+export function startRequests(cluster: StoryCluster): StoryRequest[] {
   return cluster.story.places.flatMap(({ start }, place) => {
     const pod = cluster.pods[place]!;
     const wanted = stateOf(start);
     if (pod.state === wanted) return [];
     const isFlip = wanted !== null && (pod.state === 'unready' || pod.state === 'ready');
     const isThere = pod.state !== 'absent' && pod.state !== 'over';
-    const orders = isThere && !isFlip ? end(cluster, place) : [];
+    const requests = isThere && !isFlip ? end(cluster, place) : [];
     if (pod.state === 'over') pod.state = 'absent';
-    if (wanted === 'terminating') orders.push(...become(cluster, place, 'unready'));
-    if (wanted !== null) orders.push(...become(cluster, place, wanted));
-    return orders;
+    if (wanted === 'terminating') requests.push(...become(cluster, place, 'unready'));
+    if (wanted !== null) requests.push(...become(cluster, place, wanted));
+    return requests;
   });
 }
 
 /** The requests of one change, in order. */
-export function changeOrders(cluster: StoryCluster, change: StoryChange): Order[] {
+export function changeRequests(cluster: StoryCluster, change: StoryChange): StoryRequest[] {
   const { kind, namespace, places, service, events = 1 } = change;
-  const orders = places.flatMap(({ place, wanted }) => take(cluster, place, wanted));
+  const requests = places.flatMap(({ place, wanted }) => take(cluster, place, wanted));
   if (kind === 'service') {
     const { namespace: own } = cluster.story.services[service]!;
-    orders.push(touch(cluster, 'Service', namespaceName(own), serviceName(service)));
+    requests.push(touch(cluster, 'Service', namespaceName(own), serviceName(service)));
   }
-  if (orders.length > 0) return orders;
+  if (requests.length > 0) return requests;
   return Array.from({ length: events }, () => touch(cluster, 'Pod', namespaceName(namespace), BYSTANDER));
 }
 
-function take(cluster: StoryCluster, place: number, wanted: Published): Order[] {
+function take(cluster: StoryCluster, place: number, wanted: Published): StoryRequest[] {
   const pod = cluster.pods[place]!;
   const state = stateOf(wanted);
   if (pod.state === 'over') return [];
@@ -127,33 +127,33 @@ function stateOf({ endpoints, slices, isReady }: Published): Exclude<State, 'abs
   return endpoints === 0 ? 'terminating' : 'unready';
 }
 
-function become(cluster: StoryCluster, place: number, state: Exclude<State, 'absent' | 'over'>): Order[] {
+function become(cluster: StoryCluster, place: number, state: Exclude<State, 'absent' | 'over'>): StoryRequest[] {
   const pod = cluster.pods[place]!;
   const { namespace, name, service, address } = namesOf(cluster, place);
-  const order = (request: WorkloadRequest, ready: boolean | null): Order => ({
+  const storyRequest = (request: WorkloadRequest, ready: boolean | null): StoryRequest => ({
     request,
     shows: ready === null ? null : { service: `${namespace}/${service}`, address, ready },
     object: `${namespace}/${name}`,
   });
   if (pod.state === state) return [touch(cluster, 'Pod', namespace, name)];
   const wasReady = pod.state === 'ready';
-  const orders: Order[] = [];
+  const requests: StoryRequest[] = [];
   if (pod.state === 'absent') {
     const made = podObject(namespace, name, { service }, place);
-    orders.push(order(create(made), null));
+    requests.push(storyRequest(create(made), null));
   }
   pod.state = state;
-  if (state === 'pending') return orders;
+  if (state === 'pending') return requests;
   if (state === 'terminating') {
-    return [...orders, order(remove('Pod', namespace, name, GRACE_SECONDS), wasReady ? false : null)];
+    return [...requests, storyRequest(remove('Pod', namespace, name, GRACE_SECONDS), wasReady ? false : null)];
   }
   const isReady = state === 'ready';
   const status = patchStatus('Pod', namespace, name, statusOf(address, isReady));
-  return [...orders, order(status, isReady === wasReady ? null : isReady)];
+  return [...requests, storyRequest(status, isReady === wasReady ? null : isReady)];
 }
 
 /** Deletes the pod at once. The place's next pod has another name. */
-function end(cluster: StoryCluster, place: number): Order[] {
+function end(cluster: StoryCluster, place: number): StoryRequest[] {
   const pod = cluster.pods[place]!;
   const { namespace, name, service, address } = namesOf(cluster, place);
   const wasReady = pod.state === 'ready';
@@ -164,7 +164,7 @@ function end(cluster: StoryCluster, place: number): Order[] {
 }
 
 /** Changes an annotation of the object, which publishes nothing. */
-function touch(cluster: StoryCluster, kind: 'Pod' | 'Service', namespace: string, name: string): Order {
+function touch(cluster: StoryCluster, kind: 'Pod' | 'Service', namespace: string, name: string): StoryRequest {
   const metadata = { annotations: { 'replay.endpointd/touched': String(cluster.touches++) } };
   return { request: patch(kind, namespace, name, { metadata }), shows: null, object: `${namespace}/${name}` };
 }

@@ -1,7 +1,6 @@
 /**
- * A token bucket: before the writes to the API server (`--kube-api-qps`, `--kube-api-burst`), and one each before Event
- * objects and the lists of `endpointd verify`. It is a virtual schedule: it keeps the time at which the bucket would be
- * full again, and no count. So `tryTakeToken` succeeds at exactly the time that `nextTokenMs` gives, without rounding.
+ * A token bucket as a virtual schedule: it keeps the time at which the bucket would be full again, and no count. So
+ * `tryTakeToken` succeeds at exactly the time that `nextTokenMs` gives, without rounding.
  */
 
 export interface TokenBucket {
@@ -12,7 +11,7 @@ export interface TokenBucket {
   fullAtMs: number;
 }
 
-/** The bucket starts full. `qps` 0 or less = no limit, as in client-go. */
+/** The bucket starts full. `qps` 0 or less = no limit. */
 export function createTokenBucket(qps: number, burst: number): TokenBucket {
   return {
     intervalMs: qps > 0 ? 1000 / qps : 0,
@@ -38,7 +37,7 @@ export function tokensAt(bucket: TokenBucket, nowMs: number): number {
   return bucket.burst - (bucket.fullAtMs - nowMs) / bucket.intervalMs;
 }
 
-/** The used share of the bucket, 0 to 1: the metric endpoint_controller_rate_limiter_use. */
+/** The used share of the bucket, 0 to 1. */
 export function tokenUse(bucket: TokenBucket, nowMs: number): number {
   return Math.min(1, Math.max(0, 1 - tokensAt(bucket, nowMs) / bucket.burst));
 }

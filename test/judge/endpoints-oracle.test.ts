@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
-import { type OracleEndpoints, oracleEndpoints } from '../../src/judge/oracle.ts';
+import { type OracleEndpoints, oracleEndpoints } from '../../src/judge/endpoints-oracle.ts';
 import { makePod, makeService, makeServicePort } from '../support/records.ts';
 import { subsetText } from '../support/subset-text.ts';
 

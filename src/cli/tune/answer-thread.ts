@@ -1,0 +1,16 @@
+import { Worker } from 'node:worker_threads';
+import type { Answer } from '../../tune/answer.ts';
+import type { TuneInput } from '../../tune/tune.ts';
+
+/**
+ * Finds the answer on a thread of its own. It takes minutes, and this thread has to hear signals meanwhile.
+ * @param progress called with the number of settings that were tried so far
+ */
+export function answerOf(input: TuneInput, progress: (runs: number) => void): Promise<Answer> {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const worker = new Worker(new URL(`../../../workers/tune.${extension}`, import.meta.url), { workerData: input });
+  return new Promise((resolve, reject) => {
+    worker.on('message', (said: number | Answer) => (typeof said === 'number' ? progress(said) : resolve(said)));
+    worker.once('error', reject);
+  });
+}

@@ -1,0 +1,188 @@
+/**
+ * What happens when leadership comes and goes. A standby follows the server and plans as a shadow does
+ * (`writes/shadow.ts`). So it knows at any time which services the leader has not put right yet. At a failover it
+ * writes these first, the oldest change first, and no others.
+ */
+import type { Now } from '../event.ts';
+import { addCheck, addWork } from '../queues/workqueue.ts';
+import { recordEvent } from '../reports/event-recorder.ts';
+import type { ControllerState } from '../state.ts';
+import { onWriteDone } from '../syncs/sync.ts';
+import { onWriteAnswered } from '../writes/writes.ts';
+import { assert } from '../../lib/assert.ts';
+import type { TransportEvent } from '../../ports/transport.ts';
+import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
+import { hasTakenOver, TOOK_OVER_ANNOTATION } from './take-over.ts';
+import { giveUpTakeOver, stepTakeOver } from './take-over-steps.ts';
+import { awaitsLateWrite, noteAnswer, otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
+
+/** How long the end of the process waits until the Lease is released. */
+export const RELEASE_MS_MAX = 2000;
+const OTHER_TOLD_EVERY_MS = 3_600_000;
+
+/** Does what is due for the Lease and for the take-over. Returns when something is due next, as `step` does. */
+export function wakeLeadership(state: ControllerState, now: Now): number {
+  const { leadership, hands } = state;
+  if (leadership === null) return Infinity;
+  const takeOverMs = wakeTakeOver(state, leadership, now);
+  return Math.min(takeOverMs, wakeElector(leadership.elector, hands.elector, now));
+}
+
+export function holdsLease({ leadership, isShadow }: ControllerState): boolean {
+  return leadership === null ? !isShadow : isLeader(leadership.elector);
+}
+
+/** Takes the answer to a request for the Lease, or an event of its watch. */
+export function onLeaseEvent(state: ControllerState, event: TransportEvent, now: Now): void {
+  const { leadership, hands } = state;
+  assert(leadership !== null, 'an answer to a request for a Lease that nobody has asked for');
+  onElectorEvent(leadership.elector, hands.elector, event, now);
+  tellOtherControllers(state, leadership, now);
+}
+
+/** Warns of a holder of the Lease with other controllers: while it holds the Lease, this process never writes. */
+function tellOtherControllers({ outbox }: ControllerState, leadership: Leadership, now: Now): void {
+  const { elector, controllers, otherTold } = leadership;
+  const theirs = otherControllers(leadership);
+  if (theirs === '') return;
+  const holder = holderOf(elector)!;
+  if (otherTold.holder === holder && now.nowMs - otherTold.atMs < OTHER_TOLD_EVERY_MS) return;
+  leadership.otherTold = { holder, atMs: now.nowMs };
+  const { namespace, name } = elector.options;
+  outbox.log(
+    'warning',
+    0,
+    'Another process holds the Lease for other controllers: this one never writes while it does',
+    {
+      lease: `${namespace}/${name}`,
+      holder,
+      theirs,
+      ours: controllers,
+      set: OWN_LEASE,
+    },
+  );
+}
+
+/**
+ * Releases or abandons the Lease at the end of the process.
+ * @param answered no write is under way; if none before may arrive late, another process may write at once
+ */
+export function leaveLease({ leadership, hands }: ControllerState, answered: boolean, now: Now): void {
+  if (leadership === null) return;
+  const leave = answered && !awaitsLateWrite(leadership, now) ? releaseLease : abandonLease;
+  leave(leadership.elector, hands.elector, now);
+}
+
+/** @returns as `wakeLeadership` */
+function wakeTakeOver(state: ControllerState, leadership: Leadership, now: Now): number {
+  const { takeOver, elector } = leadership;
+  if (takeOver === null || !state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
+  if (!hasTakenOver(leadership)) return stepTakeOver(state, leadership, takeOver, now);
+  const manager = takeOver.from;
+  const isFirst = takeOver.step.name === 'decided';
+  if (isFirst) tell(state, leadership, `took over from ${manager}`, now);
+  else if (takeOver.step.name !== 'begun') {
+    const message = 'Waits for nobody: the Lease says that endpointd has taken over before';
+    state.outbox.log('info', 0, message, { manager, annotation: TOOK_OVER_ANNOTATION });
+  }
+  takeOver.step = { name: 'begun' };
+  takeOver.due.clear();
+  leadership.tookOverAtMs = now.nowMs;
+  // The other controller tells nothing of what endpointd leaves out.
+  beginWriting(state, leadership, isFirst ? -Infinity : untoldSinceMs(leadership), now);
+  return Infinity;
+}
+
+export function hasLeftLease({ leadership }: ControllerState): boolean {
+  return leadership === null || leadership.elector.phase.name === 'released';
+}
+
+/** The process holds the Lease from now on. It writes, unless it waits for a take-over. */
+export function beginLeading(state: ControllerState, now: Now): void {
+  const leadership = leadershipOf(state);
+  tell(state, leadership, 'became leader', now);
+  // A take-over is looked at later in this step (`wakeTakeOver`).
+  if (leadership.takeOver === null) beginWriting(state, leadership, untoldSinceMs(leadership), now);
+}
+
+/**
+ * Monotonic ms since when the leader before may have told nothing any more. It had the time of a Lease to tell what came
+ * up before it was last seen.
+ */
+function untoldSinceMs({ elector: { otherSeenMs, options } }: Leadership): number {
+  return otherSeenMs - options.leaseDurationMs;
+}
+
+function beginWriting(state: ControllerState, leadership: Leadership, untoldMs: number, now: Now): void {
+  assert(state.isShadow && holdsLease(state), 'a process begins to write that writes already, or does not lead');
+  state.isShadow = false;
+  const waiting = [...leadership.behind].sort(([, a], [, b]) => a - b);
+  leadership.behind.clear();
+  leadership.listed.clear();
+  if (waiting.length > 0) {
+    const oldestMs = Math.round(now.nowMs - waiting[0]![1]);
+    state.outbox.log('info', 0, 'Took over services that the leader before has not put right', {
+      count: waiting.length,
+      oldestMs,
+    });
+  }
+  for (const [unit, changedMs] of waiting) {
+    unit.changedAtMs = unit.changedAtMs < 0 ? changedMs : Math.min(unit.changedAtMs, changedMs);
+    addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
+  }
+  state.reports.leads(untoldMs, now);
+}
+
+/** The process leads no longer: nothing may be written any more. */
+export function endLeading(state: ControllerState, now: Now): void {
+  const leadership = leadershipOf(state);
+  state.isShadow = true;
+  giveUpTakeOver(leadership);
+  tell(state, leadership, 'stopped leading', now);
+  abortWrites(state, now);
+  for (const { queue, stuck } of state.controllers) {
+    stuck.clear();
+    // Units with changes or writes that were not sent, or have failed, are planned once more, as a shadow. Mere looks
+    // keep their time.
+    for (let item = queue.processing.first; item !== null; item = item.next) addWork(queue, item, 'fresh', now.nowMs);
+    const delayed = queue.delayed.items.filter(({ changedMs, key }) => changedMs >= 0 || key.failures > 0);
+    for (const item of delayed) addCheck(queue, item, 'fresh', now.nowMs);
+  }
+}
+
+function leadershipOf({ leadership }: ControllerState): Leadership {
+  assert(leadership !== null, 'who elects nobody does not lead');
+  return leadership;
+}
+
+/** Cancels the writes that are under way. It stays unknown whether they were done. */
+function abortWrites(state: ControllerState, now: Now): void {
+  for (const [id, purpose] of state.outbox.requests) {
+    if (purpose.for !== 'write') continue;
+    state.outbox.cancel(id);
+    const message = 'aborted, this process leads no longer';
+    const event = { type: 'failure', id, kind: 'other', message, mayHaveArrived: true } as const;
+    noteAnswer(state.leadership, event, now);
+    onWriteDone(
+      state,
+      purpose.queued,
+      onWriteAnswered(state.writes, state.hands.writes, purpose.queued, event, now),
+      now,
+    );
+  }
+}
+
+function tell({ recorder }: ControllerState, { elector }: Leadership, what: string, now: Now): void {
+  const { namespace, name, identity } = elector.options;
+  const metadata = elector.seen?.lease.object['metadata'] as { uid?: string } | undefined;
+  const involvedObject = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    namespace,
+    name,
+    uid: metadata?.uid ?? '',
+    resourceVersion: elector.seen?.lease.resourceVersion ?? '',
+  };
+  const event = { component: 'endpointd', involvedObject, type: 'Normal', reason: 'LeaderElection' } as const;
+  recordEvent(recorder, { ...event, message: `${identity} ${what}` }, now.nowMs, now.wallMs);
+}
