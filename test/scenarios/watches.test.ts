@@ -369,6 +369,25 @@ describe('bytes that are no Kubernetes', () => {
     assert.deepEqual(errors, [{ labels: { resource: 'pods' }, value: 1 }]);
   });
 
+  it('a list that could not be read whole is made up for when the watch ends', () => {
+    const sim = settled({ options: { watchList: false }, answersInJson: true });
+    let spoiled = 0;
+    sim.tamper = (bytes, { path }) =>
+      path.startsWith('/api/v1/pods?limit=500') && spoiled++ === 0
+        ? Buffer.from(Buffer.from(bytes).toString().replace('"podIPs":[{"ip":"10.0.0.1"}]', '"podIPs":{}'))
+        : bytes;
+    sim.down();
+    deleteObject(sim, `${PODS}/web-2`);
+    sim.compact();
+    sim.run(1000);
+    sim.up();
+    sim.run(20_000);
+    assert.equal(spoiled, 1);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP'], 'nothing is removed');
+    sim.run(15 * 60_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
   it('foreign bytes in all answers about a resource leave its state as it is', () => {
     const sim = settled();
     sim.tamper = (bytes, { path }) => (path.startsWith('/api/v1/pods') ? garbage() : bytes);

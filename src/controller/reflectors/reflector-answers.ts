@@ -327,6 +327,7 @@ function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListU
     reflector.synced = true;
     reflector.target.synced(now);
   }
+  reflector.owesRemovals = marks !== null && isIncomplete;
   const removal = marks === null || isIncomplete ? null : { marks, upTo: reflector.resourceVersion };
   return hands.listEnds(reflector, removal, now);
 }

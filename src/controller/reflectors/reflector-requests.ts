@@ -87,10 +87,10 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
 /**
  * Asks for a list of one object before a broken watch goes on. Its version shows whether history went back, which a
  * watch would not tell. If an own delete awaits its event, everything is listed instead: the object may exist again,
- * and no version shows that.
+ * and no version shows that. So it is if the last list has removed nothing.
  */
 export function check(hands: ReflectorHands, reflector: Reflector, now: Now): void {
-  if (reflector.target.awaitsDeletions()) {
+  if (reflector.owesRemovals || reflector.target.awaitsDeletions()) {
     list(hands, reflector, now);
     return;
   }
@@ -129,10 +129,11 @@ function selection({ selector }: Reflector): string {
   return selector === '' ? '' : `&labelSelector=${encodeURIComponent(selector)}`;
 }
 
-/** Opens a new stream at once, from the version that the last one reached. */
+/** Opens a new stream at once, from the version that the last one reached, or with a list if one is owed. */
 export function goOn(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   noteRestart(hands, reflector, now);
-  watch(hands, reflector);
+  if (reflector.owesRemovals) list(hands, reflector, now);
+  else watch(hands, reflector);
 }
 
 export function noteRestart({ metrics }: ReflectorHands, reflector: Reflector, now: Now): void {

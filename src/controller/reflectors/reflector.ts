@@ -170,6 +170,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   hasListed: boolean;
   /** Streams in a row that ended at an undecodable frame before anything new was read. */
   undecodableInARow: number;
+  /** The last list had an object that could not be read, so nothing was removed. A list takes the next watch's place. */
+  owesRemovals: boolean;
   /** A list was complete. */
   synced: boolean;
   /** The last list was answered with 403 or 404. This may last until somebody changes roles or the server. */
@@ -204,6 +206,7 @@ export function createReflector<R extends Versioned>(
     pageItems: PAGE_ITEMS_MAX,
     hasListed: false,
     undecodableInARow: 0,
+    owesRemovals: false,
     synced: false,
     refused: false,
     failure: '',
