@@ -95,12 +95,12 @@ export function compareAll(
   });
 }
 
-/** Marks are of the full size, without other flags. */
+/** Marks are of the full size, without flags that change what is measured. For how long it is measured changes none. */
 function isMarked({ size, settings }: Command): boolean {
   return size === 'full' && Object.keys(settings).every((name) => UNMARKED_SETTINGS.has(name));
 }
 
-const UNMARKED_SETTINGS: ReadonlySet<string> = new Set(['size', 'seed']);
+const UNMARKED_SETTINGS: ReadonlySet<string> = new Set(['size', 'seed', 'seconds']);
 
 /**
  * Adds the runs of a later command. The rounds of a scenario go on if both commands have measured the same program and

@@ -115,6 +115,7 @@ describe('results of the peers', () => {
     const marksOf = (settings: Readonly<Record<string, string>>): number =>
       compareAll({ ...all, commands: [{ ...COMMAND, settings }] }, MARKS)[0]!.marks.length;
     assert.deepEqual([marksOf({ size: 'full', seed: '1' }), marksOf({ size: 'full', qps: '20' })], [2, 0]);
+    assert.equal(marksOf({ size: 'full', seconds: '40' }), 2);
   });
 
   it('one run of each peer shows no noise, so no difference counts', () => {
