@@ -60,8 +60,11 @@ async function onStage(
       program,
       say: console.log,
     });
-    await use(await stageOn(opened.server, opened.cluster, program));
-    await servers.release(opened, false);
+    try {
+      await use(await stageOn(opened.server, opened.cluster, program));
+    } finally {
+      await servers.release(opened, false);
+    }
   } finally {
     await servers.close();
   }

@@ -15,7 +15,6 @@ import {
   RELEASE_MS_MAX,
   wakeLeadership,
 } from './leader/leading.ts';
-import { noteAnswer } from './leader/leadership.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
 import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
@@ -29,12 +28,12 @@ import {
   onOrphanConfirmed,
   onPlanned,
   onSlicesRead,
-  onWriteDone,
   startSync,
+  takeWriteAnswer,
   withdrawAll,
 } from './syncs/sync.ts';
 import { nextWorkMs, shutDownWork, takeWork } from './queues/workqueue.ts';
-import { flushWrites, onWriteAnswered } from './writes/writes.ts';
+import { flushWrites } from './writes/writes.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
 import { roughDuration } from '../lib/duration.ts';
@@ -185,13 +184,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       if (purpose.reflector.refused) startInputs(state, now);
       return;
     case 'write':
-      noteAnswer(state.leadership, event, now);
-      onWriteDone(
-        state,
-        purpose.queued,
-        onWriteAnswered(state.writes, state.hands.writes, purpose.queued, event, now),
-        now,
-      );
+      takeWriteAnswer(state, purpose.queued, event, now);
       return;
     case 'read-endpoints':
       onEndpointsRead(state, purpose.unit, event, now);

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { TlsIdentity } from './self-signed.ts';
+import { workerEntry } from './worker-entry.ts';
 
 /** The thread's `workerData`. It answers with an ApiServerThreadReady. Any message to it ends it. */
 export interface ApiServerThreadOptions {
@@ -29,12 +30,10 @@ export interface ApiServerThread {
   readonly close: () => Promise<void>;
 }
 
-const ENTRY = new URL(`../../workers/apiserver.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
-
 /** The embedded API server on a thread of its own. @throws whatever kept it from starting */
 export async function startApiServerThread(
   options: ApiServerThreadOptions,
-  entry: URL = ENTRY,
+  entry: URL = workerEntry('apiserver'),
 ): Promise<ApiServerThread> {
   const worker = new Worker(entry, { workerData: options });
   let closing = false;

@@ -10,6 +10,7 @@ import { assert } from '../lib/assert.ts';
 import type { Shards, ShardsEvent } from '../ports/shards.ts';
 import { decodeReply, encodeBatch } from '../shard/codec.ts';
 import type { PlannerConfig } from '../shard/protocol.ts';
+import { workerEntry } from './worker-entry.ts';
 
 export interface ThreadShardsOptions {
   readonly count: number;
@@ -222,9 +223,7 @@ async function askHeap(life: Life, thread: Piscina['threads'][number]): Promise<
 }
 
 function createPool(options: ThreadShardsOptions): Piscina {
-  // Compiled, this file and the worker both end in .js.
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const workerUrl = options.workerUrl ?? new URL(`../../workers/planner.${extension}`, import.meta.url);
+  const workerUrl = options.workerUrl ?? workerEntry('planner');
   return new Piscina({
     filename: workerUrl.href,
     name: 'planBatch',

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { workerEntry } from '../../node/worker-entry.ts';
 import type { Answer } from '../../tune/answer.ts';
 import type { TuneInput } from '../../tune/tune.ts';
 
@@ -7,8 +8,7 @@ import type { TuneInput } from '../../tune/tune.ts';
  * @param progress called with the number of settings that were tried so far
  */
 export function answerOf(input: TuneInput, progress: (runs: number) => void): Promise<Answer> {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const worker = new Worker(new URL(`../../../workers/tune.${extension}`, import.meta.url), { workerData: input });
+  const worker = new Worker(workerEntry('tune'), { workerData: input });
   return new Promise((resolve, reject) => {
     worker.on('message', (said: number | Answer) => (typeof said === 'number' ? progress(said) : resolve(said)));
     worker.once('error', reject);

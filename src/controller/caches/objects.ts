@@ -35,7 +35,7 @@ import {
   type ObjectState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, isWanted, kindOf } from './unit.ts';
+import { fateOfObjects, isWanted, kindOf, readsEndpoints } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
 import { dropNews, noteObserved, noteUncertain, noteUnkept } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
@@ -213,8 +213,8 @@ function missObject(state: ControllerState, object: ObjectState, listVersion: st
   const { record, service, unit, inFlight } = object;
   const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && inFlight === 0;
   if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
-  const isMirrored = service.units.some(({ controller, slices }) => controller.kind === 'mirror' && slices !== null);
-  if (isGone && unit === null && isMirrored) state.missed.add(object);
+  const isRead = (one: Unit): boolean => readsEndpoints(one) && one.slices !== null;
+  if (isGone && unit === null && service.units.some(isRead)) state.missed.add(object);
   tellObject(state, object, vanished(listVersion), now);
 }
 
@@ -331,7 +331,8 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
     return;
   }
   object.record = event.record;
-  if (!deleted) state.missed.delete(object);
+  if (deleted) noteCleanedUp(state, object, now);
+  else state.missed.delete(object);
   if (event.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, event.content);
     noteForTakeOver(state, object, event.content, now);
@@ -342,6 +343,12 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   // Somebody else has changed the metadata since, and only the server knows how.
   if (event.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
   releaseSlice(state, object);
+}
+
+/** The leader has cleaned up the object. A standby whose last plan was to do that looks at it again. */
+function noteCleanedUp({ leadership }: ControllerState, object: ObjectState, now: Now): void {
+  const unit = writerOfObject(object);
+  if (unit?.controller.running === true && !isWanted(unit) && isBehind(leadership, unit)) lookLater(unit, now);
 }
 
 /**
@@ -402,8 +409,6 @@ function takeEndpoints(
     }
   } else if (!isWritten) {
     noteLeftovers(state, service, now);
-    const unit = controller === undefined ? undefined : getUnit(service, controller.kind);
-    if (deleted && unit !== undefined && isBehind(state.leadership, unit)) lookLater(unit, now);
   }
   // No unit plans from the object now, so it is read again when one does. A controller that starts looks at all of
   // them.
@@ -468,8 +473,7 @@ function takeSlice(
   if (!controller.running) return;
   if (!isWanted(unit)) {
     if (unit.sync === null) forgetSlices(state, unit);
-    // A standby was behind with the deletion that the leader has done.
-    if (fateOfObjects(unit) === 'go' && (!deleted || isBehind(state.leadership, unit))) lookLater(unit, now);
+    if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
   } else if (unit.service.view[controller.kind] === 'uncertain' || isOfThePast(known, object)) {
     // After a lost reply it is not known who changed the slice. The next plan reads it first.

@@ -7,14 +7,13 @@ import type { Now } from '../event.ts';
 import { addCheck, addWork } from '../queues/workqueue.ts';
 import { recordEvent } from '../reports/event-recorder.ts';
 import type { ControllerState } from '../state.ts';
-import { onWriteDone } from '../syncs/sync.ts';
-import { onWriteAnswered } from '../writes/writes.ts';
+import { takeWriteAnswer } from '../syncs/sync.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
 import { hasTakenOver, TOOK_OVER_ANNOTATION } from './take-over.ts';
 import { giveUpTakeOver, stepTakeOver } from './take-over-steps.ts';
-import { awaitsLateWrite, noteAnswer, otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
+import { awaitsLateWrite, otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
 
 /** How long the end of the process waits until the Lease is released. */
 export const RELEASE_MS_MAX = 2000;
@@ -162,13 +161,7 @@ function abortWrites(state: ControllerState, now: Now): void {
     state.outbox.cancel(id);
     const message = 'aborted, this process leads no longer';
     const event = { type: 'failure', id, kind: 'other', message, mayHaveArrived: true } as const;
-    noteAnswer(state.leadership, event, now);
-    onWriteDone(
-      state,
-      purpose.queued,
-      onWriteAnswered(state.writes, state.hands.writes, purpose.queued, event, now),
-      now,
-    );
+    takeWriteAnswer(state, purpose.queued, event, now);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
-import { mustListFirst, noteShadowed, standsBy } from '../leader/leadership.ts';
+import { mustListFirst, noteAnswer, noteShadowed, standsBy } from '../leader/leadership.ts';
 import { beginRepair, endRepair, forgetFight } from '../queues/fights.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
@@ -30,7 +30,7 @@ import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan
 import { fateOfObjects, isWanted, readsEndpoints } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
-import { queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
+import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
 import { UNPLANNED, type Shadow } from '../writes/shadow.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
@@ -254,7 +254,13 @@ function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: Plann
   noteOutcome(service.view, kind, name, ack, hasObjects(service, kind));
 }
 
-/** Takes the answer to a write, or notes that the write was withdrawn. */
+/** Takes the answer to a write that was sent. */
+export function takeWriteAnswer(state: ControllerState, queued: QueuedWrite, event: TransportEvent, now: Now): void {
+  noteAnswer(state.leadership, event, now);
+  onWriteDone(state, queued, onWriteAnswered(state.writes, state.hands.writes, queued, event, now), now);
+}
+
+/** Takes the outcome of a write that was answered or withdrawn. */
 export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome: WriteOutcome, now: Now): void {
   const { unit, object, write } = queued;
   const { service, sync } = unit;
