@@ -30,6 +30,7 @@ const NOT_SHOWN: Readonly<Record<string, string>> = {
   'never-dropped': 'upstream takes 164 s until it drops a service',
   'own-writes': 'it differs in failures counted, not in objects',
   'conflict-events': 'no conflict can be provoked without a race',
+  'trigger-time-unseen': 'it needs a watch that is down while a pod turns: scenarios/annotations.test.ts shows it',
   'tolerate-unready': 'the flag is off here; the chapter publish-not-ready shows that both ignore the annotation',
 };
 
@@ -99,6 +100,12 @@ describe('beside the real kube-controller-manager', () => {
     assert.deepEqual(await triggerTimes(theirs, 'refused-create'), { refused: 'none' });
     assert.deepEqual(await triggerTimes(ours, 'refused-create'), { refused: 'creation' });
     shown.add('trigger-time-retry');
+  });
+
+  it('listed: a Service that was an ExternalName for a while has a trigger time anew', async () => {
+    const [upstream, own] = [await triggerTimes(theirs, 'external-name'), await triggerTimes(ours, 'external-name')];
+    assert.deepEqual([upstream['web'], own['web']], ['2026-01-01T00:00:00Z', 'creation']);
+    shown.add('trigger-time-forgotten');
   });
 
   it('Event objects of a refused create are on the same kind of object', async () => {
