@@ -14,6 +14,28 @@ export function createLatency({ apiMs }: Calibration, seed: number): DrawLatency
 
 const NORMAL_P99 = 2.326;
 
+/** After the API server has stored a write, the times until its answer and its event are in the writer's process. */
+export type DrawArrivals = (
+  service: number,
+  ordinal: number,
+) => { readonly answerMs: number; readonly eventMs: number };
+
+/**
+ * Both lag exponentially, by `watchLagMs` in the mean, and by the same for the same write. So the event of one write comes
+ * before the answer, that of another one after it, as with a real API server.
+ */
+export function createArrivals({ watchLagMs }: Calibration, seed: number): DrawArrivals {
+  const lag = (salt: number, service: number, ordinal: number): number =>
+    -watchLagMs * Math.log(uniformAt(seed ^ salt, service, ordinal));
+  return (service, ordinal) => ({
+    answerMs: lag(ANSWER_SALT, service, ordinal),
+    eventMs: lag(EVENT_SALT, service, ordinal),
+  });
+}
+
+const ANSWER_SALT = 0x51ed270b;
+const EVENT_SALT = 0x2545f491;
+
 /** A number in (0, 1), the same for the same arguments. */
 function uniformAt(seed: number, a: number, b: number): number {
   let z =

@@ -50,7 +50,7 @@ interface KubeController {
   /** The informer of its outputs. */
   readonly informer: Thread;
   readonly tokens: TokenBucket;
-  /** For each service: own writes that its cache does not show yet. */
+  /** For each service: own writes that were answered and that its cache does not show yet. */
   readonly unseen: Int32Array;
   readonly writesOf: Int32Array;
   /** For each service: when others changed its objects. */
@@ -146,9 +146,13 @@ function takeEvent(controller: KubeController, change: StoryChange): void {
   startPods(controller);
 }
 
+function takeForeign(controller: KubeController, service: number): void {
+  spoil(controller.book, service);
+  queueForSlice(controller, service);
+}
+
 /** Only slices have a handler. Endpoints that others change stay so until the service is synced for another reason. */
-function takeForeign({ book, queue, batchMs }: KubeController, service: number): void {
-  spoil(book, service);
+function queueForSlice({ book, queue, batchMs }: KubeController, service: number): void {
   if (book.output === 'slices') addKeyAfter(queue, service, Math.max(FOREIGN_MS_MIN, batchMs));
 }
 
@@ -200,15 +204,18 @@ function startSyncs(controller: KubeController): void {
 }
 
 /**
- * A sync lists the pods before it reads its own objects from the cache. Only then does a stale cache fail it, so an event
- * of its last write may come meanwhile.
+ * A sync lists the pods before it reads its own objects from the cache, and of Endpoints it makes the subsets before, too.
+ * Only then does a stale cache fail it, so an event of its last write may come meanwhile.
  */
 function sync(controller: KubeController, service: number): void {
   const { book, unseen, world } = controller;
   const { costs, ledger, story } = world;
   ledger.syncs++;
   const { pods } = story.namespaces[story.services[service]!.namespace]!;
-  compute(world.cores, costs.sync + costs.scan * pods, () => {
+  const listMs = costs.sync + costs.scan * pods;
+  const packMs = costs.endpoint * sizeOf(book, service);
+  const [beforeMs, afterMs] = book.output === 'endpoints' ? [listMs + packMs, 0] : [listMs, packMs];
+  compute(world.cores, beforeMs, () => {
     if (unseen[service]! > 0) {
       ledger.staleSyncs++;
       if (!retryKey(controller.queue, service)) ledger.dropped++;
@@ -217,7 +224,7 @@ function sync(controller: KubeController, service: number): void {
     }
     const readMs = world.agenda.nowMs;
     const writes = planService(book, service);
-    compute(world.cores, costs.endpoint * sizeOf(book, service), () => {
+    compute(world.cores, afterMs, () => {
       writeNext(controller, { service, writes, readMs }, 0);
     });
   });
@@ -245,15 +252,21 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
   ledger.throttledMs += sentMs - agenda.nowMs;
   at(agenda, sentMs, () => {
     compute(world.cores, costs.write + costs.writtenByte * bytesOf(book, write), () => {
-      at(agenda, agenda.nowMs + world.latencyOf(service, controller.writesOf[service]!++), () => {
+      const ordinal = controller.writesOf[service]!++;
+      at(agenda, agenda.nowMs + world.latencyOf(service, ordinal), () => {
+        const { answerMs, eventMs } = world.arrivalsOf(service, ordinal);
         const isConflict = write.verb === 'update' && wasOvertaken(controller, syncing);
-        if (!isConflict) {
-          noteShown(book, write, agenda.nowMs);
-          expectEcho(controller, service);
-        }
-        compute(world.cores, costs.reply, () => {
-          if (isConflict) fail(controller, syncing, i);
-          else writeNext(controller, syncing, i + 1);
+        if (!isConflict) noteShown(book, write, agenda.nowMs);
+        const echo = isConflict ? null : expectEcho(controller, service, eventMs);
+        at(agenda, agenda.nowMs + answerMs, () => {
+          compute(world.cores, costs.reply, () => {
+            if (echo === null) {
+              fail(controller, syncing, i);
+              return;
+            }
+            takeAnswer(controller, service, echo);
+            writeNext(controller, syncing, i + 1);
+          });
         });
       });
     });
@@ -289,14 +302,33 @@ function tellEvent({ events, tokens, world: { agenda } }: KubeController, servic
   if (tryTakeToken(left, agenda.nowMs)) tryTakeToken(tokens, Math.max(agenda.nowMs, nextTokenMs(tokens)));
 }
 
-/** A service cannot be synced until its cache shows its own writes. */
-function expectEcho({ informer, unseen, world }: KubeController, service: number): void {
-  unseen[service]!++;
-  at(world.agenda, world.agenda.nowMs + world.watchLagMs, () => {
+/** The event of an own write, and the answer to it: either may come first. */
+interface Echo {
+  isSeen: boolean;
+  isAnswered: boolean;
+}
+
+/**
+ * The handler of slices takes an event that comes before the answer for somebody else's, because the tracker learns of the
+ * write by the answer. So the service is synced once more.
+ */
+function expectEcho(controller: KubeController, service: number, afterMs: number): Echo {
+  const { informer, unseen, world } = controller;
+  const echo = { isSeen: false, isAnswered: false };
+  at(world.agenda, world.agenda.nowMs + afterMs, () => {
     runOn(informer, world.costs.echo, () => {
-      unseen[service]!--;
+      echo.isSeen = true;
+      if (echo.isAnswered) unseen[service]!--;
+      else queueForSlice(controller, service);
     });
   });
+  return echo;
+}
+
+/** From the answer on a service cannot be synced until its cache shows the write. */
+function takeAnswer({ unseen }: KubeController, service: number, echo: Echo): void {
+  echo.isAnswered = true;
+  if (!echo.isSeen) unseen[service]!++;
 }
 
 function done(controller: KubeController, service: number): void {

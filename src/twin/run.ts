@@ -1,6 +1,6 @@
 /** Plays a story in virtual time, with given settings on a given machine. The same input gives the same ledger. */
 import { at, createAgenda, play } from './agenda.ts';
-import { createLatency } from './api-latency.ts';
+import { createArrivals, createLatency } from './api-latency.ts';
 import { createEndpointdModel } from './endpointd-model.ts';
 import { createKubeModel } from './kube-model.ts';
 import { createLedger, type Ledger } from './ledger.ts';
@@ -42,6 +42,7 @@ export function runModel(run: Run): Ledger {
     costs: scaled(calibration.costs[controller], calibration.cpuFactor),
     watchLagMs,
     latencyOf: createLatency(calibration, seed),
+    arrivalsOf: createArrivals(calibration, seed),
     kubeMinor,
     ledger,
   };

@@ -1,6 +1,6 @@
 /** The inputs and outputs of a controller's model. */
 import type { Agenda } from './agenda.ts';
-import type { DrawLatency } from './api-latency.ts';
+import type { DrawArrivals, DrawLatency } from './api-latency.ts';
 import type { Ledger } from './ledger.ts';
 import type { Cores } from './processors.ts';
 import type { Costs, Settings } from './settings.ts';
@@ -16,6 +16,7 @@ export interface World {
   readonly costs: Costs;
   readonly watchLagMs: number;
   readonly latencyOf: DrawLatency;
+  readonly arrivalsOf: DrawArrivals;
   readonly kubeMinor: number;
   readonly ledger: Ledger;
 }

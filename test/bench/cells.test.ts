@@ -10,7 +10,7 @@ import { addRun, type CellRun, type Measurement, runsOf } from '../../bench/cell
 import { calibrate, calibrationRuns, idleMsOf, marksOf, resultOf } from '../../bench/cells/marks.ts';
 import { cellsPage } from '../../bench/cells/page.ts';
 import { calibrationCells, type CellPlan, heldOutCells, shuffledCells, storySeed } from '../../bench/cells/plan.ts';
-import { predict, predictNaively } from '../../bench/cells/predict.ts';
+import { predict, predictCpu, predictNaively } from '../../bench/cells/predict.ts';
 import { runCellsBench } from '../../bench/cells/run.ts';
 import { versionsOf } from '../../bench/cells/versions.ts';
 import { programOf } from '../../bench/peers/peers.ts';
@@ -28,11 +28,12 @@ const TRUTH: Calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: 20, tail: 
 function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1): CellRun {
   const seed = storySeed(plan.name, MEASUREMENT.seed);
   const played = storyOf(plan, seed, TIMES);
-  const predicted = predict(played, 'endpointd', plan.settings, calibration, 1 + repeat, TIMES);
+  const predicted = predict(played, 'endpointd', plan.settings, calibration, TIMES);
   const of = (output: Output): CellRun['measured'][Output] => {
-    const { p50, p99, writes } = predicted[output];
-    return { changes: 100, writes, p50: factor * p50, p90: factor * p99, p99: factor * p99 };
+    const { p50, p90, p99, writes } = predicted[output];
+    return { changes: 100, writes, p50: factor * p50, p90: factor * p90, p99: factor * p99 };
   };
+  const controllerCpu = predictCpu(played, 'endpointd', plan.settings, calibration) / played.durationMs;
   return {
     cell: plan.name,
     world: WORLD,
@@ -41,7 +42,7 @@ function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1)
     ...TIMES,
     versions: VERSIONS,
     at: '2026-11-22T00:00',
-    machine: { cores: 2, busy: 0.5, controllerCpu: 0.1, load: 1, nice: 0 },
+    machine: { cores: 2, busy: 0.5, controllerCpu, load: 1, nice: 0 },
     latenessMs: { p50: 0, p99: 1 },
     measured: { endpoints: of('endpoints'), slices: of('slices') },
   };
@@ -224,9 +225,10 @@ test('the page says of what size the runs were, and where the marks ask for more
 test('calibration finds numbers that predict the runs', () => {
   const runs = calibrationCells().map((plan) => [plan, runOf(plan, TRUTH)] as const);
   assert.equal(idleMsOf(runs), runs[0]![1].measured.slices.p50);
-  const found = calibrate(runs, WORLD, { ...TRUTH, apiMs: { median: 8, tail: 1.5 } });
+  const found = calibrate(runs, WORLD, { ...TRUTH, apiMs: { median: 8, tail: 1.5 }, cpuFactor: 4 });
+  assert.ok(Math.abs(found.cpuFactor - TRUTH.cpuFactor) < 0.01, `a CPU factor of ${found.cpuFactor}`);
   for (const [plan, { measured, seed }] of runs) {
-    const { slices } = predict(storyOf(plan, seed, TIMES), 'endpointd', plan.settings, found, 1, TIMES);
+    const { slices } = predict(storyOf(plan, seed, TIMES), 'endpointd', plan.settings, found, TIMES);
     assert.ok(Math.abs(slices.p50 / measured.slices.p50 - 1) < 0.05, `${plan.name}: ${slices.p50} ms`);
   }
 });
