@@ -97,6 +97,8 @@ export interface Stage {
   readonly follows: (what: string) => Promise<boolean>;
   /** Resolves when the controller rests. Rejects if it does not. */
   readonly rest: () => Promise<void>;
+  /** What the peer's processes have used since they began. */
+  readonly cpuSeconds: () => number;
   /**
    * Turns a pod and turns it back, and resolves when both were seen; no figure but memory counts them. Rejects if the
    * controller does not follow. The echo floor is not asked.

@@ -231,6 +231,7 @@ function stageOf(run: Run, settings: Settings): Stage {
     right: () => becomesRight(run),
     follows: (what) => follows(run, what),
     rest: () => rests(run),
+    cpuSeconds: () => secondsOf(run.running?.processes ?? {}),
     measure: (work) => measure(run, work),
     knows: () => knows(run),
     change: async (order) => void (await change(run, order, true)),

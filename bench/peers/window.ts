@@ -220,6 +220,7 @@ export interface FigureText {
 export const FIGURES: Readonly<Record<string, FigureText>> = {
   controllerCpu: { title: 'CPU of the controller, s', digits: 2 },
   cpuAChange: { title: 'CPU of the controller a change, ms', digits: 2 },
+  restCpu: { title: 'CPU of the controller until it was at rest, s', digits: 2 },
   cpuAPod: { title: 'CPU of the controller a pod, ms', digits: 3 },
   apiserverCpu: { title: 'CPU of the API server, s', digits: 2 },
   etcdCpu: { title: 'CPU of etcd, s', digits: 2 },
@@ -269,6 +270,7 @@ export const CPU_SECONDS_OF: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['controllerCpu', 'apiserverCpu', 'etcdCpu', 'sumCpu', 'loadCpu'].map((figure) => [figure, figure]),
   ),
+  restCpu: 'restCpu',
   cpuAChange: 'controllerCpu',
   cpuAPod: 'controllerCpu',
   cpuAnEvent: 'controllerCpu',

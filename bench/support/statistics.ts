@@ -46,12 +46,15 @@ export function ratioOfMedians(ours: readonly number[], theirs: readonly number[
 }
 
 /**
- * How much two runs of the same program differ: the largest ratio between any two of `runs`, at least 1. NaN = there
- * are fewer than two runs, or one of them is 0 or less.
+ * How much two runs of the same program differ: the median, over all pairs of `runs`, of the larger by the smaller. It does
+ * not grow with the number of runs, as that of the two that differ most does. NaN = there are fewer than two runs, or one
+ * of them is 0 or less.
  */
 export function spread(runs: readonly number[]): number {
-  const [low, high] = [Math.min(...runs), Math.max(...runs)];
-  return runs.length < 2 || !(low > 0) ? Number.NaN : high / low;
+  if (runs.length < 2 || !(Math.min(...runs) > 0)) return Number.NaN;
+  return median(
+    runs.flatMap((one, i) => runs.slice(i + 1).map((other) => Math.max(one, other) / Math.min(one, other))),
+  );
 }
 
 /**

@@ -104,6 +104,7 @@ export function fit(
           const calibration = scale(best, by);
           if (calibration.cpuFactor > cpuFactorMax) continue;
           const found = loss(calibration);
+          assert(!Number.isNaN(found), 'the loss of a fit is a number');
           if (found >= least - LOSS_STEP) continue;
           best = calibration;
           least = found;
@@ -123,7 +124,6 @@ function lossOf(comparisons: readonly Comparison[]): number {
   for (const { predicted, measured } of comparisons) {
     loss += Math.log(Math.max(FLOOR, predicted || FLOOR) / Math.max(FLOOR, measured)) ** 2;
   }
-  assert(!Number.isNaN(loss), 'the loss of a fit is a number');
   return loss;
 }
 
