@@ -164,7 +164,7 @@ export const CATALOGUE = [
   ),
   counter(
     'endpointd_syncs_total',
-    'Syncs of services by how they ended: written, unchanged, or the class of the failure',
+    'Syncs of services by how they ended: written, unchanged, or the class of the failure; what a standby plans is none',
     ['controller', 'result'],
   ),
   counter('endpointd_writes_total', 'Writes of objects by verb and how they ended', ['controller', 'verb', 'result']),
