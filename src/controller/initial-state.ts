@@ -95,6 +95,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     replan: createReplan(),
     conflicted: new Map(),
     missed: new Set(),
+    namelessTold: new Set(),
     echoesExpected: 0,
     resyncAtMs: Infinity,
   };
