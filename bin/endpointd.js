@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=100 --initial-old-space-size=96 --disable-sigusr1
+#!/usr/bin/env -S node --max-semi-space-size=4 --heap-growing-percent=100 --initial-old-space-size=96
 // Plain JavaScript that also old versions of Node can read, so that they get to say what is missing.
 import { existsSync } from 'node:fs';
 import process from 'node:process';
@@ -10,6 +10,10 @@ if (major < 24 || (major === 24 && minor < 15)) {
   );
   process.exit(1);
 }
+
+// SIGUSR1 opens no debugger. It is no flag in the first line, because an older Node would end at a flag that it does not
+// know, without a word about the one that is needed.
+process.on('SIGUSR1', () => {});
 
 // A checkout has the sources, which Node runs as they are; an installed package has what was compiled from them, since
 // Node strips no types below node_modules.

@@ -20,6 +20,7 @@ import { execPath } from 'node:process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { NODE_FLAGS } from '../src/testbed/controller-process.ts';
+import { BIN_FLAGS } from './support/serving-process.ts';
 import { stagesOf } from './support/dockerfile.ts';
 
 const run = promisify(execFile);
@@ -69,6 +70,10 @@ before(async () => {
   }
 });
 
+function shebang(): string {
+  return readFileSync(bin, 'utf8').split('\n')[0]!;
+}
+
 after(() => rmSync(directory, { recursive: true }));
 
 test('the package holds the program, and no sources', () => {
@@ -98,14 +103,27 @@ test('the package holds every document that one of its documents links', () => {
 });
 
 test('the package and the image start Node as the measured process is started', () => {
-  const flags = NODE_FLAGS.join(' ');
-  assert.ok(readFileSync(bin, 'utf8').startsWith(`#!/usr/bin/env -S node ${flags}\n`));
+  assert.equal(shebang(), `#!/usr/bin/env -S node ${BIN_FLAGS.join(' ')}`);
   const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
   assert.ok(
     image.includes(
       `ENTRYPOINT ${JSON.stringify(['/nodejs/bin/node', ...NODE_FLAGS, '/app/bin/endpointd.js']).replaceAll(',', ', ')}`,
     ),
   );
+});
+
+test('the first line has no option of Node, which an older one may not know', async () => {
+  const { stdout } = await run(execPath, ['--v8-options']);
+  for (const flag of shebang().split(' ').slice(3)) assert.ok(stdout.includes(`${flag.split('=')[0]} `), flag);
+});
+
+test('an older Node says in one line which one is needed', async () => {
+  const older = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
+  const started = run(execPath, ['--import', `data:text/javascript,${older}`, bin, 'run']);
+  await assert.rejects(started, {
+    code: 1,
+    stderr: /^endpointd: needs Node 24\.15 or newer, this is 20\.20\.2\..*\n$/,
+  });
 });
 
 test('the installed program answers --help and --version', async () => {

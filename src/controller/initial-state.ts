@@ -40,7 +40,7 @@ export interface StateConfig {
  */
 export function createState(config: StateConfig, shardCount: number, seed: number): ControllerState {
   const { options, metrics, leadership = null } = config;
-  const controllers = createControllers(options, metrics);
+  const controllers = createControllers(options, metrics, () => !standsBy(state));
   const instruments = createInstruments(metrics, config.host);
   const prng = createPrng(seed);
   const interner = createInterner();
@@ -95,6 +95,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     replan: createReplan(),
     conflicted: new Map(),
     missed: new Set(),
+    namelessTold: new Set(),
     echoesExpected: 0,
     resyncAtMs: Infinity,
   };

@@ -13,6 +13,7 @@ import {
   leaveLease,
   onLeaseEvent,
   RELEASE_MS_MAX,
+  stopTakingLease,
   wakeLeadership,
 } from './leader/leading.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
@@ -168,6 +169,7 @@ function stop(state: ControllerState, now: Now): void {
   state.phase = 'stopping';
   state.stopByMs = now.nowMs + DRAIN_MS_MAX;
   state.resyncAtMs = Infinity;
+  stopTakingLease(state, now);
   for (const { queue } of state.controllers) shutDownWork(queue);
   for (const reflector of state.reflectors) stopReflector(state.hands.reflectors, reflector);
 }

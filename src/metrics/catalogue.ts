@@ -164,7 +164,7 @@ export const CATALOGUE = [
   ),
   counter(
     'endpointd_syncs_total',
-    'Syncs of services by how they ended: written, unchanged, or the class of the failure',
+    'Syncs of services by how they ended: written, unchanged, or the class of the failure; what a standby plans is none',
     ['controller', 'result'],
   ),
   counter('endpointd_writes_total', 'Writes of objects by verb and how they ended', ['controller', 'verb', 'result']),
@@ -192,7 +192,10 @@ export const CATALOGUE = [
     'endpointd_take_over_longest_due_seconds',
     'Of a process that waits to take over: for how long a planned write has been due, the longest of all; 0 = nothing is due',
   ),
-  counter('endpointd_write_conflicts_total', 'Writes refused because somebody else had written the object'),
+  counter(
+    'endpointd_write_conflicts_total',
+    'Writes answered 409: somebody else had written the object, or made one of its name; what somebody has deleted (404) does not count',
+  ),
   counter(
     'endpointd_foreign_edits_total',
     'Changes and deletions by somebody else of objects that these controllers write, by field manager: ten names at most, then `other`; `admission`; `unknown` where the object does not tell, as after a deletion',

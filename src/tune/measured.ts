@@ -4,6 +4,7 @@
  */
 import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
+import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import { type Lognormal, lognormalOf } from './lognormal.ts';
 
 export interface Scrapes {
@@ -23,8 +24,7 @@ export interface Source<T> {
 export interface Measured {
   /** Milliseconds from a write to its answer. The median may be smaller or larger by the factor `unsure`. */
   readonly apiMs: Source<Lognormal & { readonly unsure: number }> | null;
-  /** Milliseconds of the controller's CPU for each of its writes. `isMost`: it includes other work of the process. */
-  readonly cpuMsPerWrite: Source<{ readonly ms: number; readonly isMost: boolean }> | null;
+  readonly cpuMsPerWrite: Source<CpuPerWrite> | null;
   readonly cores: Source<number> | null;
   /** How many clients watch one API server. */
   readonly watchers: Source<{ readonly slices: number; readonly endpoints: number }> | null;
@@ -34,6 +34,14 @@ export interface Measured {
   readonly doubts: readonly string[];
   /** Notes for the reader: what could not be used, and why. */
   readonly notes: readonly string[];
+}
+
+/** Milliseconds of the controller's CPU for each of its writes of these outputs. */
+export interface CpuPerWrite {
+  readonly ms: number;
+  readonly of: readonly Output[];
+  /** The CPU includes other work of the process, so this is the most that it can be. */
+  readonly isMost: boolean;
 }
 
 export const NOTHING_MEASURED: Measured = {
@@ -126,25 +134,41 @@ function ofController({ before, after, from }: Scrapes): Part {
   const refused = grown('rest_client_requests_total', { code: '429' });
   const whose = isEndpointd ? 'its' : "the process's";
   const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
-  const cpuSeconds = grown('process_cpu_seconds_total');
-  const isEnough = count >= WRITES_MIN;
+  const cpu = cpuPerWrite(grown, isEndpointd, count, from);
   return {
     apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`),
-    cpuMsPerWrite:
-      isEnough && cpuSeconds > 0
-        ? {
-            value: { ms: (cpuSeconds / count) * 1000, isMost: !isEndpointd },
-            from: `CPU of the process and its ${count} writes in ${from}`,
-          }
-        : null,
+    cpuMsPerWrite: cpu.known,
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
-    notes: [
-      ...notesOf(latency, `${count} writes`, from),
-      ...(isEnough && cpuSeconds <= 0 ? [`${from}: process_cpu_seconds_total is not there or has not grown`] : []),
-    ],
+    notes: [...notesOf(latency, `${count} writes`, from), ...(count >= WRITES_MIN ? cpu.notes : [])],
   };
 }
+
+/**
+ * All CPU of a kube-controller-manager may be that of these controllers, but few of its writes are theirs. It counts those
+ * of slices alone, so the most that they can have taken is all CPU for each write of a slice.
+ * @param count all writes of the process
+ */
+function cpuPerWrite(
+  grown: Grown,
+  isEndpointd: boolean,
+  count: number,
+  from: string,
+): { readonly known: Measured['cpuMsPerWrite']; readonly notes: readonly string[] } {
+  const cpuMs = grown('process_cpu_seconds_total') * 1000;
+  const writes = isEndpointd ? count : SLICE_CHANGES.reduce((most, name) => Math.max(most, grown(name)), 0);
+  if (cpuMs <= 0) return { known: null, notes: [`${from}: process_cpu_seconds_total is not there or has not grown`] };
+  const what = isEndpointd ? `its ${writes} writes` : `its ${writes} writes of slices`;
+  if (writes < WRITES_MIN) {
+    return { known: null, notes: [`${from}: CPU for ${what} tells nothing; at least ${WRITES_MIN} are needed`] };
+  }
+  const value = { ms: cpuMs / writes, of: isEndpointd ? OUTPUTS : SLICES, isMost: !isEndpointd };
+  return { known: { value, from: `CPU of the process and ${what} in ${from}` }, notes: [] };
+}
+
+/** The second is the name from Kubernetes 1.38 on. A process may have both, with the same value. */
+const SLICE_CHANGES = ['endpoint_slice_controller_changes', 'endpoint_slice_controller_changes_total'] as const;
+const SLICES: readonly Output[] = ['slices'];
 
 const OUTPUT_RESOURCES = [
   { group: '', resource: 'endpoints' },

@@ -3,7 +3,7 @@ import { cpuOf, writesOf } from '../twin/figures.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
 import type { Held } from './back-test.ts';
-import { type Measured, UNSURE } from './measured.ts';
+import { type CpuPerWrite, type Measured, UNSURE } from './measured.ts';
 import type { Unsure } from './recommend.ts';
 
 /** A number for people. */
@@ -38,8 +38,8 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
   }
   let cpuFactorMax = Infinity;
   if (cpuMsPerWrite !== null) {
-    const { ms, isMost } = cpuMsPerWrite.value;
-    const factor = cpuFactorFor({ ...run, calibration }, ms);
+    const { isMost } = cpuMsPerWrite.value;
+    const factor = cpuFactorFor({ ...run, calibration }, cpuMsPerWrite.value);
     if (isMost) {
       cpuFactorMax = factor;
       calibration = { ...calibration, cpuFactor: Math.min(calibration.cpuFactor, factor) };
@@ -52,11 +52,11 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
   return { calibration, held: { names, cpuFactorMax }, unsure };
 }
 
-/** The factor with which the model uses so much CPU for each write. */
-function cpuFactorFor(run: Run, msPerWrite: number): number {
+/** The factor with which the model uses so much CPU for each write of these outputs. */
+function cpuFactorFor(run: Run, { ms, of }: CpuPerWrite): number {
   const ledger = runModel(run);
-  const writes = writesOf(ledger);
-  return writes === 0 ? run.calibration.cpuFactor : (run.calibration.cpuFactor * msPerWrite * writes) / cpuOf(ledger);
+  const writes = writesOf(ledger, of);
+  return writes === 0 ? run.calibration.cpuFactor : (run.calibration.cpuFactor * ms * writes) / cpuOf(ledger);
 }
 
 /** @param fallback the source of numbers that nobody has measured: a fit, a file, usual values */

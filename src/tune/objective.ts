@@ -11,7 +11,7 @@ import {
   type Latencies,
   latenciesOf,
   quantile,
-  runBetween,
+  runsBetween,
   shareLater,
   writesOf,
 } from '../twin/figures.ts';
@@ -200,8 +200,8 @@ export function valueOf(expression: Expression, ledger: Ledger, scope: Scope): n
   if (!expression.isWorst) return figureOf(expression, ledger, scope);
   const { durationMs, worstMs = WORST_MS } = scope;
   let worst = -Infinity;
-  for (const fromMs of beginsOf(durationMs, worstMs)) {
-    const part = runBetween(ledger, fromMs, fromMs + worstMs);
+  const spans = beginsOf(durationMs, worstMs).map((fromMs) => ({ fromMs, toMs: fromMs + worstMs }));
+  for (const part of runsBetween(ledger, spans)) {
     if (isTelling(expression, part))
       worst = Math.max(worst, figureOf(expression, part, { ...scope, durationMs: worstMs }));
   }

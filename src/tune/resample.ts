@@ -1,6 +1,6 @@
 /** How sure a figure is: its run is repeated with blocks of time drawn anew (a block bootstrap). */
 import { createPrng, nextInt } from '../lib/prng.ts';
-import { runBetween, runMoved, runOf } from '../twin/figures.ts';
+import { runMoved, runOf, runsBetween } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
 
 /** The lengths in a resample, in milliseconds. */
@@ -27,8 +27,9 @@ export function* resamples(
   seed: number,
 ): Generator<Ledger, void> {
   const whole = Math.floor(durationMs / blockMs);
-  const blocks = Array.from({ length: whole }, (_, i) => runBetween(ledger, i * blockMs, (i + 1) * blockMs));
-  const rest = runBetween(ledger, whole * blockMs, Infinity);
+  const blockSpans = Array.from({ length: whole }, (_, i) => ({ fromMs: i * blockMs, toMs: (i + 1) * blockMs }));
+  const blocks = runsBetween(ledger, [...blockSpans, { fromMs: whole * blockMs, toMs: Infinity }]);
+  const rest = blocks.pop()!;
   const slots = blocks.map((_, i) => i);
   const parts = [...Map.groupBy(slots, (slot) => Math.floor((slot * blockMs) / partMs)).values()];
   const prng = createPrng(seed);

@@ -1,6 +1,6 @@
 /** The figures of a run that an operator asks for. */
 import { percentileOfSorted } from '../lib/percentile.ts';
-import { placeAbove } from '../lib/sorted.ts';
+import { placeAbove, placeFrom } from '../lib/sorted.ts';
 import type { Encoding } from '../recording/sizes.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput, type Sample } from './ledger.ts';
 
@@ -64,15 +64,35 @@ export function between<T extends { readonly atMs: number }>(all: readonly T[], 
   return all.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
 }
 
-/** A run in which only what is from `fromMs` on and before `toMs` has happened. Changes that nothing has shown stay. */
-export function runBetween(ledger: Ledger, fromMs: number, toMs: number): Ledger {
-  return {
+/** A part of a run, from `fromMs` on and before `toMs`, in milliseconds since the start. */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/**
+ * For each span a run in which only what is within it has happened. Changes that nothing has shown stay. The run is put
+ * in order once, because a day has thousands of spans.
+ */
+export function runsBetween(ledger: Ledger, spans: readonly Span[]): Ledger[] {
+  const samples = perOutput((output) => partsOf(ledger.samples[output], spans));
+  const hidden = perOutput((output) => partsOf(ledger.hidden[output], spans));
+  const writes = perOutput((output) => partsOf(ledger.writes[output], spans));
+  const cpu = partsOf(ledger.cpu, spans);
+  return spans.map((_, i) => ({
     ...ledger,
-    samples: perOutput((output) => between(ledger.samples[output], fromMs, toMs)),
-    hidden: perOutput((output) => between(ledger.hidden[output], fromMs, toMs)),
-    writes: perOutput((output) => between(ledger.writes[output], fromMs, toMs)),
-    cpu: between(ledger.cpu, fromMs, toMs),
-  };
+    samples: perOutput((output) => samples[output][i]!),
+    hidden: perOutput((output) => hidden[output][i]!),
+    writes: perOutput((output) => writes[output][i]!),
+    cpu: cpu[i]!,
+  }));
+}
+
+/** For each span what is within it, in the order of time. */
+function partsOf<T extends { readonly atMs: number }>(all: readonly T[], spans: readonly Span[]): T[][] {
+  const ordered = all.toSorted((a, b) => a.atMs - b.atMs);
+  const times = Float64Array.from(ordered, ({ atMs }) => atMs);
+  return spans.map(({ fromMs, toMs }) => ordered.slice(placeFrom(times, fromMs), placeFrom(times, toMs)));
 }
 
 /** A run in which all has happened so much later. */

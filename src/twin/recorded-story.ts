@@ -25,9 +25,19 @@ export interface RecordedStory {
   readonly finish: () => Story;
 }
 
+/** The Services and pods of a namespace now. */
+interface NamespaceSize {
+  services: number;
+  pods: number;
+  /** Each number times the milliseconds that it lasted, from the story's zero to `atMs`. */
+  servicesMs: number;
+  podsMs: number;
+  atMs: number;
+}
+
 interface Building {
   readonly namespaces: Map<string, number>;
-  readonly counts: { services: number; pods: number }[];
+  readonly sizes: NamespaceSize[];
   services: Story['services'][number][];
   /** For each service: the places of its pods, by name and uid. */
   readonly placesOf: Map<string, number>[];
@@ -48,7 +58,7 @@ interface Building {
 export function createRecordedStory(name: string): RecordedStory {
   const building: Building = {
     namespaces: new Map(),
-    counts: [],
+    sizes: [],
     services: [],
     placesOf: [],
     places: [],
@@ -65,8 +75,8 @@ export function createRecordedStory(name: string): RecordedStory {
     beganMs: () => building.beganMs,
     finish: () => ({
       name,
-      durationMs: Math.max(0, building.lastMs - building.beganMs),
-      namespaces: building.counts,
+      durationMs: since(building, building.lastMs),
+      namespaces: building.sizes.map((size) => meanOf(size, since(building, building.lastMs))),
       services: building.services,
       places: building.places satisfies readonly Place[],
       // Irrelevant events are told after others that came later.
@@ -94,6 +104,7 @@ function begin(building: Building, atMs: number): void {
   building.beganMs = atMs;
   building.changes.length = 0;
   building.irrelevantMs = 0;
+  for (const size of building.sizes) Object.assign(size, { servicesMs: 0, podsMs: 0, atMs: 0 });
   for (const [i, wanted] of building.wanted.entries()) building.places[i]!.start = wanted;
   building.services = building.services.map((service) => ({ ...service, isNew: false }));
 }
@@ -130,20 +141,22 @@ const IRRELEVANT_PARTS_MAX = 200;
 
 function takePod(building: Building, { atMs, before, after }: ChangeOf<'pods'>, { selected }: Selection): void {
   const namespace = namespaceOf(building, (after ?? before)!.namespace);
-  building.counts[namespace]!.pods += (after === null ? 0 : 1) - (before === null ? 0 : 1);
+  const size = sizeUntil(building, namespace, atMs);
+  size.pods += (after === null ? 0 : 1) - (before === null ? 0 : 1);
   const places = placesChanged(building, selected);
   building.changes.push({ atMs: since(building, atMs), namespace, kind: 'pod', places, service: -1 });
 }
 
 function takeService(
   building: Building,
-  { atMs, after }: ChangeOf<'services'>,
+  { atMs, before, after }: ChangeOf<'services'>,
   { service, selected }: Selection,
 ): void {
+  const namespace = namespaceOf(building, (after ?? before)!.namespace);
+  const size = sizeUntil(building, namespace, atMs);
+  size.services += (after === null ? 0 : 1) - (before === null ? 0 : 1);
   if (after === null || service === null) return;
-  const namespace = namespaceOf(building, service.namespace);
   if (building.services[service.number] === undefined) {
-    building.counts[namespace]!.services++;
     const hasHints = hintsMode(after) === 'Auto';
     const isNew = selectsPods(service.record);
     building.services.push({ namespace, families: sliceFamilies(after).length, hasHints, isNew });
@@ -226,13 +239,34 @@ function numberOf(contents: Map<string, number>, content: object): number {
   return number;
 }
 
-function namespaceOf({ namespaces, counts }: Building, name: string): number {
+function namespaceOf({ namespaces, sizes }: Building, name: string): number {
   let number = namespaces.get(name);
   if (number === undefined) {
-    number = counts.push({ services: 0, pods: 0 }) - 1;
+    number = sizes.push({ services: 0, pods: 0, servicesMs: 0, podsMs: 0, atMs: 0 }) - 1;
     namespaces.set(name, number);
   }
   return number;
+}
+
+/** The size of a namespace, which is to change at `atMs` of the recording's clock. */
+function sizeUntil(building: Building, namespace: number, atMs: number): NamespaceSize {
+  const size = building.sizes[namespace]!;
+  last(size, since(building, atMs));
+  return size;
+}
+
+/** The size has lasted up to there, by the story's clock. */
+function last(size: NamespaceSize, untilMs: number): void {
+  size.servicesMs += size.services * (untilMs - size.atMs);
+  size.podsMs += size.pods * (untilMs - size.atMs);
+  size.atMs = untilMs;
+}
+
+/** The mean from the story's zero on. A story without time has the size that it ends with. */
+function meanOf(size: NamespaceSize, durationMs: number): Story['namespaces'][number] {
+  if (durationMs === 0) return { services: size.services, pods: size.pods };
+  last(size, durationMs);
+  return { services: size.servicesMs / durationMs, pods: size.podsMs / durationMs };
 }
 
 function podKey({ name, uid }: PodRecord): string {

@@ -63,7 +63,10 @@ export interface StoryChange {
 export interface Story {
   readonly name: string;
   readonly durationMs: number;
-  /** The Services and pods of each namespace at the start. kube-controller-manager goes through them for each event. */
+  /**
+   * The Services and pods of each namespace, on average over the story. kube-controller-manager goes through them for
+   * each event, so the mean gives the right sum where events come at any time.
+   */
   readonly namespaces: readonly { readonly services: number; readonly pods: number }[];
   readonly services: readonly StoryService[];
   readonly places: readonly Place[];

@@ -1,15 +1,14 @@
 /** What a running endpointd tells of itself, to whom, and that no signal opens a debugger. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import { startReviewServer, type ReviewServer } from '../support/review-server.ts';
 import { ask, type Said } from '../support/secure-pages.ts';
-import { BIN, kubeconfigText, startServingProcess, type ServingProcess } from '../support/serving-process.ts';
+import { kubeconfigText, startServingProcess, type ServingProcess } from '../support/serving-process.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-serving-'));
 
@@ -110,11 +109,4 @@ describe('a running endpointd', () => {
     const [status] = (await once(running.child, 'exit')) as [number];
     assert.equal(status, 0, running.log());
   });
-});
-
-it('Node.js is started with the same flags everywhere', () => {
-  const [shebang] = readFileSync(BIN, 'utf8').split('\n');
-  assert.equal(shebang, `#!/usr/bin/env -S node ${NODE_FLAGS.join(' ')}`);
-  const image = readFileSync(join(BIN, '..', '..', 'Dockerfile'), 'utf8');
-  assert.ok(image.includes(`node", ${NODE_FLAGS.map((flag) => `"${flag}"`).join(', ')}, "/app`), image);
 });

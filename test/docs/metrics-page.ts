@@ -4,6 +4,8 @@ import { CATALOGUE, type MetricSpec } from '../../src/metrics/catalogue.ts';
 const HEAD = `# Metrics
 
 Made from \`src/metrics/catalogue.ts\` by \`npm run docs\`; please change that file. The ones to watch, and what to do about them, are in the [manual](manual.md#metrics). The metrics of the runtime, \`process_*\` and \`nodejs_*\`, come beside these.
+
+Metrics of queues, syncs and slices with upstream's names are those of a leader alone: as with kube-controller-manager, a process that stands by shows 0 there, or no series. So sums over all replicas are right. \`rest_client_*\` has the requests of each process.
 `;
 
 /** What endpointd has beside upstream's begins so. */

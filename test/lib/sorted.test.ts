@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { placeAbove } from '../../src/lib/sorted.ts';
+import { placeAbove, placeFrom } from '../../src/lib/sorted.ts';
 
 test('the first value above another one is found by its place', () => {
   const values = [1, 3, 3, 7];
@@ -9,4 +9,13 @@ test('the first value above another one is found by its place', () => {
     [0, 1, 1, 3, 3, 4, 4],
   );
   assert.equal(placeAbove([], 1), 0);
+});
+
+test('the first value that is not below another one is found by its place', () => {
+  const values = [1, 3, 3, 7];
+  assert.deepEqual(
+    [0, 1, 2, 3, 6, 7, 9].map((value) => placeFrom(values, value)),
+    [0, 0, 1, 1, 3, 3, 4],
+  );
+  assert.equal(placeFrom([], 1), 0);
 });

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { turnedAway } from '../../src/apiserver/faults.ts';
 import { histogramSamples } from '../../src/metrics/store.ts';
+import { LEASE_PATH } from '../support/election-world.ts';
 import { createPod, createService, setPodStatus, type Sim } from '../support/sim.ts';
-import { ENDPOINTS } from '../support/sim-objects.ts';
+import { edit, ENDPOINTS } from '../support/sim-objects.ts';
 import { eventsOf, metric } from '../support/sim-reports.ts';
 import { NOBODY } from '../support/sim-network.ts';
 import { holder, objectWrites, replica, replicas } from '../support/sim-replicas.ts';
@@ -168,6 +169,75 @@ describe('a leader that ends', () => {
     leader.stop();
     leader.run(1000);
     assert.equal(holder(leader), 'b-1');
+  });
+});
+
+describe('a leader that loses the Lease while it ends', () => {
+  it('a leader that loses the Lease while it ends does not take it again', () => {
+    const leader = replica('a', {});
+    createService(leader, { name: 'web' });
+    leader.start();
+    leader.run(5000);
+    leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
+    createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
+    leader.run(500);
+    leader.stop();
+    edit(leader, LEASE_PATH, {}, { spec: { holderIdentity: '' } });
+    leader.run(12_000);
+    assert.equal(leader.stopped, true);
+    assert.equal(holder(leader), '');
+  });
+});
+
+describe('a standby that ends', () => {
+  const SLOW_LEASE = { toMs: 0, backMs: 500 };
+
+  it('a standby that ends while it asks for the Lease gives it back', () => {
+    const { leader, standby } = replicas();
+    standby.lag = ({ lane }) => (lane === 'lease' ? SLOW_LEASE : IN_TIME);
+    leader.stop();
+    // The server has given it the Lease, and the answer is on the way.
+    while (holder(leader) !== 'b-1') leader.run(10);
+    assert.equal(leads(standby), false);
+    standby.stop();
+    leader.run(1900);
+    assert.equal(standby.stopped, true);
+    assert.equal(holder(leader), '');
+    assert.deepEqual(objectWrites(standby), []);
+  });
+
+  it('a standby gives the Lease back though the answer to its request is lost', () => {
+    const { leader, standby } = replicas();
+    leader.stop();
+    standby.lag = ({ method, lane }) => (lane === 'lease' && method === 'PUT' ? LOST : IN_TIME);
+    while (holder(leader) !== 'b-1') leader.run(10);
+    // A second before its request is given up.
+    leader.run(4000);
+    standby.lag = () => IN_TIME;
+    standby.stop();
+    leader.run(1900);
+    assert.equal(standby.stopped, true);
+    assert.equal(holder(leader), '');
+  });
+
+  it('a standby that ends while a plan is made takes no Lease that becomes free', () => {
+    const leader = replica('a', {});
+    const standby = replica('b', { beside: leader, seed: 2, batchMs: () => 5000 });
+    leader.start();
+    leader.run(1000);
+    standby.start();
+    leader.run(10_000);
+    // The leader has planned it in no time.
+    createService(leader, { name: 'web' });
+    leader.run(1000);
+    standby.stop();
+    leader.stop();
+    leader.run(1000);
+    assert.deepEqual([leader.stopped, standby.stopped], [true, false]);
+    assert.equal(holder(leader), '');
+    leader.run(10_000);
+    assert.equal(standby.stopped, true);
+    assert.equal(holder(leader), '');
   });
 });
 

@@ -331,6 +331,10 @@ it('slices are asked for by the labels of running controllers only', () => {
 });
 
 describe('a slice that bears our label', () => {
+  function namelessLines(sim: Sim): Sim['logLines'] {
+    return sim.logLines.filter(({ message }) => message.includes('without the name of a Service'));
+  }
+
   it('a slice with our label and no Service is left alone, and reported', () => {
     const sim = settled();
     makeSlice(sim, 'nameless', {
@@ -339,10 +343,34 @@ describe('a slice that bears our label', () => {
     sim.run(5000);
     assert.equal(namesOf(sim).includes('nameless'), true);
     assert.deepEqual(
-      sim.logLines
-        .filter(({ message }) => message.includes('without the name of a Service'))
-        .map(({ fields }) => fields),
+      namelessLines(sim).map(({ fields }) => fields),
       [{ namespace: 'default', slice: 'nameless' }],
     );
+  });
+
+  const NAMELESS = { labels: { 'endpointslice.kubernetes.io/managed-by': SLICE_MANAGED_BY_VALUE } };
+
+  it('a slice with our label and no Service is told once, until it has one', () => {
+    const sim = settled();
+    makeSlice(sim, 'nameless', NAMELESS);
+    for (let i = 0; i < 5; i++) edit(sim, `${SLICES}/nameless`, { annotations: { change: String(i) } });
+    sim.run(5000);
+    assert.equal(namelessLines(sim).length, 1);
+    edit(sim, `${SLICES}/nameless`, { labels: { ...LABELS, 'kubernetes.io/service-name': 'none' } });
+    sim.run(100);
+    edit(sim, `${SLICES}/nameless`, NAMELESS);
+    sim.run(5000);
+    assert.equal(namelessLines(sim).length, 2);
+  });
+
+  it('a hundred slices with our label and no Service are told, and no more', () => {
+    const sim = settled();
+    for (let i = 0; i < 110; i++) makeSlice(sim, `nameless-${i}`, NAMELESS);
+    sim.run(5000);
+    assert.equal(namelessLines(sim).length, 100);
+    deleteObject(sim, `${SLICES}/nameless-0`);
+    makeSlice(sim, 'nameless-0', NAMELESS);
+    sim.run(5000);
+    assert.equal(namelessLines(sim).length, 101, 'one that is gone makes room');
   });
 });

@@ -146,6 +146,20 @@ describe('a conflict', () => {
     assert.equal(metric(sim, 'endpoint_slice_controller_syncs', { result: 'stale' }), 0);
   });
 
+  it('a write of a slice that somebody has deleted is no conflict', () => {
+    const sim = settled();
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(2);
+    deleteObject(sim, `${SLICES}/${namesOf(sim)[0]}`);
+    sim.run(5000);
+    assert.deepEqual(slicesTable(sim), UNREADY);
+    assert.deepEqual(
+      sim.exchanges.filter(({ method, status }) => method === 'PUT' && status === 404).map(({ status }) => status),
+      [404],
+    );
+    assert.equal(metric(sim, 'endpointd_write_conflicts_total'), 0);
+  });
+
   it('an endless conflict is told once it has lasted, and never given up (D32)', () => {
     const sim = settled();
     sim.refuse = (request) =>

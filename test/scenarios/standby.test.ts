@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { debugView } from '../../src/controller/reports/debug-view.ts';
 import { noteDamage, type Deed } from '../../src/controller/queues/fights.ts';
+import { CATALOGUE } from '../../src/metrics/catalogue.ts';
+import { histogramSamples } from '../../src/metrics/store.ts';
 import { LEASE_PATH } from '../support/election-world.ts';
 import { createPod, createService, deleteObject, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
 import { createNode, edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
@@ -168,6 +170,33 @@ describe('one that stands by', () => {
     assert.equal(metric(standby, 'endpointd_oldest_unwritten_change_seconds'), 0);
     assert.equal(metric(standby, 'workqueue_depth'), 0);
     assert.deepEqual(slicesTable(leader), slicesTable(standby));
+  });
+
+  it("no metric with upstream's name counts what a standby plans, until it leads", () => {
+    const { leader, standby } = replicas();
+    const names = CATALOGUE.map(({ name }) => name).filter(
+      (name) => !/^(endpointd|rest_client|leader_election)_/.test(name),
+    );
+    const counted = (sim: Sim): string[] =>
+      names.filter((name) => {
+        const observed = histogramSamples(sim.metrics!, name).reduce((sum, { histogram }) => sum + histogram.count, 0);
+        return metric(sim, name) + observed > 0;
+      });
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(5000);
+    assert.ok(standby.loop!.state.controllers.every(({ queue }) => queue.slots.held === 0));
+    assert.deepEqual(counted(standby), []);
+    assert.equal(metric(standby, 'endpointd_syncs_total'), 0);
+    const ofLeader = counted(leader);
+    assert.ok(ofLeader.length > 10, String(ofLeader));
+    leader.stop();
+    leader.run(5000);
+    assert.ok(counted(standby).includes('endpoint_slice_controller_num_endpoint_slices'), 'what it has learned before');
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: true });
+    leader.run(5000);
+    assert.equal(metric(standby, 'endpoint_slice_controller_syncs', { result: 'success' }), 1);
+    assert.equal(metric(standby, 'endpoint_slice_controller_changes', { operation: 'update' }), 1);
+    assert.equal(metric(standby, 'workqueue_adds_total', { name: 'endpoint_slice' }), 1);
   });
 
   it('a standby says nothing of a service that it cannot plan, until it leads', () => {

@@ -8,7 +8,9 @@ import { execPath } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 
-export const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+/** Of its first line. */
+export const BIN_FLAGS = NODE_FLAGS.filter((flag) => flag !== '--disable-sigusr1');
 
 export interface ServingProcess {
   readonly child: ChildProcess;
@@ -31,7 +33,7 @@ export async function startServingProcess(flags: readonly string[]): Promise<Ser
     '--shards=0',
     '--logging-format=json',
   ];
-  const child = spawn(execPath, [...NODE_FLAGS, BIN, 'run', ...own, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(execPath, [...BIN_FLAGS, BIN, 'run', ...own, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   while (!said.includes('"Starting endpointd"')) {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { type Measured, measuredOf, NOTHING_MEASURED, type Scrapes } from '../../src/tune/measured.ts';
 import { startOf } from '../../src/tune/numbers.ts';
+import { OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
@@ -10,6 +11,8 @@ interface Counted {
   readonly writes: number;
   /** Shares of the writes up to 5, 25 and 100 ms. */
   readonly shares?: readonly number[];
+  /** How many of the writes are those of slices. */
+  readonly sliceWrites?: number;
   readonly cpuSeconds?: number;
   readonly started?: number;
   readonly more?: string;
@@ -26,12 +29,13 @@ function histogram(name: string, labels: string, { writes, shares = TEN_MS }: Co
 }
 
 function controllerText(counted: Counted): string {
-  const { writes, cpuSeconds = writes * 0.001, started = 1, more = '' } = counted;
+  const { writes, sliceWrites = writes / 2, cpuSeconds = writes * 0.001, started = 1, more = '' } = counted;
   const name = 'rest_client_request_duration_seconds';
   return `process_start_time_seconds ${started}
 workqueue_work_duration_seconds_count{name="endpoint"} ${writes}
 ${histogram(name, 'verb="PUT",host="a"', counted)}
 ${histogram(name, 'verb="GET",host="a"', { writes: writes * 9, shares: [0, 0, 0] })}
+endpoint_slice_controller_changes{operation="update"} ${sliceWrites}
 process_cpu_seconds_total ${cpuSeconds}
 go_sched_gomaxprocs_threads 64
 ${more}`;
@@ -123,7 +127,29 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
       [cpuMsPerWrite, notes],
       [null, ['a.txt, b.txt: process_cpu_seconds_total is not there or has not grown']],
     );
-    assert.equal(measuredOf(controller({ writes: 10_000, cpuSeconds: 20 }), null).cpuMsPerWrite?.value.ms, 2);
+  });
+
+  it('the most CPU of a kube-controller-manager is all of it, for its slices', () => {
+    const of = (counted: Counted): Measured['cpuMsPerWrite'] => measuredOf(controller(counted), null).cpuMsPerWrite;
+    const value = { ms: 4, of: ['slices'], isMost: true };
+    const from = 'CPU of the process and its 5000 writes of slices in a.txt, b.txt';
+    assert.deepEqual(of({ writes: 10_000, cpuSeconds: 20 }), { value, from });
+    // The CPU of the same controllers is no less if others of the process write more.
+    assert.deepEqual(of({ writes: 100_000, sliceWrites: 5000, cpuSeconds: 20 }), { value, from });
+  });
+
+  it('scrapes with too few writes of slices give no CPU, and say so', () => {
+    const { cpuMsPerWrite, notes } = measuredOf(controller({ writes: 10_000, sliceWrites: 20 }), null);
+    assert.deepEqual(
+      [cpuMsPerWrite, notes],
+      [null, ['a.txt, b.txt: CPU for its 20 writes of slices tells nothing; at least 100 are needed']],
+    );
+  });
+
+  it('the CPU of endpointd is that of all its writes', () => {
+    const more = 'endpointd_build_info 1';
+    const { cpuMsPerWrite } = measuredOf(controller({ writes: 10_000, cpuSeconds: 20, more }), null);
+    assert.deepEqual(cpuMsPerWrite?.value, { ms: 2, of: ['endpoints', 'slices'], isMost: false });
   });
 
   it('scrapes give no number of watchers if another API server has them all', () => {
@@ -208,14 +234,14 @@ describe('what was measured', () => {
   });
 
   it('the CPU of a process with other controllers is the most that a fit may take', () => {
-    const cpuMsPerWrite = { value: { ms: 0.01, isMost: true }, from: '' };
+    const cpuMsPerWrite = { value: { ms: 0.01, of: ['slices'] as const, isMost: true }, from: '' };
     const { calibration, held } = startOf(run, { ...NOTHING_MEASURED, cpuMsPerWrite });
     assert.ok(held.cpuFactorMax < 0.1 && calibration.cpuFactor === held.cpuFactorMax);
     assert.deepEqual(held.names, []);
   });
 
   it('the CPU of endpointd is its own', () => {
-    const cpuMsPerWrite = { value: { ms: 5, isMost: false }, from: '' };
+    const cpuMsPerWrite = { value: { ms: 5, of: OUTPUTS, isMost: false }, from: '' };
     assert.deepEqual(startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite }).held.names, [
       'CPU',
     ]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { slice } from '../recording/made.ts';
 import { podRecord, serviceRecord } from '../support/batches.ts';
-import type { PodRecord } from '../../src/kube/types.ts';
+import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
 import { type Played, playedOf } from '../../src/tune/played.ts';
 
@@ -51,6 +51,23 @@ test('the first lists are the start of a story, and its clock begins then', () =
   assert.equal(story.places[0]!.start.isReady, true);
   const [only] = story.changes;
   assert.deepEqual([only!.atMs, only!.kind, only!.places[0]!.wanted.isReady], [1000, 'pod', false]);
+});
+
+test('the size of a namespace is its mean over the recording, not that at the end', () => {
+  const service = (atMs: number, before: ServiceRecord | null, after: ServiceRecord | null): RecordedEvent => {
+    const common = { type: 'change', resource: 'services', told: 'watch', by: 'other', id: 10, version: 1 } as const;
+    return { ...common, atMs, before, after };
+  };
+  const other = serviceRecord({ namespace: 'ns', name: 'api', selector: ['app', 'api'] });
+  // Two seconds: three pods in the second one, two Services for half a second.
+  const { story } = play(
+    service(1000, null, other),
+    change(1500, 'watch', null, pod(2)),
+    change(1500, 'watch', null, pod(3)),
+    service(1500, other, null),
+    { type: 'end', atMs: 2500 },
+  );
+  assert.deepEqual(story.namespaces, [{ services: 1.25, pods: 2 }]);
 });
 
 test('a terminating pod is in the slices and in no Endpoints', () => {

@@ -57,6 +57,26 @@ test('blocks are exchanged within their part, and take the time of their new pla
   }
 });
 
+test('each change of a long run is looked at a few times for each resample', () => {
+  const run = createLedger(USUAL_SIZES);
+  let looks = 0;
+  const change = (atMs: number): Ledger['cpu'][number] => ({
+    get atMs() {
+      looks++;
+      return atMs;
+    },
+    ms: 1,
+  });
+  // A change in each of 1,000 blocks: a look at all changes for each block would be a million.
+  for (let block = 0; block < 1000; block++) run.cpu.push(change(block * BLOCK_MS));
+  for (const partMs of [Infinity, 10 * BLOCK_MS]) {
+    looks = 0;
+    const [draw] = resamples(run, { ...blocksOf(1000), partMs }, 1, 1);
+    assert.equal(cpuOf(draw!), 1000);
+    assert.ok(looks < 10_000, String(looks));
+  }
+});
+
 test('what is behind the last whole block is there once in each resample', () => {
   const run = runOf([1, 10, 100, 1000]);
   // Two and a half blocks, and what is written after the end.

@@ -52,6 +52,8 @@ import type { ObjectBytes } from '../../shard/protocol.ts';
 
 /** The most bodies that are kept for the comparison with their echo. */
 const ECHOES_EXPECTED_MAX = 256;
+/** Of so many slices without the name of a Service the log tells. A program that makes more makes the same mistake. */
+const NAMELESS_TOLD_MAX = 100;
 
 export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
   return {
@@ -108,6 +110,7 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
       return slice;
     },
     remove(record, now) {
+      state.namelessTold.delete(record.uid);
       const slice = getSlice(state, record.namespace, record.name);
       if (slice !== undefined) tellObject(state, slice, vanished(record.resourceVersion), now);
     },
@@ -182,14 +185,18 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   if (controller === undefined) return null;
   const serviceName = labelsGet(record.labels, SERVICE_NAME_LABEL) ?? '';
   if (serviceName === '') {
-    const { namespace, name } = record;
-    state.outbox.log('warning', 0, 'An EndpointSlice without the name of a Service is left alone', {
-      namespace,
-      slice: name,
-    });
+    tellNameless(state, record);
     return null;
   }
+  state.namelessTold.delete(record.uid);
   return ensureUnit(ensureService(state, record.namespace, serviceName), controller);
+}
+
+/** Once for each object, because a watch tells of each of its changes, and a list of all objects. */
+function tellNameless({ namelessTold, outbox }: ControllerState, { namespace, name, uid }: OutputRecord): void {
+  if (namelessTold.has(uid) || namelessTold.size >= NAMELESS_TOLD_MAX) return;
+  namelessTold.add(uid);
+  outbox.log('warning', 0, 'An EndpointSlice without the name of a Service is left alone', { namespace, slice: name });
 }
 
 function appeared(object: ObjectState, record: OutputRecord, source: ObjectSource, upTo: string): HeldEvent {

@@ -12,26 +12,34 @@ import type { Facts, OutputKind } from '../../shard/protocol.ts';
 import type { Definition, OutputReport } from './definition.ts';
 import { DEFINITIONS } from './definitions.ts';
 
-/** The controllers that the options enable. */
-export function createControllers(options: ControllerOptions, metrics: MetricStore): readonly Controller[] {
+/**
+ * The controllers that the options enable.
+ * @param counts whether what they do counts in metrics with upstream's names: of a standby it does not
+ */
+export function createControllers(
+  options: ControllerOptions,
+  metrics: MetricStore,
+  counts: () => boolean,
+): readonly Controller[] {
   return Object.values(DEFINITIONS)
     .filter(({ kind }) => options[kind])
-    .map((definition) => createController(definition, options, metrics));
+    .map((definition) => createController(definition, options, metrics, counts));
 }
 
 function createController<K extends OutputKind>(
   definition: Definition<K>,
   options: ControllerOptions,
   metrics: MetricStore,
+  counts: () => boolean,
 ): Controller {
   const pace = definition.pace(options);
   return {
     ...definition,
     ...pace,
     options,
-    queue: createWorkQueue(definition.queueName, pace.concurrent),
+    queue: createWorkQueue(definition.queueName, pace.concurrent, counts),
     instruments: createControllerInstruments(metrics, definition.name),
-    report: checked(definition.kind, definition.createReport(metrics)),
+    report: checked(definition.kind, definition.createReport(metrics, counts)),
     running: false,
     stuck: new Map(),
   };
@@ -45,7 +53,8 @@ function checked<K extends OutputKind>(kind: K, report: OutputReport<K>): Output
   };
   return {
     sum: (facts, sign) => report.sum(own(facts), sign),
-    planned: (facts, before) => report.planned(own(facts), before),
+    planned: (facts) => report.planned(own(facts)),
+    events: (facts, before) => report.events(own(facts), before),
     applied: (verb) => report.applied(verb),
     synced: (isSuccess, seconds, facts) => report.synced(isSuccess, seconds, facts && own(facts)),
     fields: (facts) => report.fields(own(facts)),

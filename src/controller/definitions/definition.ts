@@ -56,8 +56,11 @@ export interface Definition<K extends OutputKind = OutputKind> {
   readonly stuckReason: EventReasonName;
   /** The Event object for a refused write, with that message; null = none. */
   failedWrite(write: PlannedWrite, message: string): PlannedEvent | null;
-  /** Makes its report. It lasts as long as the controller runs. */
-  createReport(metrics: MetricStore): OutputReport<K>;
+  /**
+   * Makes its report. It lasts as long as the controller runs.
+   * @param counts whether gauges with upstream's names have their values; those of a standby are 0
+   */
+  createReport(metrics: MetricStore, counts: () => boolean): OutputReport<K>;
 }
 
 /** What is known of a service when its controller is chosen; null = there is no such object. */
@@ -88,14 +91,13 @@ export interface ControllerPace {
 export interface OutputReport<K extends OutputKind = OutputKind> {
   /** Keeps sums over all services. The facts of each plan are added, and those of the plan before are taken away. */
   sum(facts: Facts<K>, sign: 1 | -1): void;
-  /**
-   * A unit was planned. `before`: the facts of the plan before; undefined = there was none. Returns the Event objects
-   * to record.
-   */
-  planned(facts: Facts<K>, before: Facts | undefined): readonly PlannedEvent[];
+  /** A unit was planned, and its writes are to be sent. */
+  planned(facts: Facts<K>): void;
+  /** The Event objects that follow from a plan. `before`: the facts of the plan before; undefined = there was none. */
+  events(facts: Facts<K>, before: Facts | undefined): readonly PlannedEvent[];
   /** A write was applied. */
   applied(verb: PlannedWrite['verb']): void;
-  /** A sync has ended. `facts`: those of its plan; undefined = it failed, or there was none. */
+  /** A sync has ended, and not of a standby. `facts`: those of its plan; undefined = it failed, or there was none. */
   synced(isSuccess: boolean, seconds: number, facts: Facts<K> | undefined): void;
   /** For the log. */
   fields(facts: Facts<K>): Readonly<Record<string, number>>;

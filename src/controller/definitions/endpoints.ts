@@ -76,7 +76,8 @@ function createReport(metrics: MetricStore): OutputReport<'endpoints'> {
       sums.addresses += sign * truncated;
       if (truncated > 0) sums.services += sign;
     },
-    planned: () => [],
+    planned() {},
+    events: () => [],
     applied() {},
     synced() {},
     fields: ({ ready, notReady }) => ({ ready, notReady }),

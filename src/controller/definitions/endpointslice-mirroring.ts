@@ -63,7 +63,7 @@ function followsService(
 }
 
 /** docs/spec/endpointslice.md "Metrics". */
-function createReport(metrics: MetricStore): OutputReport<'mirror'> {
+function createReport(metrics: MetricStore, counts: () => boolean): OutputReport<'mirror'> {
   const added = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_added_per_sync');
   const updated = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_updated_per_sync');
   const removed = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_removed_per_sync');
@@ -72,16 +72,16 @@ function createReport(metrics: MetricStore): OutputReport<'mirror'> {
   const changes = memo((operation: PlannedWrite['verb']) =>
     counter(metrics, 'endpoint_slice_mirroring_controller_changes', { operation }),
   );
-  const counts = createSliceCounts(metrics, 'endpoint_slice_mirroring_controller');
+  const sums = createSliceCounts(metrics, 'endpoint_slice_mirroring_controller', counts);
   return {
-    sum: (facts, sign) => addSliceCounts(counts, facts, sign),
+    sum: (facts, sign) => addSliceCounts(sums, facts, sign),
     planned(facts) {
       added.observe(facts.added);
       updated.observe(facts.updated);
       removed.observe(facts.removed);
       skipped.observe(facts.skipped);
-      return [];
     },
+    events: () => [],
     applied: (verb) => changes(verb).inc(),
     synced: (_isSuccess, seconds) => syncSeconds.observe(seconds),
     fields: ({ endpoints, slices }) => ({ endpoints, slices }),

@@ -6,7 +6,7 @@ import type { OutputReport } from './definition.ts';
 import { hintEvents } from './hint-events.ts';
 import { addSliceCounts, createSliceCounts } from './slice-counts.ts';
 
-export function createSlicesReport(metrics: MetricStore): OutputReport<'slices'> {
+export function createSlicesReport(metrics: MetricStore, counts: () => boolean): OutputReport<'slices'> {
   const added = histogram(metrics, 'endpoint_slice_controller_endpoints_added_per_sync');
   const removed = histogram(metrics, 'endpoint_slice_controller_endpoints_removed_per_sync');
   const changes = memo((operation: PlannedWrite['verb']) => {
@@ -17,23 +17,23 @@ export function createSlicesReport(metrics: MetricStore): OutputReport<'slices'>
   const syncs = memo((result: 'success' | 'error') => counter(metrics, 'endpoint_slice_controller_syncs', { result }));
   const changedPerSync = (topology: 'Auto' | 'Disabled', traffic_distribution: string) =>
     histogram(metrics, 'endpoint_slice_controller_endpointslices_changed_per_sync', { topology, traffic_distribution });
-  const counts = createSliceCounts(metrics, 'endpoint_slice_controller');
-  const traffic = countByValue(metrics);
+  const sums = createSliceCounts(metrics, 'endpoint_slice_controller', counts);
+  const traffic = countByValue(metrics, counts);
   const waiting = { services: 0 };
   readMetric(metrics, 'endpointd_services_waiting_for_node', {}, () => waiting.services);
   return {
     sum({ families, trafficDistribution, waitingForNode }, sign) {
-      for (const family of families) addSliceCounts(counts, family, sign);
+      for (const family of families) addSliceCounts(sums, family, sign);
       traffic(trafficDistribution, sign);
       if (waitingForNode > 0) waiting.services += sign;
     },
-    planned(facts, before) {
+    planned(facts) {
       for (const family of facts.families) {
         added.observe(family.added);
         removed.observe(family.removed);
       }
-      return hintEvents(before?.kind === 'slices' ? before : undefined, facts);
     },
+    events: (facts, before) => hintEvents(before?.kind === 'slices' ? before : undefined, facts),
     applied: (verb) => changes(verb).inc(),
     synced(isSuccess, _seconds, facts) {
       syncs(isSuccess ? 'success' : 'error').inc();
@@ -53,9 +53,10 @@ export function createSlicesReport(metrics: MetricStore): OutputReport<'slices'>
 }
 
 /** Services by the value of trafficDistribution in effect. */
-function countByValue(metrics: MetricStore): (value: string, sign: 1 | -1) => void {
+function countByValue(metrics: MetricStore, counts: () => boolean): (value: string, sign: 1 | -1) => void {
   const services = new Map<string, number>();
   readSeries(metrics, 'endpoint_slice_controller_services_count_by_traffic_distribution', function* () {
+    if (!counts()) return;
     for (const [value, count] of services) yield { labels: { traffic_distribution: value }, value: count };
   });
   return (value, sign) => {

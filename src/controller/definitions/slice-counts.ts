@@ -1,3 +1,4 @@
+import type { MetricName } from '../../metrics/catalogue.ts';
 import { readMetric, type MetricStore } from '../../metrics/store.ts';
 
 /** Sums over all services. */
@@ -7,24 +8,30 @@ interface SliceCounts {
   slicesDesired: number;
 }
 
-/** Registers the gauges of these sums in `metrics`, under the names of upstream's controller. */
+/**
+ * Registers the gauges of these sums in `metrics`, under the names of upstream's controller.
+ * @param counts while it says no, they are 0
+ */
 export function createSliceCounts(
   metrics: MetricStore,
   controller: 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller',
+  counts: () => boolean,
 ): SliceCounts {
-  const counts = { endpoints: 0, slices: 0, slicesDesired: 0 };
-  readMetric(metrics, `${controller}_endpoints_desired`, {}, () => counts.endpoints);
-  readMetric(metrics, `${controller}_num_endpoint_slices`, {}, () => counts.slices);
-  readMetric(metrics, `${controller}_desired_endpoint_slices`, {}, () => counts.slicesDesired);
-  return counts;
+  const sums = { endpoints: 0, slices: 0, slicesDesired: 0 };
+  const gauge = (name: MetricName, read: () => number): void =>
+    readMetric(metrics, name, {}, () => (counts() ? read() : 0));
+  gauge(`${controller}_endpoints_desired`, () => sums.endpoints);
+  gauge(`${controller}_num_endpoint_slices`, () => sums.slices);
+  gauge(`${controller}_desired_endpoint_slices`, () => sums.slicesDesired);
+  return sums;
 }
 
 export function addSliceCounts(
-  counts: SliceCounts,
+  sums: SliceCounts,
   { endpoints, slices, slicesDesired }: Readonly<SliceCounts>,
   sign: 1 | -1,
 ): void {
-  counts.endpoints += sign * endpoints;
-  counts.slices += sign * slices;
-  counts.slicesDesired += sign * slicesDesired;
+  sums.endpoints += sign * endpoints;
+  sums.slices += sign * slices;
+  sums.slicesDesired += sign * slicesDesired;
 }

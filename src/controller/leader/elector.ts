@@ -53,6 +53,8 @@ export interface Elector {
   readonly options: ElectionOptions;
   readonly prng: Prng;
   phase: ElectorPhase;
+  /** Whether the process stops: once it leads no longer, it takes the Lease no more. */
+  isLast: boolean;
   seen: SeenLease | null;
   /** Monotonic ms at which another holder was last seen to have taken or renewed the Lease; -Infinity = never. */
   otherSeenMs: number;
@@ -70,7 +72,10 @@ export interface Elector {
   slowPaths: number;
 }
 
-/** released: the process ends, and takes no Lease any more. */
+/**
+ * releasing: the answer to a request that gives the Lease back, or that may have taken it, is awaited. released: the
+ * process ends, and takes no Lease any more.
+ */
 export type ElectorPhase =
   | { readonly name: 'standby' | 'releasing' | 'released' }
   | {
@@ -117,6 +122,7 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     options,
     prng,
     phase: { name: 'standby' },
+    isLast: false,
     seen: null,
     otherSeenMs: -Infinity,
     attempt: null,
@@ -180,11 +186,18 @@ export function onElectorEvent(elector: Elector, hands: ElectorHands, event: Tra
 }
 
 /**
- * Releases the Lease at the end of the process, if it is held. Before, the caller waits until every write has been
- * answered, because the next leader begins at once.
+ * Releases the Lease at the end of the process, if it is held or was just asked for. Before, the caller waits until
+ * every write has been answered, because the next leader begins at once.
  */
 export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): void {
-  const { phase, seen } = elector;
+  const { phase, seen, attempt } = elector;
+  if (phase.name === 'releasing' || phase.name === 'released') return;
+  if (phase.name === 'standby' && attempt !== null && attempt.verb !== 'read') {
+    // A request that is cancelled may be done all the same, and nobody would release what it has taken.
+    closeWatch(elector, hands);
+    elector.phase = { name: 'releasing' };
+    return;
+  }
   dropRequests(elector, hands);
   if (phase.name !== 'leader' || seen === null) {
     elector.phase = { name: 'released' };
@@ -211,7 +224,7 @@ function writeRelease(
 
 /**
  * Takes an answer while the Lease is released. A renewal whose answer was not awaited may have given the Lease another
- * version: after a conflict it is read and released once more.
+ * version: after a conflict it is read and released once more. So is one that this process may have taken.
  */
 function onReleaseAnswer(
   elector: Elector,
@@ -223,13 +236,15 @@ function onReleaseAnswer(
   const { verb, isAfterConflict } = attempt;
   const { options } = elector;
   const answer = readAnswer(event, verb, options);
-  if (verb === 'release' && answer.type === 'conflict' && !isAfterConflict) {
-    read(elector, hands, true, now);
+  const isHeld = verb !== 'release' && answer.type === 'lease' && answer.lease.record.holder === options.identity;
+  if (isHeld) {
+    elector.seen = { lease: answer.lease, sinceMs: now.nowMs, missedAtMs: -Infinity };
+    writeRelease(elector, hands, elector.seen, verb === 'read', now);
     return;
   }
-  if (verb === 'read' && answer.type === 'lease' && answer.lease.record.holder === options.identity) {
-    elector.seen = { lease: answer.lease, sinceMs: now.nowMs, missedAtMs: -Infinity };
-    writeRelease(elector, hands, elector.seen, true, now);
+  const isUnknown = verb === 'release' ? answer.type === 'conflict' && !isAfterConflict : verb !== 'read';
+  if (isUnknown) {
+    read(elector, hands, true, now);
     return;
   }
   elector.phase = { name: 'released' };
@@ -376,6 +391,8 @@ function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event
     case 'lease':
       noteSuccess(elector, hands);
       see(elector, hands, answer.lease, attempt.verb === 'read' ? now : attempt.sentAt);
+      // A process that stops has lost the Lease by this answer.
+      if (elector.phase.name === 'released') return;
       if (attempt.verb === 'read') afterRead(elector, hands, attempt.isAfterConflict, now);
       else confirm(elector, hands, attempt, now);
       return;
@@ -527,7 +544,7 @@ function endIfLapsed(elector: Elector, hands: ElectorHands, now: Now): void {
 }
 
 function endLeadership(elector: Elector, hands: ElectorHands, reason: string, now: Now): void {
-  elector.phase = { name: 'standby' };
+  elector.phase = { name: elector.isLast ? 'released' : 'standby' };
   if (elector.attempt !== null) hands.cancel(elector.attempt.id);
   elector.attempt = null;
   elector.pollAtMs = now.nowMs;

@@ -62,6 +62,14 @@ function tellOtherControllers({ outbox }: ControllerState, leadership: Leadershi
   );
 }
 
+/** The process stops: it takes no Lease any more. A leader keeps the Lease until its writes are done (`leaveLease`). */
+export function stopTakingLease(state: ControllerState, now: Now): void {
+  const { leadership } = state;
+  if (leadership === null) return;
+  leadership.elector.isLast = true;
+  if (!isLeader(leadership.elector)) leaveLease(state, true, now);
+}
+
 /**
  * Releases or abandons the Lease at the end of the process.
  * @param answered no write is under way; if none before may arrive late, another process may write at once

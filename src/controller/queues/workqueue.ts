@@ -82,6 +82,8 @@ export interface WorkQueue<K> {
   /** Sum of `startedMs` of those that are processing. */
   startedSumMs: number;
   shuttingDown: boolean;
+  /** Whether what happens counts in the four figures below. What a standby only plans does not. */
+  readonly counts: () => boolean;
   /** Keys that began to wait for a slot. Adding a key that waits already does not count, nor does a delay. */
   addsTotal: number;
   retriesTotal: number;
@@ -91,8 +93,11 @@ export interface WorkQueue<K> {
   readonly workSeconds: Histogram;
 }
 
-/** `concurrent`: the most keys that are processed at once, at least 1. */
-export function createWorkQueue<K>(name: string, concurrent: number): WorkQueue<K> {
+/**
+ * `concurrent`: the most keys that are processed at once, at least 1.
+ * @param counts see `WorkQueue`
+ */
+export function createWorkQueue<K>(name: string, concurrent: number, counts: () => boolean = () => true): WorkQueue<K> {
   assert(Number.isInteger(concurrent) && concurrent >= 1, `work queue ${name}: ${concurrent} slots`);
   return {
     name,
@@ -104,6 +109,7 @@ export function createWorkQueue<K>(name: string, concurrent: number): WorkQueue<
     processing: createLinkedList(),
     startedSumMs: 0,
     shuttingDown: false,
+    counts,
     addsTotal: 0,
     retriesTotal: 0,
     queueSeconds: createHistogram(WORKQUEUE_BOUNDS),
@@ -167,7 +173,7 @@ export function retryWork<K>(
   nowMs: number,
   delayMs: number,
 ): void {
-  if (!queue.shuttingDown) queue.retriesTotal++;
+  if (!queue.shuttingDown && queue.counts()) queue.retriesTotal++;
   putOffWork(queue, item, lane, nowMs, delayMs);
 }
 
@@ -214,7 +220,7 @@ export function doneWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: numbe
   assert(queue.slots.held > 0 && crowd.processing > 0, `work queue ${queue.name}: no slot is held`);
   queue.slots.held--;
   if (item.processing === 'chore') queue.slots.heldByChores--;
-  observe(queue.workSeconds, (nowMs - item.startedMs) / 1000);
+  if (queue.counts()) observe(queue.workSeconds, (nowMs - item.startedMs) / 1000);
   item.processing = null;
   item.crowd = null;
   crowd.processing--;
@@ -300,7 +306,7 @@ function place<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
   if (item.processing !== null) return;
   const lane = item.freshDueMs <= nowMs ? 'fresh' : item.choreDueMs <= nowMs ? 'chore' : null;
   if (lane !== item.waiting) {
-    if (item.waiting === null) queue.addsTotal++;
+    if (item.waiting === null && queue.counts()) queue.addsTotal++;
     leaveLine(queue, item);
     if (lane !== null) enterLine(queue, item, lane);
   }
@@ -348,7 +354,9 @@ function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, n
   const { waiting: lane, crowd } = item;
   assert(lane !== null && crowd !== null && item.processing === null, 'work queue: a key is taken that does not wait');
   const { slots } = queue;
-  observe(queue.queueSeconds, Math.max(0, nowMs - Math.min(item.freshDueMs, item.choreDueMs)) / 1000);
+  if (queue.counts()) {
+    observe(queue.queueSeconds, Math.max(0, nowMs - Math.min(item.freshDueMs, item.choreDueMs)) / 1000);
+  }
   // Counted before the item leaves its line, so that the namespace is not forgotten in between.
   crowd.processing++;
   item.coveredMs = item.changedMs;

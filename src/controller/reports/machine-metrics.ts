@@ -5,13 +5,16 @@ import type { MetricName } from '../../metrics/catalogue.ts';
 import { tokenUse, type TokenBucket } from '../../lib/token-bucket.ts';
 import { longestWorkSeconds, unfinishedWorkSeconds, workDepth, type WorkQueue } from '../queues/workqueue.ts';
 
+/** A queue whose work does not count shows as an empty one. */
 export function exposeWorkQueue<K>(store: MetricStore, queue: WorkQueue<K>): void {
   const labels = { name: queue.name };
-  readMetric(store, 'workqueue_depth', labels, () => workDepth(queue));
+  const gauge = (name: MetricName, read: (nowMs: number) => number): void =>
+    readMetric(store, name, labels, (nowMs) => (queue.counts() ? read(nowMs) : 0));
+  gauge('workqueue_depth', () => workDepth(queue));
+  gauge('workqueue_unfinished_work_seconds', (nowMs) => unfinishedWorkSeconds(queue, nowMs));
+  gauge('workqueue_longest_running_processor_seconds', (nowMs) => longestWorkSeconds(queue, nowMs));
   readMetric(store, 'workqueue_adds_total', labels, () => queue.addsTotal);
   readMetric(store, 'workqueue_retries_total', labels, () => queue.retriesTotal);
-  readMetric(store, 'workqueue_unfinished_work_seconds', labels, (nowMs) => unfinishedWorkSeconds(queue, nowMs));
-  readMetric(store, 'workqueue_longest_running_processor_seconds', labels, (nowMs) => longestWorkSeconds(queue, nowMs));
   attachHistogram(store, 'workqueue_queue_duration_seconds', labels, queue.queueSeconds);
   attachHistogram(store, 'workqueue_work_duration_seconds', labels, queue.workSeconds);
 }

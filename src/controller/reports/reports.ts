@@ -110,7 +110,8 @@ function reportPlan(hands: ReportHands, untold: Untold, unit: Unit, before: Fact
   if (before !== undefined) report.sum(before, -1);
   if (facts === undefined) return;
   report.sum(facts, 1);
-  for (const { reason, detail } of report.planned(facts, before)) {
+  if (!isShadowed(unit.sync!)) report.planned(facts);
+  for (const { reason, detail } of report.events(facts, before)) {
     const news: News = {
       what: `${keyOf(unit.service)} ${reason} ${detail}`,
       stillHolds: () => unit.service.record !== null,
@@ -205,8 +206,10 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
   const { instruments, report } = controller;
   const { failure, applied } = sync;
   const seconds = (now.nowMs - sync.startedAtMs) / 1000;
-  instruments.syncs(failure?.class ?? (applied > 0 ? 'written' : 'unchanged')).inc();
-  report.synced(failure === null, seconds, failure === null ? facts : undefined);
+  if (!isShadowed(sync)) {
+    instruments.syncs(failure?.class ?? (applied > 0 ? 'written' : 'unchanged')).inc();
+    report.synced(failure === null, seconds, failure === null ? facts : undefined);
+  }
   if (failure !== null) return;
   if (facts !== undefined) {
     hands.log('info', 2, 'Synced', {
@@ -218,6 +221,11 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
     });
   }
   if (sync.changedAtMs >= 0 && applied > 0) observeStages(unit, sync, now);
+}
+
+/** Whether nothing that the sync plans is written. For upstream's metrics that is no sync: a standby of theirs plans nothing. */
+function isShadowed({ shadow }: Sync): boolean {
+  return shadow !== null;
 }
 
 /** Of a change that was written: what found nothing to write has kept nobody waiting. */

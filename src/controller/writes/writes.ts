@@ -189,7 +189,7 @@ export function onWriteAnswered(
     ms: Math.round(now.nowMs - sentAtMs),
   });
   if (outcome.isUndecodable) metrics.decodeErrors(queued.object.unit === null ? 'endpoints' : 'endpointslices').inc();
-  if (outcome.failure?.class === 'conflict') metrics.conflicts.inc();
+  if (outcome.isConflict) metrics.conflicts.inc();
   noteWriteAnswered(writes.pause, outbox.log, queued, event, now);
   return outcome;
 }

@@ -53,7 +53,7 @@ suite('the definitions of the controllers', () => {
 });
 
 test('a report refuses the facts of another output', () => {
-  const [endpoints] = createControllers({ ...OPTIONS, slices: false, mirror: false }, createMetricStore());
+  const [endpoints] = createControllers({ ...OPTIONS, slices: false, mirror: false }, createMetricStore(), () => true);
   const facts: Facts = { kind: 'endpoints', ready: 1, notReady: 0, truncated: 0 };
   endpoints!.report.sum(facts, 1);
   const others: Facts = { kind: 'slices', families: [], topology: false, trafficDistribution: '', waitingForNode: 0 };
