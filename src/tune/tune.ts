@@ -52,7 +52,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     ...input.doubts,
     ...(absence === null ? [] : [absence]),
     ...measured.doubts,
-    ...(tested === null ? [] : weaknesses(changes, tested.worst)),
+    ...(tested === null ? [] : weaknesses(changes, tested.worst, controller)),
     ...(evidence === null ? [] : untold(objective, story, evidence)),
   ];
   // The cluster's slices are packed by today's limit, whichever is tried.
@@ -100,14 +100,15 @@ function leftOut(story: Story): string[] {
   );
 }
 
-function weaknesses(changes: number, worst: number | null): string[] {
+/** A recording does not tell which controller has written it: endpointd uses upstream's labels. */
+function weaknesses(changes: number, worst: number | null, controller: string): string[] {
   const reasons: string[] = [];
   if (changes < CHANGES_MIN)
     reasons.push(`the recording has ${changes} changes, and fewer than ${CHANGES_MIN} say too little`);
   if (worst === null) reasons.push('nothing that was written in the second half of the recording can be compared');
   else if (worst > ERROR_MAX)
     reasons.push(
-      `the prediction for today's flags is off by ${Math.round(100 * worst)} %, and more than ${Math.round(100 * ERROR_MAX)} % is not to be believed`,
+      `the prediction for today's flags of ${controller} is off by ${Math.round(100 * worst)} %, and more than ${Math.round(100 * ERROR_MAX)} % is not to be believed: if another controller ran meanwhile, name it with --controller`,
     );
   return reasons;
 }

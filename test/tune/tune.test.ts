@@ -91,6 +91,17 @@ test('a recording without a comparison leads to no recommendation', () => {
   assert.equal(answer.recommendation, null);
 });
 
+test('a prediction that is off says to name the controller that was recorded', () => {
+  // A write a millisecond, as no controller with these flags makes them.
+  const writes = Array.from({ length: 30_000 }, (_, atMs) => ({ atMs }));
+  const shown = writes.map(({ atMs }) => ({ atMs, kind: 'add', latencyMs: 10 }) as const);
+  const evidence = { samples: { endpoints: [], slices: shown }, writes: { endpoints: [], slices: writes } };
+  assert.match(
+    smallAnswer('min bytes', 'rec', evidence).refusals.at(-1)!,
+    /^the prediction for today's flags of kube-controller-manager is off by \d+ %, and more than 30 % is not to be believed: if another controller ran meanwhile, name it with --controller$/,
+  );
+});
+
 test('a latency of which few changes tell leads to no recommendation', () => {
   const none = { endpoints: [], slices: [] };
   const { refusals } = smallAnswer('p99(add)<=1s, min bytes', 'rec', { samples: none, writes: none });
