@@ -3,7 +3,7 @@ import { renderPage, type Page, type Section, type Table } from '../../src/page/
 import { plotsOf } from './plots.ts';
 import { type Command, compareAll, notRun, type Comparison, type MarkResult, type Results } from './results.ts';
 import { marksByScenario } from './scenarios.ts';
-import { headOf, rowTexts } from './text.ts';
+import { headOf, remarksOf, rowTexts } from './text.ts';
 
 export function peersPage(results: Results): string {
   return renderPage(pageOf(results));
@@ -91,7 +91,7 @@ function sectionOf(comparison: Comparison, { runs }: Results): Section {
   return {
     title: scenario.name,
     tone: wrong.length > 0 ? 'bad' : 'plain',
-    note: [scenario.what, ...wrong.map((each) => `WRONG: ${each}`)].join('. '),
+    note: [scenario.what, ...remarksOf(comparison, runs), ...wrong.map((each) => `WRONG: ${each}`)].join('. '),
     plots: plotsOf(comparison, runs),
     table: { columns: headOf(comparison), rows: rowTexts(comparison) },
   };

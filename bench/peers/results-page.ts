@@ -4,8 +4,8 @@ import { shapeText } from '../growth/axes.ts';
 import { growthTables, type Growth, type GrowthTable } from '../growth/report.ts';
 import { plotsOf } from './plots.ts';
 import { commandsOf, factsOf } from './report-page.ts';
-import { notRun, pooledP99, type Comparison, type Results } from './results.ts';
-import { headOf, rowTexts } from './text.ts';
+import { notRun, type Comparison, type Results } from './results.ts';
+import { headOf, remarksOf, rowTexts } from './text.ts';
 
 /** The scenario whose latencies the pictures show. */
 const PICTURED = 'churn';
@@ -64,7 +64,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
   return [
     '# Results',
     '',
-    'What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much runs of the same program differ; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
+    'What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much two runs of the same program differ, in the median; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
     '',
     ...tableText(
       commands.columns,
@@ -88,42 +88,16 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
 }
 
 function scenarioText(comparison: Comparison, { runs }: Results): string[] {
-  const { scenario, wrong, peers } = comparison;
-  const p99s = peers.flatMap((peer) => {
-    const { count, ms } = pooledP99(runs, scenario.name, peer, 'slices');
-    return count === 0 ? [] : [`${peer} ${ms.toFixed(1)} ms of ${count}`];
-  });
-  const peaks = peers.flatMap((peer) => {
-    const run = runs.find((each) => each.scenario === scenario.name && each.peer === peer);
-    return run === undefined || run.peakStep === '' ? [] : [`${peer}: ${run.peakStep}`];
-  });
-  const threads = peers.flatMap((peer) => threadsText(comparison, runs, peer));
+  const { scenario, wrong } = comparison;
   return [
     `## ${scenario.name}`,
     '',
     `${scenario.what[0]!.toUpperCase()}${scenario.what.slice(1)}.`,
     '',
     ...tableText(headOf(comparison), rowTexts(comparison)),
-    ...(p99s.length === 0
-      ? []
-      : ['', `From the change to the slice, p99 of all samples of all runs: ${p99s.join(', ')}.`]),
-    ...(peaks.length === 0 ? [] : ['', `Memory was highest at the step: ${peaks.join(', ')}.`]),
-    ...(threads.length === 0 ? [] : ['', `CPU by thread: ${threads.join('; ')}.`]),
+    ...remarksOf(comparison, runs).map((remark) => `\n${remark}.`),
     ...wrong.map((each) => `\nWRONG: ${each}`),
   ];
-}
-
-const THREADS_MAX = 5;
-
-/** The busiest threads in the first right run. */
-function threadsText({ scenario }: Comparison, runs: Results['runs'], peer: string): string[] {
-  const run = runs.find((each) => each.scenario === scenario.name && each.peer === peer && each.wrong.length === 0);
-  if (run === undefined || peer !== 'endpointd') return [];
-  const busiest = Object.entries(run.threads)
-    .toSorted((a, b) => b[1] - a[1])
-    .slice(0, THREADS_MAX)
-    .map(([name, seconds]) => `${name} ${seconds.toFixed(2)} s`);
-  return [`${peer} ${busiest.join(', ')}`];
 }
 
 /** Figures are to the right. @param align of the columns behind the first */

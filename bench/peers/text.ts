@@ -1,8 +1,8 @@
 /** Comparisons as text: what a terminal shows, and the tables of the page and of RESULTS.md. */
 import type { Ratio } from '../support/statistics.ts';
 import { table } from '../support/table.ts';
-import type { Comparison, Row } from './results.ts';
-import { ratioText } from './scenario.ts';
+import { type Comparison, pooledP99, type Row, type RunRecord } from './results.ts';
+import { ENDPOINTD, ratioText } from './scenario.ts';
 import { FIGURES } from './window.ts';
 
 export function comparisonText(comparison: Comparison): string {
@@ -42,4 +42,34 @@ function intervalText({ low, high }: Ratio): string {
 
 function valueText(value: number, digits: number): string {
   return Number.isNaN(value) ? '-' : value.toFixed(digits);
+}
+
+const THREADS_MAX = 5;
+
+/** What no row of the table has, one sentence each without its full stop. */
+export function remarksOf({ scenario, peers }: Comparison, runs: readonly RunRecord[]): string[] {
+  const own = runs.filter((run) => run.scenario === scenario.name);
+  const p99s = peers.flatMap((peer) => {
+    const { count, ms } = pooledP99(own, scenario.name, peer, 'slices');
+    return count === 0 ? [] : [`${peer} ${ms.toFixed(1)} ms of ${count}`];
+  });
+  const peaks = peers.flatMap((peer) => {
+    const run = own.find((each) => each.peer === peer);
+    return run === undefined || run.peakStep === '' ? [] : [`${peer}: ${run.peakStep}`];
+  });
+  const right = own.find(({ peer, wrong }) => peer === ENDPOINTD && wrong.length === 0);
+  const threads = right === undefined ? '' : busiestThreads(right);
+  return [
+    ...(p99s.length === 0 ? [] : [`From the change to the slice, p99 of all samples of all runs: ${p99s.join(', ')}`]),
+    ...(peaks.length === 0 ? [] : [`Memory was highest at the step: ${peaks.join(', ')}`]),
+    ...(threads === '' ? [] : [`CPU by thread: ${ENDPOINTD} ${threads}`]),
+  ];
+}
+
+function busiestThreads({ threads }: RunRecord): string {
+  return Object.entries(threads)
+    .toSorted((a, b) => b[1] - a[1])
+    .slice(0, THREADS_MAX)
+    .map(([name, seconds]) => `${name} ${seconds.toFixed(2)} s`)
+    .join(', ');
 }

@@ -26,10 +26,10 @@ const STDERR_CHARS_MAX = 4000;
 const SERVED_AT = /"?http"?[=:]"(127\.0\.0\.1:\d+)"/;
 
 /**
- * The flags with which the image starts Node, and `bin` but for the last one, which older versions of Node refuse. V8 lets the heap of a program that allocates little grow by a
- * few megabytes only, and then marks all of it again. With the caches of a large cluster that costs more than the work
- * itself. So the heap may double from 96 MB on, as a Go program's heap does, and the young generation stays small.
- * SIGUSR1 opens no debugger.
+ * The flags with which the image starts Node, and `bin` but for the last one, which older versions of Node refuse. V8
+ * lets the heap of a program that allocates little grow by a few megabytes only, and then marks all of it again. With the
+ * caches of a large cluster that costs more than the work itself. So the heap may double from 96 MB on, as a Go program's
+ * heap does, and the young generation stays small. SIGUSR1 opens no debugger.
  */
 export const NODE_FLAGS: readonly string[] = [
   '--max-semi-space-size=4',

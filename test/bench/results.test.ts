@@ -10,6 +10,7 @@ import {
   type RunRecord,
 } from '../../bench/peers/results.ts';
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
+import { peersPage } from '../../bench/peers/report-page.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
 import { marksByScenario } from '../../bench/peers/scenarios.ts';
@@ -224,6 +225,18 @@ describe('results of several commands', () => {
       notRun(all).map(({ name }) => name),
       ['huge'],
     );
+  });
+
+  it('page and document tell the pooled p99, the step of the peak, and the threads', () => {
+    const all = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4), run(ENDPOINTD, 1, 5));
+    for (const text of [resultsText(all, compareAll(all, {})), peersPage(all)]) {
+      assert.match(
+        text,
+        /p99 of all samples of all runs: kube-controller-manager 20\.0 ms of 2, endpointd 10\.0 ms of 4/,
+      );
+      assert.match(text, /Memory was highest at the step: kube-controller-manager: flips, endpointd: flips/);
+      assert.match(text, /CPU by thread: endpointd node-MainThread 4\.00 s/);
+    }
   });
 
   it('the document names each command with what differs, and what all share', () => {

@@ -18,7 +18,7 @@ export interface Endpointd {
   /** Host and port of its metrics. */
   readonly address: string;
   metrics(): Promise<Metrics>;
-  /** Nothing waits to be synced, and no sync runs; delayed ones do not count. */
+  /** Nothing waits to be synced, and no sync runs; delayed ones do not count. What only a standby plans is no work. */
   idle(): Promise<boolean>;
   /** Resolves when /readyz says yes. */
   ready(): Promise<void>;
