@@ -266,7 +266,9 @@ function drain(state: ControllerState, now: Now): number {
     state.releaseByMs = now.nowMs + RELEASE_MS_MAX;
     leaveLease(state, state.writes.inFlight === 0, now);
   }
-  if (!hasLeftLease(state) && now.nowMs < state.releaseByMs) return state.releaseByMs;
+  if (!hasLeftLease(state) && now.nowMs < state.releaseByMs) {
+    return Math.min(state.releaseByMs, wakeLeadership(state, now));
+  }
   state.phase = 'stopped';
   state.outbox.effects.push({ type: 'stopped' });
   return Infinity;

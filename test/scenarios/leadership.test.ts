@@ -189,6 +189,27 @@ describe('a leader that loses the Lease while it ends', () => {
   });
 });
 
+describe('a leader whose renewals are lost while it ends', () => {
+  it('a leader whose renewals are lost while it ends asks who holds the Lease', () => {
+    let isSlow = false;
+    const leader = replica('a', { batchMs: () => (isSlow ? 20_000 : 0) });
+    createService(leader, { name: 'web' });
+    leader.start();
+    leader.run(5000);
+    leader.lag = ({ method, lane }) => (lane === 'lease' && method === 'PUT' ? LOST : IN_TIME);
+    isSlow = true;
+    createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
+    leader.run(100);
+    leader.stop();
+    // The second renewal is lost too.
+    leader.run(8000);
+    assert.equal(holder(leader), 'a-1');
+    leader.lag = () => IN_TIME;
+    leader.run(4000);
+    assert.deepEqual([leader.stopped, holder(leader)], [true, '']);
+  });
+});
+
 describe('a standby that ends', () => {
   const SLOW_LEASE = { toMs: 0, backMs: 500 };
 
@@ -218,6 +239,39 @@ describe('a standby that ends', () => {
     leader.run(1900);
     assert.equal(standby.stopped, true);
     assert.equal(holder(leader), '');
+  });
+
+  /** `b` takes the Lease that `a` has released, and never learns so; then it stops `afterMs` later. */
+  function stoppedAfter(afterMs: number, meanwhile: (standby: Sim) => void = () => {}): Sim {
+    const { leader, standby } = replicas();
+    leader.stop();
+    standby.lag = ({ method, lane }) => (lane === 'lease' && method === 'PUT' ? LOST : IN_TIME);
+    while (holder(leader) !== 'b-1') leader.run(10);
+    leader.run(afterMs);
+    standby.lag = () => IN_TIME;
+    meanwhile(standby);
+    standby.stop();
+    leader.run(1900);
+    assert.equal(standby.stopped, true);
+    return leader;
+  }
+
+  it('a standby gives the Lease back that a request took which it has given up', () => {
+    // The request is given up after 5 s, and the next one follows two seconds later at least.
+    assert.equal(holder(stoppedAfter(5500)), '');
+  });
+
+  it('a standby does not wait for an answer that does not come in time', () => {
+    assert.equal(holder(stoppedAfter(100)), '');
+  });
+
+  it('a release that is refused is tried again', () => {
+    let refusals = 2;
+    const leader = stoppedAfter(5500, (standby) => {
+      standby.refuse = ({ lane }) => (lane === 'lease' && refusals-- > 0 ? 503 : 0);
+    });
+    assert.equal(holder(leader), '');
+    assert.ok(refusals < 0);
   });
 
   it('a standby that ends while a plan is made takes no Lease that becomes free', () => {

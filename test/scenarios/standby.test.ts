@@ -199,6 +199,24 @@ describe('one that stands by', () => {
     assert.equal(metric(standby, 'workqueue_adds_total', { name: 'endpoint_slice' }), 1);
   });
 
+  it('what a leader has lost the Lease for counts as no sync', () => {
+    let isSlow = false;
+    const leader = replica('a', { batchMs: () => (isSlow ? 2000 : 0) });
+    createService(leader, { name: 'web' });
+    leader.start();
+    leader.run(5000);
+    const synced = (): number => metric(leader, 'endpoint_slice_controller_syncs', { result: 'success' });
+    const before = synced();
+    isSlow = true;
+    createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
+    leader.run(500);
+    // The plan is made, and nothing of it is sent.
+    edit(leader, LEASE_PATH, {}, { spec: { holderIdentity: 'c', leaseDurationSeconds: 15 } });
+    leader.run(3000);
+    assert.equal(metric(leader, 'leader_election_master_status'), 0);
+    assert.equal(synced(), before);
+  });
+
   it('a standby says nothing of a service that it cannot plan, until it leads', () => {
     const tooBig = { maxBatchBytes: 65_536 };
     const leader = replica('a', { options: tooBig });

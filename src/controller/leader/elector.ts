@@ -62,6 +62,8 @@ export interface Elector {
   /** Whether it has sent a record of its own since it saw another holder. */
   hasSent: boolean;
   watch: LeaseWatch;
+  /** Monotonic ms at which the Lease is read while it is released, whatever is under way. */
+  askAgainMs: number;
   /** Monotonic ms at which a standby tries next and opens the watch again, whatever the watch has told. */
   pollAtMs: number;
   /** Why the last request failed ('' = it did not), since which monotonic ms requests fail, and when the log told it. */
@@ -73,8 +75,8 @@ export interface Elector {
 }
 
 /**
- * releasing: the answer to a request that gives the Lease back, or that may have taken it, is awaited. released: the
- * process ends, and takes no Lease any more.
+ * releasing: the process ends, and gives back the Lease that it holds or may hold. released: it has done so, or does not
+ * know, and asks for nothing any more.
  */
 export type ElectorPhase =
   | { readonly name: 'standby' | 'releasing' | 'released' }
@@ -114,6 +116,9 @@ interface Attempt {
 const JITTER = 1.2;
 /** The duration in a Lease that nobody holds, as client-go writes it. */
 const RELEASED_SECONDS = 1;
+/** While the Lease is released: how long an answer is awaited, and the pause after a failure. The end waits two seconds. */
+const RELEASE_ANSWER_MS_MAX = 700;
+const RELEASE_PAUSE_MS = 250;
 /** How often the log tells of an outage that lasts. */
 const FAILURE_TOLD_EVERY_MS = 3_600_000;
 
@@ -128,6 +133,7 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     attempt: null,
     hasSent: false,
     watch: { name: 'closed' },
+    askAgainMs: Infinity,
     pollAtMs: -Infinity,
     failing: '',
     failingSinceMs: -Infinity,
@@ -138,6 +144,11 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
 
 export function isLeader({ phase }: Elector): boolean {
   return phase.name === 'leader';
+}
+
+/** Whether the process ends, and asks for the Lease no more. */
+function isLeaving({ phase }: Elector): boolean {
+  return phase.name === 'releasing' || phase.name === 'released';
 }
 
 /** The record of another holder, or null. */
@@ -163,7 +174,8 @@ export function renewNow(elector: Elector, now: Now): void {
 export function wakeElector(elector: Elector, hands: ElectorHands, now: Now): number {
   endIfLapsed(elector, hands, now);
   const { phase } = elector;
-  if (phase.name === 'released' || phase.name === 'releasing') return Infinity;
+  if (phase.name === 'released') return Infinity;
+  if (phase.name === 'releasing') return wakeRelease(elector, hands, now);
   if (elector.attempt === null && now.nowMs >= dueMs(elector)) tryNow(elector, hands, now);
   const lapseMs = isLeader(elector) ? fenceOf(elector).nowMs : Infinity;
   return elector.attempt === null ? Math.min(dueMs(elector), lapseMs) : lapseMs;
@@ -186,26 +198,42 @@ export function onElectorEvent(elector: Elector, hands: ElectorHands, event: Tra
 }
 
 /**
- * Releases the Lease at the end of the process, if it is held or was just asked for. Before, the caller waits until
- * every write has been answered, because the next leader begins at once.
+ * Releases the Lease at the end of the process, if it is held, or may be: a request that was lost or cancelled may be
+ * done all the same. Before, the caller waits until every write has been answered, because the next leader begins at
+ * once.
  */
 export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): void {
-  const { phase, seen, attempt } = elector;
-  if (phase.name === 'releasing' || phase.name === 'released') return;
-  if (phase.name === 'standby' && attempt !== null && attempt.verb !== 'read') {
-    // A request that is cancelled may be done all the same, and nobody would release what it has taken.
+  const { phase, seen, attempt, hasSent } = elector;
+  if (isLeaving(elector)) return;
+  if (phase.name === 'leader' && seen !== null) {
+    dropRequests(elector, hands);
+    elector.phase = { name: 'releasing' };
+    hands.end(now);
+    writeRelease(elector, hands, seen, false, now);
+  } else if (hasSent) {
     closeWatch(elector, hands);
     elector.phase = { name: 'releasing' };
-    return;
-  }
-  dropRequests(elector, hands);
-  if (phase.name !== 'leader' || seen === null) {
+    if (attempt === null) askWhoHolds(elector, hands, now);
+    else elector.askAgainMs = now.nowMs + RELEASE_ANSWER_MS_MAX;
+  } else {
+    dropRequests(elector, hands);
     elector.phase = { name: 'released' };
-    return;
   }
-  elector.phase = { name: 'releasing' };
-  hands.end(now);
-  writeRelease(elector, hands, seen, false, now);
+}
+
+/** Asks who holds the Lease when an answer is late, or a request has failed. @returns as `wakeElector` */
+function wakeRelease(elector: Elector, hands: ElectorHands, now: Now): number {
+  if (now.nowMs >= elector.askAgainMs) {
+    if (elector.attempt !== null) hands.cancel(elector.attempt.id);
+    elector.attempt = null;
+    askWhoHolds(elector, hands, now);
+  }
+  return elector.askAgainMs;
+}
+
+function askWhoHolds(elector: Elector, hands: ElectorHands, now: Now): void {
+  read(elector, hands, true, now);
+  elector.askAgainMs = now.nowMs + RELEASE_ANSWER_MS_MAX;
 }
 
 function writeRelease(
@@ -220,11 +248,13 @@ function writeRelease(
   const durationSeconds = RELEASED_SECONDS;
   const record = { holder: '', durationSeconds, acquireTime: time, renewTime: time, transitions };
   write(elector, hands, 'release', record, now, isAfterConflict);
+  elector.askAgainMs = now.nowMs + RELEASE_ANSWER_MS_MAX;
 }
 
 /**
  * Takes an answer while the Lease is released. A renewal whose answer was not awaited may have given the Lease another
- * version: after a conflict it is read and released once more. So is one that this process may have taken.
+ * version: after a conflict it is read and released once more. So is one that this process may have taken. A failure
+ * tells nothing, so the Lease is read after a pause; the caller bounds how often.
  */
 function onReleaseAnswer(
   elector: Elector,
@@ -242,9 +272,13 @@ function onReleaseAnswer(
     writeRelease(elector, hands, elector.seen, verb === 'read', now);
     return;
   }
+  if (answer.type === 'failed') {
+    elector.askAgainMs = now.nowMs + RELEASE_PAUSE_MS;
+    return;
+  }
   const isUnknown = verb === 'release' ? answer.type === 'conflict' && !isAfterConflict : verb !== 'read';
   if (isUnknown) {
-    read(elector, hands, true, now);
+    askWhoHolds(elector, hands, now);
     return;
   }
   elector.phase = { name: 'released' };
@@ -392,7 +426,7 @@ function onAnswer(elector: Elector, hands: ElectorHands, attempt: Attempt, event
       noteSuccess(elector, hands);
       see(elector, hands, answer.lease, attempt.verb === 'read' ? now : attempt.sentAt);
       // A process that stops has lost the Lease by this answer.
-      if (elector.phase.name === 'released') return;
+      if (isLeaving(elector)) return;
       if (attempt.verb === 'read') afterRead(elector, hands, attempt.isAfterConflict, now);
       else confirm(elector, hands, attempt, now);
       return;
@@ -440,7 +474,7 @@ function readAnswer(event: TransportEvent, verb: Attempt['verb'], { identity, ..
   try {
     const lease = readLease(body, key);
     const { holder } = lease.record;
-    if (verb === 'read' || holder === identity) return { type: 'lease', lease };
+    if (verb === 'read' || holder === (verb === 'release' ? '' : identity)) return { type: 'lease', lease };
     return { type: 'failed', message: `what was written names ${JSON.stringify(holder)} as the holder` };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
@@ -544,7 +578,7 @@ function endIfLapsed(elector: Elector, hands: ElectorHands, now: Now): void {
 }
 
 function endLeadership(elector: Elector, hands: ElectorHands, reason: string, now: Now): void {
-  elector.phase = { name: elector.isLast ? 'released' : 'standby' };
+  elector.phase = { name: 'standby' };
   if (elector.attempt !== null) hands.cancel(elector.attempt.id);
   elector.attempt = null;
   elector.pollAtMs = now.nowMs;

@@ -62,7 +62,7 @@ function tellOtherControllers({ outbox }: ControllerState, leadership: Leadershi
   );
 }
 
-/** The process stops: it takes no Lease any more. A leader keeps the Lease until its writes are done (`leaveLease`). */
+/** The process stops: it takes no Lease any more. A leader keeps the Lease until its writes are done, see `drain`. */
 export function stopTakingLease(state: ControllerState, now: Now): void {
   const { leadership } = state;
   if (leadership === null) return;
@@ -155,6 +155,9 @@ export function endLeading(state: ControllerState, now: Now): void {
     const delayed = queue.delayed.items.filter(({ changedMs, key }) => changedMs >= 0 || key.failures > 0);
     for (const item of delayed) addCheck(queue, item, 'fresh', now.nowMs);
   }
+  // Lost while the process stops: a renewal that was not answered may have been done.
+  const { isLast, phase } = leadership.elector;
+  if (isLast && phase.name === 'standby') leaveLease(state, true, now);
 }
 
 function leadershipOf({ leadership }: ControllerState): Leadership {

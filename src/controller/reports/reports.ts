@@ -110,7 +110,7 @@ function reportPlan(hands: ReportHands, untold: Untold, unit: Unit, before: Fact
   if (before !== undefined) report.sum(before, -1);
   if (facts === undefined) return;
   report.sum(facts, 1);
-  if (!isShadowed(unit.sync!)) report.planned(facts);
+  if (isWritten(hands, unit.sync!)) report.planned(facts);
   for (const { reason, detail } of report.events(facts, before)) {
     const news: News = {
       what: `${keyOf(unit.service)} ${reason} ${detail}`,
@@ -206,7 +206,7 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
   const { instruments, report } = controller;
   const { failure, applied } = sync;
   const seconds = (now.nowMs - sync.startedAtMs) / 1000;
-  if (!isShadowed(sync)) {
+  if (isWritten(hands, sync)) {
     instruments.syncs(failure?.class ?? (applied > 0 ? 'written' : 'unchanged')).inc();
     report.synced(failure === null, seconds, failure === null ? facts : undefined);
   }
@@ -223,9 +223,12 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
   if (sync.changedAtMs >= 0 && applied > 0) observeStages(unit, sync, now);
 }
 
-/** Whether nothing that the sync plans is written. For upstream's metrics that is no sync: a standby of theirs plans nothing. */
-function isShadowed({ shadow }: Sync): boolean {
-  return shadow !== null;
+/**
+ * Whether what the sync plans is written. What a standby plans, and what a leader has lost the Lease for, is no sync for
+ * upstream's metrics: a standby of theirs plans nothing.
+ */
+function isWritten({ standsBy }: ReportHands, { shadow }: Sync): boolean {
+  return shadow === null && !standsBy();
 }
 
 /** Of a change that was written: what found nothing to write has kept nobody waiting. */
