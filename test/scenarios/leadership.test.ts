@@ -256,13 +256,12 @@ describe('a standby that ends', () => {
     return leader;
   }
 
-  it('a standby gives the Lease back that a request took which it has given up', () => {
+  it('a standby gives the Lease back whenever it stops after a request whose answer was lost', () => {
     // The request is given up after 5 s, and the next one follows two seconds later at least.
-    assert.equal(holder(stoppedAfter(5500)), '');
-  });
-
-  it('a standby does not wait for an answer that does not come in time', () => {
-    assert.equal(holder(stoppedAfter(100)), '');
+    const left = Array.from({ length: 50 }, (_, i) => 200 * i).filter(
+      (afterMs) => holder(stoppedAfter(afterMs)) !== '',
+    );
+    assert.deepEqual(left, []);
   });
 
   it('a release that is refused is tried again', () => {
