@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pointsOf } from '../../bench/growth/axes.ts';
 import { type Flatness, flatnessOf, type GrowthRun } from '../../bench/growth/flatness.ts';
+import { createFlipper } from '../../bench/growth/flipper.ts';
 import type { Growth } from '../../bench/growth/report.ts';
 import { parseGrowthFlags } from '../../bench/growth/run.ts';
 import { podFrame, podFrames } from '../../bench/growth/frames.ts';
@@ -26,6 +27,24 @@ import { wrongObjects } from '../../src/judge/cluster-check.ts';
 function range<T>(length: number, at: (i: number) => T): T[] {
   return Array.from({ length }, (_, i) => at(i));
 }
+
+describe('the flips of the bench of growth', () => {
+  it('a controller that is too slow has no object called wrong', async (test) => {
+    test.mock.timers.enable({ apis: ['setTimeout'] });
+    const shape: Shape = { pods: 1, podsPerService: 1, nodes: 1 };
+    let version = 100;
+    const flipper = createFlipper(shape, { nextVersion: () => ++version, send: () => undefined });
+    const flipped = flipper.flip({ count: 2, seed: 1 });
+    // The controller shows that the pod is not ready, and is not done with its return in time.
+    const [slice] = slicesAt(shape, 0);
+    flipper.note('endpoints', { ...endpointsAt(shape, 0), subsets: [] }, 1, performance.now());
+    flipper.note('slices', { ...slice!, endpoints: [] }, 1, performance.now());
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    test.mock.timers.tick(60_000);
+    const { flips, wrong } = await flipped;
+    assert.deepEqual([flips, wrong], [2, ['flip 2 was not seen within 60000 ms, so nothing was measured']]);
+  });
+});
 
 describe('the cluster of the bench of growth', () => {
   for (const shape of [
