@@ -256,7 +256,7 @@ describe('a standby that ends', () => {
     return leader;
   }
 
-  it('a standby gives the Lease back whenever it stops after a request whose answer was lost', () => {
+  it('a standby gives the Lease back, whenever it stops after a lost answer', () => {
     // The request is given up after 5 s, and the next one follows two seconds later at least.
     const left = Array.from({ length: 50 }, (_, i) => 200 * i).filter(
       (afterMs) => holder(stoppedAfter(afterMs)) !== '',
