@@ -1,6 +1,6 @@
 /** The figures that a cell should show: by the queue model, and by a naive predictor without a model. */
 import type { Evidence } from '../../src/tune/evidence.ts';
-import { latenciesOf, quantile } from '../../src/twin/figures.ts';
+import { cpuOf, latenciesOf, quantile } from '../../src/twin/figures.ts';
 import { type Output, perOutput } from '../../src/twin/ledger.ts';
 import { runModel } from '../../src/twin/run.ts';
 import type { Calibration, Controller, Settings } from '../../src/twin/settings.ts';
@@ -43,9 +43,7 @@ function mediansOf(draws: readonly Prediction[]): Prediction {
 
 /** Milliseconds of the controller's CPU while the story is played. */
 export function predictCpu(story: Story, controller: Controller, settings: Settings, calibration: Calibration): number {
-  let sum = 0;
-  for (const { ms } of runModel({ story, controller, settings, calibration, seed: 0 }).cpu) sum += ms;
-  return sum;
+  return cpuOf(runModel({ story, controller, settings, calibration, seed: 0 }));
 }
 
 function figuresOf({ samples, writes }: Evidence, output: Output): Prediction {

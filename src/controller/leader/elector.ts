@@ -62,8 +62,6 @@ export interface Elector {
   /** Whether it has sent a record of its own since it saw another holder. */
   hasSent: boolean;
   watch: LeaseWatch;
-  /** Monotonic ms at which the Lease is read while it is released, whatever is under way. */
-  askAgainMs: number;
   /** Monotonic ms at which a standby tries next and opens the watch again, whatever the watch has told. */
   pollAtMs: number;
   /** Why the last request failed ('' = it did not), since which monotonic ms requests fail, and when the log told it. */
@@ -79,7 +77,9 @@ export interface Elector {
  * know, and asks for nothing any more.
  */
 export type ElectorPhase =
-  | { readonly name: 'standby' | 'releasing' | 'released' }
+  | { readonly name: 'standby' | 'released' }
+  /** `askAgainMs`: monotonic ms at which the Lease is read, whatever is under way. */
+  | { readonly name: 'releasing'; readonly askAgainMs: number }
   | {
       readonly name: 'leader';
       readonly since: Now;
@@ -133,7 +133,6 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     attempt: null,
     hasSent: false,
     watch: { name: 'closed' },
-    askAgainMs: Infinity,
     pollAtMs: -Infinity,
     failing: '',
     failingSinceMs: -Infinity,
@@ -175,7 +174,7 @@ export function wakeElector(elector: Elector, hands: ElectorHands, now: Now): nu
   endIfLapsed(elector, hands, now);
   const { phase } = elector;
   if (phase.name === 'released') return Infinity;
-  if (phase.name === 'releasing') return wakeRelease(elector, hands, now);
+  if (phase.name === 'releasing') return wakeRelease(elector, hands, phase.askAgainMs, now);
   if (elector.attempt === null && now.nowMs >= dueMs(elector)) tryNow(elector, hands, now);
   const lapseMs = isLeader(elector) ? fenceOf(elector).nowMs : Infinity;
   return elector.attempt === null ? Math.min(dueMs(elector), lapseMs) : lapseMs;
@@ -205,16 +204,16 @@ export function onElectorEvent(elector: Elector, hands: ElectorHands, event: Tra
 export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): void {
   const { phase, seen, attempt, hasSent } = elector;
   if (isLeaving(elector)) return;
-  if (phase.name === 'leader' && seen !== null) {
+  if (phase.name === 'leader') {
+    assert(seen !== null, 'elector: a leader has seen its Lease');
     dropRequests(elector, hands);
-    elector.phase = { name: 'releasing' };
+    askAgainIn(elector, RELEASE_ANSWER_MS_MAX, now);
     hands.end(now);
     writeRelease(elector, hands, seen, false, now);
   } else if (hasSent) {
     closeWatch(elector, hands);
-    elector.phase = { name: 'releasing' };
     if (attempt === null) askWhoHolds(elector, hands, now);
-    else elector.askAgainMs = now.nowMs + RELEASE_ANSWER_MS_MAX;
+    else askAgainIn(elector, RELEASE_ANSWER_MS_MAX, now);
   } else {
     dropRequests(elector, hands);
     elector.phase = { name: 'released' };
@@ -222,18 +221,23 @@ export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): v
 }
 
 /** Asks who holds the Lease when an answer is late, or a request has failed. @returns as `wakeElector` */
-function wakeRelease(elector: Elector, hands: ElectorHands, now: Now): number {
-  if (now.nowMs >= elector.askAgainMs) {
-    if (elector.attempt !== null) hands.cancel(elector.attempt.id);
-    elector.attempt = null;
-    askWhoHolds(elector, hands, now);
-  }
-  return elector.askAgainMs;
+function wakeRelease(elector: Elector, hands: ElectorHands, askAgainMs: number, now: Now): number {
+  if (now.nowMs < askAgainMs) return askAgainMs;
+  if (elector.attempt !== null) hands.cancel(elector.attempt.id);
+  elector.attempt = null;
+  return askWhoHolds(elector, hands, now);
 }
 
-function askWhoHolds(elector: Elector, hands: ElectorHands, now: Now): void {
+/** @returns monotonic ms at which it asks again */
+function askWhoHolds(elector: Elector, hands: ElectorHands, now: Now): number {
   read(elector, hands, true, now);
-  elector.askAgainMs = now.nowMs + RELEASE_ANSWER_MS_MAX;
+  return askAgainIn(elector, RELEASE_ANSWER_MS_MAX, now);
+}
+
+function askAgainIn(elector: Elector, ms: number, now: Now): number {
+  const askAgainMs = now.nowMs + ms;
+  elector.phase = { name: 'releasing', askAgainMs };
+  return askAgainMs;
 }
 
 function writeRelease(
@@ -248,7 +252,7 @@ function writeRelease(
   const durationSeconds = RELEASED_SECONDS;
   const record = { holder: '', durationSeconds, acquireTime: time, renewTime: time, transitions };
   write(elector, hands, 'release', record, now, isAfterConflict);
-  elector.askAgainMs = now.nowMs + RELEASE_ANSWER_MS_MAX;
+  askAgainIn(elector, RELEASE_ANSWER_MS_MAX, now);
 }
 
 /**
@@ -273,7 +277,7 @@ function onReleaseAnswer(
     return;
   }
   if (answer.type === 'failed') {
-    elector.askAgainMs = now.nowMs + RELEASE_PAUSE_MS;
+    askAgainIn(elector, RELEASE_PAUSE_MS, now);
     return;
   }
   const isUnknown = verb === 'release' ? answer.type === 'conflict' && !isAfterConflict : verb !== 'read';
