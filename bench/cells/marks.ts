@@ -1,6 +1,6 @@
 /** Compares measured figures with predicted ones, and tells whether the marks are reached. */
 import { API_TAIL, fit, FITTED, type Fitted } from '../../src/tune/back-test.ts';
-import { OUTPUTS, type Output } from '../../src/twin/ledger.ts';
+import { OUTPUTS, type Output, perOutput } from '../../src/twin/ledger.ts';
 import type { Calibration, Controller } from '../../src/twin/settings.ts';
 import { median } from '../support/statistics.ts';
 import { storyOf } from './cell-times.ts';
@@ -36,6 +36,7 @@ export type Figure = 'p50' | 'p99' | 'writes';
 export const FIGURES: readonly Figure[] = ['p50', 'p99', 'writes'];
 /** The p90 of a run varies less than its p99, so both tell the tail. */
 const FITTED_TO = ['p50', 'p90', 'p99', 'writes'] as const;
+type FittedFigure = (typeof FITTED_TO)[number];
 
 const REPEATABLE = 0.3;
 const BUSY_MAX = 0.75;
@@ -120,20 +121,26 @@ export function idleMsOf(cells: readonly (readonly [CellPlan, CellRun])[]): numb
   return median(own.map(([, { measured }]) => measured.slices.p50));
 }
 
-/** Fits the model's numbers of the machine to the runs of the cells. */
+/** Fits the model's numbers of the machine to the medians of the cells' runs. */
 export function calibrate(
   cells: readonly (readonly [CellPlan, CellRun])[],
   { controller }: World,
   start: Calibration,
 ): Calibration {
+  // All runs of a cell play one story, so it is predicted once.
+  const played = [...Map.groupBy(cells, ([plan]) => plan)].map(([plan, pairs]) => {
+    const runs = pairs.map(([, run]) => run);
+    const [times] = runs as [CellRun];
+    const measured = perOutput((output) => mediansOf(runs.map((run) => run.measured[output])));
+    return { plan, times, story: storyOf(plan, times.seed, times), measured };
+  });
   const lossOf = (calibration: Calibration): number => {
     let loss = 0;
-    for (const [plan, run] of cells) {
-      const story = storyOf(plan, run.seed, run);
-      const predictions = predict(story, controller, plan.settings, calibration, run);
+    for (const { plan, times, story, measured } of played) {
+      const predictions = predict(story, controller, plan.settings, calibration, times);
       for (const output of OUTPUTS) {
         for (const figure of FITTED_TO) {
-          loss += Math.log(predictions[output][figure] / run.measured[output][figure]) ** 2;
+          loss += Math.log(predictions[output][figure] / measured[output][figure]) ** 2;
         }
       }
     }
@@ -164,9 +171,9 @@ function cpuRatio(
   return usedMs / predictedMs;
 }
 
-function mediansOf(values: readonly Readonly<Record<Figure, number>>[]): Record<Figure, number> {
-  const of = (figure: Figure): number => median(values.map((one) => one[figure]));
-  return { p50: of('p50'), p99: of('p99'), writes: of('writes') };
+function mediansOf(values: readonly Readonly<Record<FittedFigure, number>>[]): Record<FittedFigure, number> {
+  const of = (figure: FittedFigure): number => median(values.map((one) => one[figure]));
+  return { p50: of('p50'), p90: of('p90'), p99: of('p99'), writes: of('writes') };
 }
 
 function errorsOf(

@@ -25,7 +25,7 @@ made with. All runs of a cell play the same story.
   --controller=NAME   endpointd or kube-controller-manager (endpointd)
   --warm-up=D         before what counts (20s)
   --measure=D         what counts (60s)
-  --repeats=N         runs of each cell (3)
+  --repeats=N         runs of each cell, of those of calibration too (3)
   --calibrate         run the cells of calibration, and fit
   --for=D             begin no run that would not end in time
   --seed=N            of the stories (1)
@@ -103,7 +103,7 @@ interface Running extends Options {
 async function runCalibration(running: Running): Promise<void> {
   const { folder, measurement, versions } = running;
   const { world } = measurement;
-  for (const cell of calibrationCells()) await runOnce(cell, 0, running);
+  for (const { cell, repeat } of ordered(calibrationCells(), running)) await runOnce(cell, repeat, running);
   const found = calibrationRuns(runsOf(readData(dataPath(folder)), measurement, versions));
   if ('missing' in found) {
     console.log(
@@ -118,16 +118,25 @@ async function runCalibration(running: Running): Promise<void> {
 }
 
 async function runHeldOut(running: Running): Promise<void> {
-  const { folder, repeats, measurement, versions } = running;
+  const { folder, measurement, versions } = running;
   readCalibration(calibrationPath(folder, measurement.world), measurement, versions);
-  const all = Array.from({ length: repeats }, (_, repeat) => heldOutCells().map((cell) => ({ cell, repeat }))).flat();
   let references = 0;
-  for (const [i, { cell, repeat }] of shuffledCells(all, ORDER_SEED).entries()) {
+  for (const [i, { cell, repeat }] of ordered(heldOutCells(), running).entries()) {
     if (i % REFERENCE_EVERY === 0) await runOnce(referenceCell(), references++, running);
     await runOnce(cell, repeat, running);
   }
   await runOnce(referenceCell(), references, running);
   writePage(running);
+}
+
+/** All repetitions of the cells, in an order of its own for each. */
+function ordered(
+  cells: readonly CellPlan[],
+  { repeats }: Running,
+): { readonly cell: CellPlan; readonly repeat: number }[] {
+  return Array.from({ length: repeats }, (_, repeat) =>
+    shuffledCells(cells, ORDER_SEED + repeat).map((cell) => ({ cell, repeat })),
+  ).flat();
 }
 
 /** Does nothing if an undisturbed run of the same measurement exists, or if there is no time left. */

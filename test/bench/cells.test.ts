@@ -233,6 +233,17 @@ test('calibration finds numbers that predict the runs', () => {
   }
 });
 
+test('calibration is fitted to the medians of repeated runs', () => {
+  const start = { ...TRUTH, apiMs: { median: 8, tail: 1.5 } };
+  const repeated = (...factors: number[]): Calibration => {
+    const runs = calibrationCells().flatMap((plan) =>
+      factors.map((factor, repeat) => [plan, runOf(plan, TRUTH, repeat, factor)] as const),
+    );
+    return calibrate(runs, WORLD, start);
+  };
+  assert.deepEqual(repeated(1, 0.5, 3).apiMs, repeated(1).apiMs);
+});
+
 test('the naive prediction is one write for each service and batch period', () => {
   const three = story({
     services: 2,
