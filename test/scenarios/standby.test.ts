@@ -105,6 +105,24 @@ describe('one that stands by', () => {
     assert.equal(said(), 1);
   });
 
+  it('one that loses the Lease while it plans has not synced what was planned', () => {
+    const sim = replica('a', { batchMs: () => 15_000 });
+    createService(sim, { name: 'web' });
+    sim.start();
+    sim.run(1000);
+    sim.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
+    sim.run(15_000);
+    assert.equal(metric(sim, 'leader_election_master_status'), 0);
+    sim.refuse = () => 0;
+    const said = (): unknown[] =>
+      sim.logLines.filter(({ message }) => message === 'All services are synced').map(({ fields }) => fields['writes']);
+    sim.run(10_000);
+    assert.equal(metric(sim, 'leader_election_master_status'), 1);
+    assert.deepEqual(said(), []);
+    sim.run(60_000);
+    assert.deepEqual(said(), [2]);
+  });
+
   it('a standby does not wait for services that are gone before it leads', () => {
     const leader = replica('a', {});
     const standby = replica('b', { beside: leader, seed: 2 });

@@ -50,8 +50,9 @@ export function noteFirstSync(
 ): void {
   if (first.due === null) return;
   first.writes += applied;
-  // A plan whose writes a standby has not sent is no sync.
-  if (failure !== null || (shadow !== null && shadow.writes.length > 0)) return;
+  // A plan whose writes were not sent is no sync. Who has lost the Lease meanwhile does not know them, and plans again.
+  const isUnsent = shadow === null ? first.standsBy() : shadow.writes.length > 0;
+  if (failure !== null || isUnsent) return;
   first.stuck.delete(unit);
   first.due.delete(unit);
   tellIfDone(first, log, now);
