@@ -121,6 +121,12 @@ export function idleMsOf(cells: readonly (readonly [CellPlan, CellRun])[]): numb
   return median(own.map(([, { measured }]) => measured.slices.p50));
 }
 
+/**
+ * How much it costs the fit to move the watch lag. Flips hardly tell it from the latency of a write, so without a cost the
+ * fit ends where it is 0 or far too long, with a greater loss than it has near its start.
+ */
+const LAG_PRIOR = 0.1;
+
 /** Fits the model's numbers of the machine to the medians of the cells' runs. */
 export function calibrate(
   cells: readonly (readonly [CellPlan, CellRun])[],
@@ -135,7 +141,7 @@ export function calibrate(
     return { plan, times, story: storyOf(plan, times.seed, times), measured };
   });
   const lossOf = (calibration: Calibration): number => {
-    let loss = 0;
+    let loss = LAG_PRIOR * Math.log(calibration.watchLagMs / start.watchLagMs) ** 2;
     for (const { plan, times, story, measured } of played) {
       const predictions = predict(story, controller, plan.settings, calibration, times);
       for (const output of OUTPUTS) {
