@@ -154,6 +154,7 @@ function turn({ streams, ports, shape }: Bench, index: number, ready: boolean): 
     resourceVersion: String(version),
     endpointsMs: null,
     slicesMs: null,
+    takenBackMs: {},
   };
   for (const stream of Object.values(streams)) {
     awaitAddress(stream, `${parts.namespace}/${parts.app}`, parts.address, ready, made);

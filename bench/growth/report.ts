@@ -42,7 +42,7 @@ const COLUMNS = [
 
 /** One table for each axis, with medians over the rounds. */
 export function growthTables({ runs }: Growth): GrowthTable[] {
-  const flatness = flatnessOf(merged(runs).filter(({ peer }) => peer === 'endpointd'));
+  const flatness = flatnessOf(told(merged(runs)).filter(({ peer }) => peer === 'endpointd'));
   return AXES.flatMap((axis) => {
     const of = merged(runs).filter((run) => run.axis === axis);
     if (of.length === 0) return [];
@@ -61,7 +61,8 @@ function verdictText({ flat, worst, drift, grows }: Flatness): string {
 
 function rowsOf(of: readonly GrowthRun[], all: readonly GrowthRun[]): string[][] {
   return of.map((run) => {
-    const cost = byteCost(right(merged(all)).filter(({ peer }) => peer === run.peer));
+    const cost = byteCost(told(merged(all)).filter(({ peer }) => peer === run.peer));
+    if (!isTold(run)) return [run.peer, String(run.at), 'WRONG', ...COLUMNS.slice(3).map(() => '-')];
     return [
       run.peer,
       String(run.at),
@@ -86,15 +87,19 @@ function merged(runs: readonly GrowthRun[]): GrowthRun[] {
 
 const MERGED = ['cpuAFlip', 'bytesAFlip', 'writesAFlip', 'p50', 'p99', 'startCpu', 'peakMB', 'steadyMB'] as const;
 
-/** Only right runs count, if there are any. */
+/** Only right runs count. Without any the figures are NaN. */
 function mergedOf(same: readonly GrowthRun[]): GrowthRun {
-  const counted = right(same).length > 0 ? right(same) : same;
-  const medians = MERGED.map((figure) => [figure, median(counted.map((run) => run[figure]))] as const);
+  const right = same.filter(({ wrong }) => wrong.length === 0);
+  const medians = MERGED.map((figure) => [figure, median(right.map((run) => run[figure]))] as const);
   return Object.assign({}, same[0]!, Object.fromEntries(medians), { wrong: same.flatMap(({ wrong }) => wrong) });
 }
 
-function right(runs: readonly GrowthRun[]): GrowthRun[] {
-  return runs.filter(({ wrong }) => wrong.length === 0);
+function told(merged: readonly GrowthRun[]): GrowthRun[] {
+  return merged.filter(isTold);
+}
+
+function isTold({ cpuAFlip }: GrowthRun): boolean {
+  return !Number.isNaN(cpuAFlip);
 }
 
 function percent(share: number): string {
@@ -102,7 +107,7 @@ function percent(share: number): string {
 }
 
 export function growthPage(growth: Growth): string {
-  const flatness = flatnessOf(merged(growth.runs).filter(({ peer }) => peer === 'endpointd'));
+  const flatness = flatnessOf(told(merged(growth.runs)).filter(({ peer }) => peer === 'endpointd'));
   const flat = flatness.filter((each) => each.flat).length;
   const wrong = growth.runs.some((run) => run.wrong.length > 0);
   const { command, commit, machine, versions, startedAt, endedAt, flips } = growth;
@@ -136,7 +141,7 @@ export function growthPicture(growth: Growth): LinePlot {
 
 /** CPU, latency and memory along one axis. The first plot also shows the cost that the bytes explain. */
 function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
-  const all = right(merged(runs));
+  const all = told(merged(runs));
   const of = all.filter((run) => run.axis === axis).toSorted((a, b) => a.at - b.at);
   const peers = [...new Set(of.map(({ peer }) => peer))];
   const seriesOf = (yOf: (run: GrowthRun) => number, suffix = ''): Series[] =>

@@ -1,8 +1,8 @@
 /** The effect of a disturbance on the addresses that clients see, from the changes around it. Plain data in and out. */
-import type { TimedChange } from './stream.ts';
+import { endOf, type TimedChange } from './stream.ts';
 
 export interface Disturbance {
-  /** Milliseconds from the disturbance until the last late change was shown; 0 = none was late. */
+  /** Milliseconds from the disturbance until the last late change was shown or taken back; 0 = none was late. */
   readonly rightMs: number;
   /** The most addresses that were wrong or missing at one moment. */
   readonly wrongMost: number;
@@ -13,16 +13,17 @@ export interface Disturbance {
 /** A change that is shown sooner is not late. */
 const LATE_MS = 250;
 
-/** The effect on slices, by the changes that are shown after `fromMs`. */
+/** The effect on slices, by the changes that are shown or taken back after `fromMs`. */
 export function disturbanceOf(changes: readonly TimedChange[], fromMs: number): Disturbance {
   let [untilMs, wrongMs] = [fromMs, 0];
   const edges: (readonly [ms: number, by: 1 | -1])[] = [];
-  for (const { ackedMs, slicesMs } of changes) {
-    if (slicesMs === null || Number.isNaN(slicesMs) || slicesMs < fromMs) continue;
-    const lateMs = Math.max(0, slicesMs - ackedMs);
+  for (const change of changes) {
+    const endMs = endOf(change, 'slices');
+    if (Number.isNaN(endMs) || endMs < fromMs) continue;
+    const lateMs = Math.max(0, endMs - change.ackedMs);
     wrongMs += lateMs;
-    edges.push([slicesMs - lateMs, 1], [slicesMs, -1]);
-    if (lateMs > LATE_MS) untilMs = Math.max(untilMs, slicesMs);
+    edges.push([endMs - lateMs, 1], [endMs, -1]);
+    if (lateMs > LATE_MS) untilMs = Math.max(untilMs, endMs);
   }
   let [wrong, wrongMost] = [0, 0];
   for (const [, by] of edges.sort((a, b) => a[0] - b[0] || a[1] - b[1])) {

@@ -76,8 +76,8 @@ function marksSection(marks: readonly MarkResult[]): Section {
     tone: 'plain',
     note: '',
     table: {
-      columns: ['scenario', 'mark', 'measured', ''],
-      rows: marks.map(({ scenario, what, got, verdict }) => [scenario, what, got, verdict]),
+      columns: ['scenario', 'mark', 'measured', 'runs', ''],
+      rows: marks.map(({ scenario, what, got, verdict, of }) => [scenario, what, got, of, verdict]),
     },
   };
 }

@@ -64,7 +64,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
   return [
     '# Results',
     '',
-    'What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs. *Noise* is by how much two runs of the same program differ, in the median; a difference counts beyond it. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
+    'What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs; of fewer than five pairs it is no more than their range, so nothing is said to count. *Noise* is by how much two runs of the same program differ, in the median. A difference counts if it is beyond the noise and its interval does not hold 1. A change that was taken back before the controller showed it counts with the time until then. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
     '',
     ...tableText(
       commands.columns,
@@ -77,8 +77,8 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
     '## Marks',
     '',
     ...tableText(
-      ['scenario', 'mark', 'measured', 'verdict'],
-      marks.map(({ scenario, what, got, verdict }) => [scenario, what, got, verdict]),
+      ['scenario', 'mark', 'measured', 'runs of each', 'verdict'],
+      marks.map(({ scenario, what, got, verdict, of }) => [scenario, what, got, of, verdict]),
       '---',
     ),
     '',

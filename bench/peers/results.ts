@@ -1,7 +1,14 @@
 /** The runs as data, and the figures made from them. Plain data in and out. */
 import { isDeepStrictEqual } from 'node:util';
 import { percentile } from '../../src/lib/percentile.ts';
-import { isBeyondNoise, median, ratioOfMedians, spread, type Ratio } from '../support/statistics.ts';
+import {
+  isBeyondNoise,
+  median,
+  PAIRS_FOR_INTERVAL,
+  ratioOfMedians,
+  spread,
+  type Ratio,
+} from '../support/statistics.ts';
 import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type FigureOf, type Mark, type PeerName } from './scenario.ts';
 import type { RunResult } from './stage.ts';
 import { CPU_SECONDS_OF, FIGURES } from './window.ts';
@@ -56,7 +63,8 @@ export interface Row {
   readonly ratio: Ratio;
   /** How much runs of the same peer differ, at least 1; NaN = not known. */
   readonly noise: number;
-  readonly counts: boolean;
+  /** Whether the difference is beyond noise and interval. `few pairs`: it is, of too few pairs to say so. */
+  readonly counts: 'yes' | 'no' | 'few pairs';
 }
 
 export interface Comparison {
@@ -65,7 +73,8 @@ export interface Comparison {
   /** The two peers of the ratio. */
   readonly base: PeerName;
   readonly subject: PeerName;
-  readonly runs: Readonly<Record<PeerName, number>>;
+  /** Of each peer, and how many of them ended right. */
+  readonly runs: Readonly<Record<PeerName, { readonly all: number; readonly right: number }>>;
   readonly rows: readonly Row[];
   /** What was wrong, one line each. */
   readonly wrong: readonly string[];
@@ -77,6 +86,8 @@ export interface MarkResult {
   readonly what: string;
   readonly got: string;
   readonly verdict: 'reached' | 'not reached' | 'not measured';
+  /** How many runs of the peer with the fewest ended right, and the day of the last. */
+  readonly of: string;
 }
 
 /** Compares all scenarios that were run. @param marks by the scenario's name */
@@ -182,20 +193,29 @@ function compare(
         .map((run) => [run.round, run.figures[figure]!]),
     );
   const of: FigureOf = (peer, figure, other) => median([...valuesOf(peer, figure, other).values()]);
+  const counts = Object.fromEntries(peers.map((peer) => [peer, countsOf(runs.filter((run) => run.peer === peer))]));
+  const fewest = Math.min(...Object.values(counts).map(({ right }) => right));
+  const day = runs.at(-1)!.startedAt.slice(0, DAY_CHARS);
   return {
     scenario,
     peers,
     base,
     subject,
-    runs: Object.fromEntries(peers.map((peer) => [peer, runs.filter((run) => run.peer === peer).length])),
+    runs: counts,
     rows: rowsOf(peers, base, subject, valuesOf),
     wrong: runs.flatMap(({ peer, round, wrong }) => wrong.map((what) => `${peer}, round ${round + 1}: ${what}`)),
     marks: marks.map(({ what, look }) => {
       const seen = look(of);
       const verdict = seen === null ? 'not measured' : seen.reached ? 'reached' : 'not reached';
-      return { scenario: scenario.name, what, got: seen?.got ?? '-', verdict };
+      return { scenario: scenario.name, what, got: seen?.got ?? '-', verdict, of: `${fewest}, ${day}` };
     }),
   };
+}
+
+const DAY_CHARS = 10;
+
+function countsOf(runs: readonly RunRecord[]): { all: number; right: number } {
+  return { all: runs.length, right: runs.filter(({ wrong }) => wrong.length === 0).length };
 }
 
 /** The figures of a peer's right runs, by round. */
@@ -218,8 +238,13 @@ function rowsOf(peers: readonly PeerName[], base: PeerName, subject: PeerName, v
     const seconds = CPU_SECONDS_OF[figure];
     const isTold =
       seconds === undefined || [base, subject].every((peer) => median(all(peer, seconds)) >= CPU_SECONDS_MIN);
-    return [{ figure, medians, ratio, noise, counts: base !== subject && isTold && isBeyondNoise(ratio, noise) }];
+    const counts = base === subject || !isTold || !isBeyondNoise(ratio, noise) ? 'no' : enough(ratio);
+    return [{ figure, medians, ratio, noise, counts }];
   });
+}
+
+function enough({ pairs }: Ratio): 'yes' | 'few pairs' {
+  return pairs < PAIRS_FOR_INTERVAL ? 'few pairs' : 'yes';
 }
 
 /** The kernel counts CPU in ticks of 10 ms. Fewer than five ticks tell nothing. */

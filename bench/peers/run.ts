@@ -53,9 +53,9 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   const comparisons = compareAll(results, marksByScenario());
   for (const comparison of comparisons) console.log(comparisonText(comparison));
   for (const { name } of notRun(results)) console.log(`\n${name}: not run, no time was left for it`);
-  if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(results)}\n`);
   if (options.page !== null) writeFileSync(options.page, peersPage(results));
-  if (commandOf(options, args).program !== command.program) throw new Error('dist was built anew during the runs');
+  const isBuiltAnew = commandOf(options, args).program !== command.program;
+  if (isBuiltAnew) throw new Error('dist was built anew during the runs: nothing is added to the results');
   if (options.results) keepResults(kept, results);
   if (comparisons.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
 }
@@ -98,6 +98,11 @@ async function runAll(
   kept: Results | null,
 ): Promise<Results> {
   const runs: RunRecord[] = [];
+  const texts = scenarios.map(({ name, what }) => ({ name, what }));
+  const soFar = (): Results => {
+    const commands = [{ ...command, endedAt: new Date().toISOString() }];
+    return { format: RESULTS_FORMAT, commands, scenarios: texts, runs };
+  };
   const servers = createServers();
   try {
     await runRounds(scenarios, options, async (scenario, round) => {
@@ -105,13 +110,13 @@ async function runAll(
       // The peers take turns in being first, because the first one meets another machine than the last.
       const isReversed = (before + round) % 2 === 1;
       runs.push(...(await runPair(scenario, round, isReversed, options, servers)));
+      // Hours of runs outlive the command: `npm run bench -- results FILE` adds them.
+      if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(soFar())}\n`);
     });
   } finally {
     await servers.close();
   }
-  const commands = [{ ...command, endedAt: new Date().toISOString() }];
-  const texts = scenarios.map(({ name, what }) => ({ name, what }));
-  return { format: RESULTS_FORMAT, commands, scenarios: texts, runs };
+  return soFar();
 }
 
 function listed({ name, what, pairSeconds }: Scenario): string {

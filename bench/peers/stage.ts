@@ -440,6 +440,7 @@ async function send(
     resourceVersion: '',
     endpointsMs: null,
     slicesMs: null,
+    takenBackMs: {},
   };
   const { endpointsController, slicesController, mirroringController } = whichControllers(controllers);
   // Expectations come before the request, because effects may be seen before the answer.

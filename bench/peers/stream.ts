@@ -22,12 +22,22 @@ export interface TimedChange {
   /** When the watcher saw the Endpoints that follow; null = none are awaited. `slicesMs`: the slices. */
   endpointsMs: number | null;
   slicesMs: number | null;
+  /** By stream: when a later change took this one back before the stream had shown it. */
+  readonly takenBackMs: { endpoints?: number; slices?: number };
 }
 
 export type StreamKind = 'endpoints' | 'slices';
 
 /** The field of a change in which a stream notes the time. */
 export const SEEN_FIELDS = { endpoints: 'endpointsMs', slices: 'slicesMs' } as const;
+
+/**
+ * Until when a change was wrong in a stream: when it was shown, or was taken back before that. NaN = neither, or nothing
+ * was awaited.
+ */
+export function endOf(change: TimedChange, kind: StreamKind): number {
+  return change[SEEN_FIELDS[kind]] ?? change.takenBackMs[kind] ?? Number.NaN;
+}
 
 interface Awaited {
   readonly ready: boolean;
@@ -126,11 +136,26 @@ export function awaitedOf({ awaited, ready }: Stream): { readonly owed: number; 
 /** Nothing more will come, so open changes were coalesced. */
 export function settleAwaited(stream: Stream): void {
   for (const [key, waiting] of stream.awaited) {
-    if (waiting.at(-1)!.ready !== stream.ready.has(key)) continue;
-    for (const { change } of waiting) change[SEEN_FIELDS[stream.kind]] = null;
+    const isReady = stream.ready.has(key);
+    if (waiting.at(-1)!.ready !== isReady) continue;
+    takeBack(stream, waiting, isReady);
     useUp(stream, key, waiting);
-    stream.coalesced += waiting.length;
     stream.awaited.delete(key);
+  }
+}
+
+/**
+ * Notes changes that the stream will not show. One that wants what was shown all along was never wrong. Any other was
+ * wrong until the next one.
+ * @param isReady what was shown all along
+ */
+function takeBack(stream: Stream, coalesced: readonly Awaited[], isReady: boolean): void {
+  stream.coalesced += coalesced.length;
+  for (const [i, { ready, change }] of coalesced.entries()) {
+    change[SEEN_FIELDS[stream.kind]] = null;
+    if (ready === isReady) continue;
+    const { ackedMs, sentMs } = coalesced[i + 1]!.change;
+    change.takenBackMs[stream.kind] = Number.isNaN(ackedMs) ? sentMs : ackedMs;
   }
 }
 
@@ -157,22 +182,14 @@ export function noteEvent(
   if (service === null) stream.objects.delete(key);
   else stream.objects.set(key, { service, ready });
   if (service !== null && annotations?.[OVER_CAPACITY_ANNOTATION] !== undefined) stream.overCapacity.add(service);
-  const shown = { ms: now.ms, causedMs: triggerMs - now.wallMs + now.ms };
   for (const address of ready) {
     if (before?.service === service && before.ready.has(address)) continue;
-    count(stream, `${service} ${address}`, 1, shown);
+    count(stream, `${service} ${address}`, 1, now.ms);
   }
   for (const address of before?.ready ?? []) {
     if (before!.service === service && ready.has(address)) continue;
-    count(stream, `${before!.service} ${address}`, -1, shown);
+    count(stream, `${before!.service} ${address}`, -1, now.ms);
   }
-}
-
-/** When an event was seen, and of what its write was made, in milliseconds of the clock of changes. */
-interface Shown {
-  readonly ms: number;
-  /** The time of the earliest cause that the controller tells; NaN = it tells none. */
-  readonly causedMs: number;
 }
 
 /** The trigger time of a write, milliseconds since the epoch; NaN = it has none. */
@@ -194,7 +211,7 @@ function noteWrite(
   if (type !== 'DELETED' && !Number.isNaN(triggerMs)) stream.trigger.push({ atMs: now.ms, ms: now.wallMs - triggerMs });
 }
 
-function count(stream: Stream, key: string, by: 1 | -1, { ms, causedMs }: Shown): void {
+function count(stream: Stream, key: string, by: 1 | -1, nowMs: number): void {
   const before = stream.ready.get(key) ?? 0;
   const after = before + by;
   if (after === 0) stream.ready.delete(key);
@@ -207,28 +224,26 @@ function count(stream: Stream, key: string, by: 1 | -1, { ms, causedMs }: Shown)
   // The first expectation that wants what is shown now. Those before it came right together with it.
   const first = waiting?.findIndex(({ ready }) => ready === after > 0) ?? -1;
   if (waiting === undefined || first < 0) return;
-  const shown = laterShown(waiting, first, causedMs);
+  const shown = shownBy(waiting, first, nowMs);
   const seen = waiting.splice(0, shown + 1);
-  for (const [i, { change }] of seen.entries()) {
-    const isTakenBack = i >= first && i < shown;
-    change[SEEN_FIELDS[stream.kind]] = isTakenBack ? null : ms;
-  }
-  stream.coalesced += shown - first;
+  takeBack(stream, seen.slice(first, shown), before > 0);
+  for (const { change } of [...seen.slice(0, first), seen[shown]!]) change[SEEN_FIELDS[stream.kind]] = nowMs;
   // The last one has used its own up.
   useUp(stream, key, seen.slice(0, -1));
   if (waiting.length === 0) stream.awaited.delete(key);
 }
 
+/** From the plan of a write until the watcher has it. A write that waits for a token was planned before. */
+const WRITE_MS_MAX = 1000;
+
 /**
- * The place of the change that a write shows which wants the same as the one at `first`. If the change before a later one
- * was there before the earliest cause of the write, the write knew it: so all before the later one was taken back
- * before any write. A pod's events come in order.
+ * The place of the change that a write shows, among those that want the same as the one at `first`: the first that was not
+ * taken back long ago, because a controller plans what is there when it plans.
  */
-function laterShown(waiting: readonly Awaited[], first: number, causedMs: number): number {
-  const later = waiting.findIndex(
-    ({ ready, change }, i) => i > first && ready === waiting[first]!.ready && change.sentMs >= causedMs,
-  );
-  return later > first && waiting[later - 1]!.change.ackedMs < causedMs ? later : first;
+function shownBy(waiting: readonly Awaited[], first: number, nowMs: number): number {
+  const { ready } = waiting[first]!;
+  const isOver = (at: number): boolean => (waiting[at + 1]?.change.ackedMs ?? Infinity) < nowMs - WRITE_MS_MAX;
+  return waiting.findIndex((one, at) => at >= first && one.ready === ready && !isOver(at));
 }
 
 /** Changes that nothing will show any more let no address vanish either. */

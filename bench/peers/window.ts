@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { percentile } from '../../src/lib/percentile.ts';
 import { bytesReadBy, threadSecondsOf, usageOf } from '../support/process-usage.ts';
 import { STAGES } from './stages.ts';
-import { SEEN_FIELDS, type Stream, type StreamKind, type TimedChange } from './stream.ts';
+import { endOf, type Stream, type StreamKind, type TimedChange } from './stream.ts';
 
 /** Counters at one moment. */
 export interface Reading {
@@ -30,7 +30,10 @@ export interface Window {
   readonly streams: readonly Stream[];
 }
 
-/** Milliseconds of all changes that were seen. Changes that were never seen are reported apart. */
+/**
+ * Milliseconds of all changes that were seen, and of those that were taken back before, until then. Changes that were never
+ * seen are reported apart.
+ */
 export interface Samples {
   readonly endpoints: readonly number[];
   readonly slices: readonly number[];
@@ -93,7 +96,7 @@ export function addThreads(
 export function samplesOf(changes: readonly TimedChange[]): Samples {
   const of = (kind: StreamKind): number[] =>
     changes
-      .map((change) => (change[SEEN_FIELDS[kind]] ?? Number.NaN) - change.ackedMs)
+      .map((change) => endOf(change, kind) - change.ackedMs)
       .filter((ms) => !Number.isNaN(ms))
       // A watcher may see the effect before the answer to the change has come.
       .map((ms) => rounded(Math.max(0, ms)));
@@ -114,11 +117,9 @@ export interface Course {
  * there are more.
  */
 export function courseOf(changes: readonly TimedChange[], fromMs: number): Course {
-  const late = changes.flatMap(({ ackedMs, slicesMs }) =>
-    slicesMs === null || Number.isNaN(slicesMs)
-      ? []
-      : [{ atMs: ackedMs - fromMs, ms: Math.max(0, slicesMs - ackedMs) }],
-  );
+  const late = changes
+    .map((change) => ({ atMs: change.ackedMs - fromMs, ms: Math.max(0, endOf(change, 'slices') - change.ackedMs) }))
+    .filter(({ ms }) => !Number.isNaN(ms));
   const lastMs = late.reduce((most, { atMs }) => Math.max(most, atMs), 0);
   const groupMs = 1000 * Math.ceil((lastMs + 1) / 1000 / COURSE_MAX);
   const groups = [...Map.groupBy(late, ({ atMs }) => Math.floor(atMs / groupMs))].sort(([a], [b]) => a - b);
@@ -249,7 +250,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   stageChanges: { title: 'changes whose stages the journal has', digits: 0 },
   queueMean: { title: 'a key waits in the queue, mean, ms', digits: 2 },
   syncMean: { title: 'a sync with its writes, mean, ms', digits: 2 },
-  throttleMean: { title: 'an update waits for a token, mean, ms', digits: 2 },
+  throttleMean: { title: 'an update waits until it may be sent, mean, ms', digits: 2 },
   putMean: { title: 'an update and its answer, mean, ms', digits: 2 },
   serverRightMs: { title: 'API server restarted: until no change was late, ms', digits: 0 },
   serverWrongMost: { title: 'API server restarted: most addresses wrong at once', digits: 0 },

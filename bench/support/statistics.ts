@@ -10,6 +10,7 @@ export interface Ratio {
    */
   readonly low: number;
   readonly high: number;
+  readonly pairs: number;
 }
 
 const RESAMPLES = 2000;
@@ -34,15 +35,15 @@ export function ratioOf(ours: number, theirs: number): number {
 export function ratioOfMedians(ours: readonly number[], theirs: readonly number[]): Ratio {
   const value = ratioOf(median(ours), median(theirs));
   const pairs = Math.min(ours.length, theirs.length);
-  if (pairs < 2) return { value, low: Number.NaN, high: Number.NaN };
+  if (pairs < 2) return { value, low: Number.NaN, high: Number.NaN, pairs };
   const prng = createPrng(RESAMPLES_SEED);
   const ratios: number[] = [];
   for (let i = 0; i < RESAMPLES; i++) {
     const drawn = Array.from({ length: pairs }, () => nextInt(prng, pairs));
     ratios.push(ratioOf(median(drawn.map((at) => ours[at]!)), median(drawn.map((at) => theirs[at]!))));
   }
-  if (ratios.some(Number.isNaN)) return { value, low: Number.NaN, high: Number.NaN };
-  return { value, low: percentile(ratios, 0.025), high: percentile(ratios, 0.975) };
+  if (ratios.some(Number.isNaN)) return { value, low: Number.NaN, high: Number.NaN, pairs };
+  return { value, low: percentile(ratios, 0.025), high: percentile(ratios, 0.975), pairs };
 }
 
 /**
@@ -56,6 +57,9 @@ export function spread(runs: readonly number[]): number {
     runs.flatMap((one, i) => runs.slice(i + 1).map((other) => Math.max(one, other) / Math.min(one, other))),
   );
 }
+
+/** With fewer pairs the interval of a ratio is only the range of its pairs. */
+export const PAIRS_FOR_INTERVAL = 5;
 
 /**
  * Whether a ratio is further from 1 than the noise, and its interval leaves 1. false = it is not, there is no interval, or

@@ -21,7 +21,7 @@ export interface SweepRun extends Cell {
   readonly size: string;
   readonly seed: number;
   readonly peer: string;
-  /** The program of the run: a commit of endpointd, or a version of kube-controller-manager. */
+  /** What the run stands beside: endpointd's program and the machine, and the version of kube-controller-manager. */
   readonly program: string;
   /** The kind of API server. */
   readonly server: string;

@@ -121,10 +121,12 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
     execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
   }
   const commit = commitText();
+  const machine = machineOf();
+  // What another program or machine has measured is no half of a pair.
+  const beside = `${programHash(programOf(settings.size))}, ${Object.values(machine).join(', ')}`;
   const programs: Readonly<Record<string, string>> = {
-    // Two trees with changes have the same commit.
-    [ENDPOINTD]: commit.endsWith('-dirty') ? `${commit}-${programHash(programOf(settings.size))}` : commit,
-    [MANAGER]: KUBERNETES_VERSION,
+    [ENDPOINTD]: beside,
+    [MANAGER]: `${KUBERNETES_VERSION} beside ${beside}`,
   };
   const wanted = keysOf(options, programs);
   const notRun = await measureMissing(options, programs);
@@ -134,7 +136,7 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
     command: `npm run bench -- sweep ${args.join(' ')}`.trim(),
     scenario,
     commit,
-    machine: machineOf(),
+    machine,
     versions: versionsOf(),
     runs: kept.filter((run) => wanted.has(keyText(run))),
     notRun,

@@ -3,6 +3,7 @@
  * used, because the buckets of these histograms are decades. A workqueue's sums are exact (Little's law): `_sum` of the
  * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
+import { controllerOf } from '../metrics/controller-of.ts';
 import { samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 
@@ -64,23 +65,22 @@ const CHANGES: Readonly<Partial<Record<QueueName, string>>> = {
 
 /** @param seconds the time between the looks */
 export function observe(before: Metrics, after: Metrics, seconds: number, settings: Settings): Observed {
+  const program = controllerOf(after);
+  if (typeof program !== 'string') return { ok: false, why: program.why };
   const names = QUEUES.filter((name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null);
-  if (names.length === 0) {
-    return { ok: false, why: 'these are the metrics of another program: they have no queue of these controllers' };
-  }
   const why = whyNotComparable(before, after, COUNTERS);
   if (why !== null) return { ok: false, why };
   if (!after.has(CPU)) return { ok: false, why: `these metrics lack ${CPU}: whether CPU is short cannot be told` };
   const difference = grownBetween(before, after);
   const observation: Observation = {
-    program: after.has('endpointd_build_info') ? 'endpointd' : 'kube-controller-manager',
+    program,
     seconds,
     queues: names.map((name) => observeQueue(name, difference, after, seconds, settings)),
     throttled: difference('rest_client_rate_limiter_duration_seconds_sum') / seconds,
-    apiSeconds: apiSecondsOf(difference, !after.has('endpointd_build_info')),
+    apiSeconds: apiSecondsOf(difference, program !== 'endpointd'),
     cpu: difference(CPU) / seconds,
     cores: settings.cores ?? sumOf(after, 'go_sched_gomaxprocs_threads'),
-    mainThread: after.has('endpointd_build_info') ? difference('endpointd_step_duration_seconds_sum') / seconds : null,
+    mainThread: program === 'endpointd' ? difference('endpointd_step_duration_seconds_sum') / seconds : null,
   };
   return { ok: true, observation };
 }

@@ -1,8 +1,17 @@
 import { type FieldManager, fieldManagersOf } from '../kube/managed-fields.ts';
 import type { ObjectSource } from '../kube/source.ts';
 
-/** Field managers of the controllers that keep Endpoints and EndpointSlices. */
-export const CONTROLLER_MANAGERS: ReadonlySet<string> = new Set(['kube-controller-manager', 'endpointd']);
+/**
+ * Field managers of the controllers that keep Endpoints and EndpointSlices. A field manager has the name of its program:
+ * k3s, RKE2 and MicroK8s have kube-controller-manager in one of their own.
+ */
+export const CONTROLLER_MANAGERS: ReadonlySet<string> = new Set([
+  'kube-controller-manager',
+  'endpointd',
+  'k3s',
+  'rke2',
+  'kubelite',
+]);
 
 /**
  * The field manager that has written the object last; '' = managedFields do not tell. If several have written in the

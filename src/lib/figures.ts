@@ -5,6 +5,12 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US', { maximumFractionDigits: 1 });
 }
 
+/** `0.017`, `1.25`, `12.3`, `10,934`: small figures keep two digits that count. */
+export function formatRate(rate: number): string {
+  if (rate === 0 || Math.abs(rate) >= 10) return formatCount(rate);
+  return rate.toLocaleString('en-US', { maximumSignificantDigits: rate < 1 ? 2 : 3 });
+}
+
 /** `1 write`, `10,934 writes`. */
 export function plural(count: number, one: string): string {
   return `${formatCount(count)} ${count === 1 ? one : `${one}s`}`;
@@ -12,7 +18,7 @@ export function plural(count: number, one: string): string {
 
 /** `0 B`, `1.5 KiB`, `12.3 MiB`. */
 export function formatBytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1024) return `${formatCount(bytes)} B`;
   const isSmall = bytes < 1024 ** 2;
   return `${(bytes / (isSmall ? 1024 : 1024 ** 2)).toFixed(1)} ${isSmall ? 'KiB' : 'MiB'}`;
 }

@@ -56,6 +56,8 @@ export interface MeasureListener {
 export interface Measuring {
   readonly listener: MeasureListener;
   readonly services: Map<RecordedService, OutputsShown>;
+  /** By namespace and name of a Service, which may be deleted and created again while its objects stay. */
+  readonly ready: Map<string, Readonly<Record<OutputResource, Shown['ready']>>>;
   readonly measured: Readonly<Record<OutputResource, Measured>>;
   /** Resources that are neither listed nor refused yet. */
   readonly missing: Set<RecordedResource>;
@@ -74,6 +76,7 @@ export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
   return {
     listener,
     services: new Map(),
+    ready: new Map(),
     measured: { endpoints: none(), endpointslices: none() },
     missing: new Set(Object.keys(WORDS) as RecordedResource[]),
     refused: new Set(),
@@ -183,19 +186,40 @@ function noteShown(
   write.isShowing = true;
 }
 
-function onService({ services, measured }: Measuring, { after }: ChangeOf<'services'>, { service }: Selection): void {
+function onService(measuring: Measuring, { after }: ChangeOf<'services'>, { service }: Selection): void {
   if (service === null) return;
+  const { services, measured } = measuring;
   const outputs = services.get(service);
+  const { namespace, name } = service.record;
   if (after !== null) {
-    if (outputs === undefined) services.set(service, { endpoints: nothingShown(), endpointslices: nothingShown() });
+    if (outputs !== undefined) return;
+    const ready = readyAt(measuring, namespace, name);
+    services.set(service, {
+      endpoints: awaitingNothing(ready.endpoints),
+      endpointslices: awaitingNothing(ready.endpointslices),
+    });
     return;
   }
   for (const kind of KINDS) measured[kind].superseded += outputs![kind].awaited.size;
   services.delete(service);
+  forgetReady(measuring, namespace, name);
 }
 
-function nothingShown(): Shown {
-  return { ready: new Map(), awaited: new Map(), early: new Map() };
+function awaitingNothing(ready: Shown['ready']): Shown {
+  return { ready, awaited: new Map(), early: new Map() };
+}
+
+function readyAt({ ready }: Measuring, namespace: string, service: string): Record<OutputResource, Shown['ready']> {
+  const key = `${namespace}/${service}`;
+  let found = ready.get(key);
+  if (found === undefined) ready.set(key, (found = { endpoints: new Map(), endpointslices: new Map() }));
+  return found;
+}
+
+/** Of a Service that is gone nothing is kept once its objects are. */
+function forgetReady({ ready }: Measuring, namespace: string, service: string): void {
+  const key = `${namespace}/${service}`;
+  if (KINDS.every((kind) => ready.get(key)![kind].size === 0)) ready.delete(key);
 }
 
 function onOutput(
@@ -210,11 +234,17 @@ function onOutput(
     measured[kind].writes++;
     listener.written(kind, atMs);
   }
-  if (service === null) return;
-  const shown = services.get(service)![kind];
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);
   for (const address of readyOf(after)) add(changed, address, 1);
+  if (service === null) {
+    const { namespace, service: name } = (after ?? before)!;
+    const ready = readyAt(measuring, namespace, name)[kind];
+    for (const [address, by] of changed) add(ready, address, by);
+    forgetReady(measuring, namespace, name);
+    return;
+  }
+  const shown = services.get(service)![kind];
   const write: ShownWrite = { atMs, isShowing: false };
   for (const [address, by] of changed) {
     const was = shown.ready.has(address);

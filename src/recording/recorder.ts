@@ -56,7 +56,7 @@ export interface RecorderStatus {
   readonly waitsFor: string;
   /** How many objects exist, by resource. */
   readonly objects: Readonly<Record<RecordedResource, number>>;
-  /** How many lines were told since everything was listed. */
+  /** How many changes of objects were told since everything was listed. */
   readonly changes: number;
   readonly bytes: number;
   /** How many lists came after the first ones. */
@@ -87,9 +87,10 @@ interface State {
   readonly encoder: Encoder;
   readonly beganMs: number;
   watches: readonly Watch[];
-  lines: number;
-  /** How many lines were told when everything was listed; -1 = it is not listed yet. */
-  linesListed: number;
+  /** How many states and ends of objects were told. */
+  objectsTold: number;
+  /** How many of them when everything was listed; -1 = it is not listed yet. */
+  objectsListed: number;
   gaps: number;
   bytes: number;
   flushAtMs: number;
@@ -114,10 +115,16 @@ export function createRecorder(config: RecorderConfig): Recorder {
     state.bytes += bytes.length;
     config.write(bytes);
   });
-  const encoder = createEncoder(pseudonyms?.names ?? PLAIN_NAMES, Math.floor(clock.wallMs() / 1000), (line) => {
-    state.lines++;
-    frames.add(line);
-  });
+  const lines = createEncoder(pseudonyms?.names ?? PLAIN_NAMES, Math.floor(clock.wallMs() / 1000), frames.add);
+  const counted = (isTold: boolean): boolean => {
+    if (isTold) state.objectsTold++;
+    return isTold;
+  };
+  const encoder: Encoder = {
+    ...lines,
+    put: (...told) => counted(lines.put(...told)),
+    remove: (...told) => counted(lines.remove(...told)),
+  };
   const state: State = {
     config,
     outbox,
@@ -126,8 +133,8 @@ export function createRecorder(config: RecorderConfig): Recorder {
     encoder,
     beganMs: clock.nowMs(),
     watches: [],
-    lines: 0,
-    linesListed: -1,
+    objectsTold: 0,
+    objectsListed: -1,
     gaps: 0,
     bytes: 0,
     flushAtMs: Infinity,
@@ -290,8 +297,8 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
   }
   tellRestarts(state, now);
   tellRefusals(state, now);
-  if (state.linesListed < 0 && state.watches.every(isSettled)) {
-    state.linesListed = state.lines;
+  if (state.objectsListed < 0 && state.watches.every(isSettled)) {
+    state.objectsListed = state.objectsTold;
     // Whether the disk has room for the lists is known before they are called recorded.
     state.frames.flush();
   }
@@ -403,13 +410,13 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
 }
 
 function statusOf(state: State): RecorderStatus {
-  const { watches, encoder, config, beganMs, lines, linesListed, bytes, gaps, pseudonyms } = state;
+  const { watches, encoder, config, beganMs, objectsTold, objectsListed, bytes, gaps, pseudonyms } = state;
   const objects = Object.fromEntries(watches.map(({ resource }) => [resource, encoder.count(resource)]));
   return {
     seconds: (config.clock.nowMs() - beganMs) / 1000,
     waitsFor: watches.find((watch) => !isSettled(watch))?.resource ?? '',
     objects: objects as Record<RecordedResource, number>,
-    changes: linesListed < 0 ? 0 : lines - linesListed,
+    changes: objectsListed < 0 ? 0 : objectsTold - objectsListed,
     bytes,
     gaps,
     refused: watches.filter(({ reflector }) => reflector.refused).map(({ resource }) => resource),

@@ -10,6 +10,7 @@ import type { Endpoint, EndpointSubset, KubeObject } from '../kube/types.ts';
 import { percentile } from '../lib/percentile.ts';
 import type { ApiClient } from '../node/api-client.ts';
 import { createLedger, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
+import { outputsOf } from '../twin/story.ts';
 import { startController } from './controller-process.ts';
 import { watchEndpoints } from './endpoints-view.ts';
 import { readObjects } from './read-objects.ts';
@@ -64,7 +65,10 @@ export async function createFixedObjects(server: ReplayServer, cluster: StoryClu
   });
 }
 
-/** @throws Error if the server or the controller ends, or the objects do not become right */
+/**
+ * @param start begins a process with the controllers of the story's outputs
+ * @throws Error if the server or the controller ends, or the objects do not become right
+ */
 export async function replay(
   server: ReplayServer,
   cluster: StoryCluster,
@@ -116,7 +120,7 @@ async function played(
   controller: TestController,
   signal: AbortSignal,
 ): Promise<Replayed> {
-  await isRunning(client, views, signal);
+  await isRunning(client, state, views, signal);
   const spending = await noteCpu(state, controller, signal);
   const { lateMs, open } = await playStory(client, state, views, signal);
   const untilMs = performance.now() + SHOWN_MS_MAX;
@@ -197,8 +201,9 @@ async function startAnew(
 }
 
 /** Waits until the controller has shown a change of the probe and writes nothing more. */
-async function isRunning(client: ApiClient, views: Views, signal: AbortSignal): Promise<void> {
-  const show = (isReady: boolean): Promise<void> => showing(client, views, probeRequest(isReady), signal);
+async function isRunning(client: ApiClient, { cluster }: State, views: Views, signal: AbortSignal): Promise<void> {
+  const outputs = outputsOf(cluster.story);
+  const show = (isReady: boolean): Promise<void> => showing(client, outputs, views, probeRequest(isReady), signal);
   await Promise.race([show(false).then(() => show(true)), late()]);
   const writes = (): number => views.endpoints.writes() + views.slices.writes();
   for (let before = -1; before !== writes() && !signal.aborted; await sleep(QUIET_MS)) before = writes();
@@ -211,6 +216,7 @@ async function late(): Promise<never> {
 
 async function showing(
   client: ApiClient,
+  outputs: readonly Output[],
   views: Views,
   { request, shows }: StoryRequest,
   signal: AbortSignal,
@@ -218,7 +224,7 @@ async function showing(
   const { service, address, ready } = shows!;
   await sendThrough(client, request, signal);
   await Promise.all(
-    OUTPUTS.map((output) => new Promise<void>((seen) => views[output].expectAddress(service, address, ready, seen))),
+    outputs.map((output) => new Promise<void>((seen) => views[output].expectAddress(service, address, ready, seen))),
   );
 }
 
@@ -236,6 +242,7 @@ interface Told {
 
 async function playStory(client: ApiClient, state: State, views: Views, signal: AbortSignal): Promise<Told> {
   const { cluster } = state;
+  const outputs = outputsOf(cluster.story);
   const lateMs: number[] = [0];
   const open = new Map<string, Open>();
   const underWay = new Map<string, Promise<void>>();
@@ -244,7 +251,7 @@ async function playStory(client: ApiClient, state: State, views: Views, signal: 
   const happen = async ({ request, shows }: StoryRequest, dueMs: number): Promise<void> => {
     const sentMs = performance.now();
     lateMs.push(sentMs - dueMs);
-    if (shows !== null) for (const output of OUTPUTS) expect(state, views, open, { output, sentMs, ...shows });
+    if (shows !== null) for (const output of outputs) expect(state, views, open, { output, sentMs, ...shows });
     await sendThrough(client, request, signal);
   };
   for (const change of cluster.story.changes) {

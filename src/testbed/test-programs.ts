@@ -2,6 +2,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createApiClient } from '../node/api-client.ts';
+import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import { startController } from './controller-process.ts';
 import { type Cluster, type ServerBinaries, startControllerManager, startKubeCluster } from './kube-cluster.ts';
 import type { ReplayServer, TestController } from './replay.ts';
@@ -74,12 +75,17 @@ export async function startTestServer(
   return { kind: 'kube-apiserver', client, kubeconfigPath, failed, cluster, stop };
 }
 
-/** @param flags the flags to try */
+/**
+ * @param flags the flags to try
+ * @param outputs what is written; without Endpoints, as after they are retired
+ */
 export async function startEndpointd(
   { kubeconfigPath }: Pick<ReplayServer, 'kubeconfigPath'>,
   flags: readonly string[],
+  outputs = OUTPUTS,
 ): Promise<TestController> {
-  const controller = startController([`--kubeconfig=${kubeconfigPath}`, ...flags]);
+  const controllers = `--controllers=${controllersOf(outputs).join(',')}`;
+  const controller = startController([`--kubeconfig=${kubeconfigPath}`, controllers, ...flags]);
   return {
     ...controller,
     cpuSeconds: async () => (await controller.usage()).cpuSeconds,
@@ -87,16 +93,24 @@ export async function startEndpointd(
   };
 }
 
-const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
+const CONTROLLER_OF: Readonly<Record<Output, string>> = {
+  endpoints: 'endpoints-controller',
+  slices: 'endpointslice-controller',
+};
 
-/** @param flags the flags to try */
+function controllersOf(outputs: readonly Output[]): string[] {
+  return [...outputs.map((output) => CONTROLLER_OF[output]), 'endpointslice-mirroring-controller'];
+}
+
+/** As `startEndpointd`. */
 export async function startKubeControllerManager(
   { kubeconfigPath }: Pick<ReplayServer, 'kubeconfigPath'>,
   kubeControllerManager: string,
   flags: readonly string[],
+  outputs = OUTPUTS,
 ): Promise<TestController> {
   const managed = { kubeconfigPath, directory: dirname(kubeconfigPath), binaries: { kubeControllerManager } };
-  const manager = await startControllerManager(managed, CONTROLLERS, { flags });
+  const manager = await startControllerManager(managed, controllersOf(outputs), { flags });
   let isStopping = false;
   const failed = manager.ended.then(async (status) => {
     if (isStopping) return new Promise<never>(() => undefined);

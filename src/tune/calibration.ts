@@ -9,7 +9,7 @@ export function calibrationText(calibration: Calibration): string {
 }
 
 /**
- * Reads the text of `calibrationText`. Every number must be there and above 0. Costs may be 0.
+ * Reads the text of `calibrationText`. Every number must be there and above 0. Costs may be 0. Cores are whole.
  * @throws CalibrationError
  */
 export function parseCalibration(json: unknown): Calibration {
@@ -33,6 +33,9 @@ function taken(sample: object, json: Readonly<Record<string, unknown>>, path: st
         throw new CalibrationError(`${field}: ${text(given)} is no JSON object`);
       }
       const isCost = field.startsWith('costs.');
+      if (field === 'cores' && typeof given === 'number' && !Number.isInteger(given)) {
+        throw new CalibrationError(`${field}: ${text(given)} is no whole number`);
+      }
       if (typeof given === 'number' && Number.isFinite(given) && (isCost ? given >= 0 : given > 0))
         return [name, given];
       throw new CalibrationError(`${field}: ${text(given)} is no number ${isCost ? 'of at least' : 'above'} 0`);

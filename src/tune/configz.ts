@@ -9,6 +9,8 @@ const ROOT = 'kubecontrollermanager.config.k8s.io';
 
 interface Field {
   readonly path: readonly [section: string, ...names: string[]];
+  /** The path before Kubernetes 1.36, which tells an internal type; absent = the same. */
+  readonly older?: readonly string[];
   readonly kind: Kind;
 }
 
@@ -61,8 +63,16 @@ const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
   endpointsBatchMs: { path: ['EndpointController', 'EndpointUpdatesBatchPeriod'], kind: DURATION },
   slicesBatchMs: { path: ['EndpointSliceController', 'EndpointUpdatesBatchPeriod'], kind: DURATION },
   endpointsPerSlice: { path: ['EndpointSliceController', 'MaxEndpointsPerSlice'], kind: whole(1, 1000) },
-  qps: { path: ['Generic', 'ClientConnection', 'qps'], kind: orDefault(NUMBER, 5) },
-  burst: { path: ['Generic', 'ClientConnection', 'burst'], kind: orDefault(whole(0, INT32_MAX), 10) },
+  qps: {
+    path: ['Generic', 'ClientConnection', 'qps'],
+    older: ['Generic', 'ClientConnection', 'QPS'],
+    kind: orDefault(NUMBER, 5),
+  },
+  burst: {
+    path: ['Generic', 'ClientConnection', 'burst'],
+    older: ['Generic', 'ClientConnection', 'Burst'],
+    kind: orDefault(whole(0, INT32_MAX), 10),
+  },
 };
 
 /**
@@ -73,8 +83,10 @@ export function parseConfigz(text: string): Partial<Settings> {
   const config = fieldOf(jsonOf(text), ROOT);
   if (config === undefined) throw new ConfigzError(`this is the configuration of another program: it has no ${ROOT}`);
   return Object.fromEntries(
-    Object.entries(FIELDS).map(([name, { path, kind }]) => {
-      const value = path.reduce<unknown>(fieldOf, config);
+    Object.entries(FIELDS).map(([name, { path, older, kind }]) => {
+      const value = [path, older ?? path]
+        .map((names) => names.reduce<unknown>(fieldOf, config))
+        .find((told) => told !== undefined);
       const read = kind.read(value);
       if (read === null)
         throw new ConfigzError(`${path.join('.')}: ${JSON.stringify(value) ?? 'nothing'} is no ${kind.name}`);

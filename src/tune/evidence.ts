@@ -88,10 +88,12 @@ export function compare(ledger: Evidence, evidence: Evidence): Comparison[] {
     const measured = latenciesOf(evidence.samples[output], 'any');
     if (measured.length === 0) continue;
     const predicted = latenciesOf(ledger.samples[output], 'any');
+    const written = evidence.writes[output].length;
     for (const [figure, share] of QUANTILES) {
       comparisons.push(compared(figure, output, quantile(predicted, share), Math.max(1, quantile(measured, share))));
     }
-    comparisons.push(compared('writes', output, ledger.writes[output].length, evidence.writes[output].length));
+    // What others have written shows changes too.
+    if (written > 0) comparisons.push(compared('writes', output, ledger.writes[output].length, written));
   }
   return comparisons;
 }

@@ -4,7 +4,9 @@
  */
 import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
+import { controllerOf } from '../metrics/controller-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
+import type { Controller } from '../twin/settings.ts';
 import { type Lognormal, lognormalOf } from './lognormal.ts';
 
 export interface Scrapes {
@@ -78,9 +80,12 @@ type Part = Partial<Measured> & Pick<Measured, 'apiMs' | 'doubts' | 'notes'>;
 
 const NO_PART: Part = { apiMs: null, doubts: [], notes: [] };
 
-/** @throws ScrapesError that names the files */
-export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null): Measured {
-  const own = controller === null ? NO_PART : ofController(controller);
+/**
+ * @param program whose metrics `controller` should be
+ * @throws ScrapesError that names the files
+ */
+export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null, program: Controller): Measured {
+  const own = controller === null ? NO_PART : ofController(controller, program);
   const server = apiserver === null ? NO_PART : ofApiServer(apiserver);
   const [a, b] = [own.apiMs, server.apiMs];
   const apiMs = a === null || b === null ? (a ?? b) : between(a, b);
@@ -112,13 +117,12 @@ function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiM
   return { value, from: `${own.from}; ${server.from}` };
 }
 
-function ofController({ before, after, from }: Scrapes): Part {
-  const isEndpointd = after.has('endpointd_build_info');
-  const isOurs = ['endpoint', 'endpoint_slice'].some(
-    (name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null,
-  );
-  if (!isOurs)
-    throw new ScrapesError(`${from}: these are the metrics of another program: they have no queue of endpoints`);
+function ofController({ before, after, from }: Scrapes, controller: Controller): Part {
+  const program = controllerOf(after);
+  if (typeof program !== 'string') throw new ScrapesError(`${from}: ${program.why}`);
+  if (program !== controller)
+    throw new ScrapesError(`${from}: these are the metrics of ${program}: --controller=${program} is missing`);
+  const isEndpointd = program === 'endpointd';
   const grown = comparable(before, after, from, [
     'rest_client_request_duration_seconds_count',
     'workqueue_work_duration_seconds_count',
@@ -126,15 +130,16 @@ function ofController({ before, after, from }: Scrapes): Part {
   ]);
   const all = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
   const { count } = all;
-  const waited = isEndpointd ? 0 : grown('rest_client_rate_limiter_duration_seconds_sum');
+  const ofWrites = (sum: string): number => WRITE_VERBS.reduce((all, verb) => all + grown(sum, { verb }), 0);
+  const waited = isEndpointd ? 0 : ofWrites('rest_client_rate_limiter_duration_seconds_sum');
   const latency =
-    waited > WAITED_MAX * grown('rest_client_request_duration_seconds_sum')
+    waited > WAITED_MAX * ofWrites('rest_client_request_duration_seconds_sum')
       ? { count, fitted: null, why: 'have waits for tokens in their latency' }
       : all;
   const refused = grown('rest_client_requests_total', { code: '429' });
   const whose = isEndpointd ? 'its' : "the process's";
   const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
-  const cpu = cpuPerWrite(grown, isEndpointd, count, from);
+  const cpu = cpuPerWrite(grown, isEndpointd, from);
   return {
     apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`),
     cpuMsPerWrite: cpu.known,
@@ -146,17 +151,18 @@ function ofController({ before, after, from }: Scrapes): Part {
 
 /**
  * All CPU of a kube-controller-manager may be that of these controllers, but few of its writes are theirs. It counts those
- * of slices alone, so the most that they can have taken is all CPU for each write of a slice.
- * @param count all writes of the process
+ * of slices alone, so the most that they can have taken is all CPU for each write of a slice. In endpointd only writes of
+ * outputs wait for tokens: renewals of its Lease and Event objects do not.
  */
 function cpuPerWrite(
   grown: Grown,
   isEndpointd: boolean,
-  count: number,
   from: string,
 ): { readonly known: Measured['cpuMsPerWrite']; readonly notes: readonly string[] } {
   const cpuMs = grown('process_cpu_seconds_total') * 1000;
-  const writes = isEndpointd ? count : SLICE_CHANGES.reduce((most, name) => Math.max(most, grown(name)), 0);
+  const writes = isEndpointd
+    ? grown('rest_client_rate_limiter_duration_seconds_count')
+    : SLICE_CHANGES.reduce((most, name) => Math.max(most, grown(name)), 0);
   if (cpuMs <= 0) return { known: null, notes: [`${from}: process_cpu_seconds_total is not there or has not grown`] };
   const what = isEndpointd ? `its ${writes} writes` : `its ${writes} writes of slices`;
   if (writes < WRITES_MIN) {

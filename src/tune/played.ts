@@ -40,8 +40,13 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
     if (doubt !== null) doubts.add(doubt);
   }
   const outputs = runningOf(writes);
+  const isShown = OUTPUTS.some((output) => samples[output].length > 0);
+  if (isShown && OUTPUTS.every((output) => writes[output].length === 0)) doubts.add(UNKNOWN_WRITER);
   return { story: { ...recorded.finish(), outputs }, evidence: { samples, writes }, doubts: [...doubts], isEnded };
 }
+
+const UNKNOWN_WRITER =
+  'changes were shown, but by their field managers no known controller has written: kube-controller-manager or endpointd';
 
 /** Fewer writes of the other output do not tell that a controller is off. */
 const OTHER_WRITES_MIN = 20;

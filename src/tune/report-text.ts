@@ -1,5 +1,5 @@
 /** The answer of `endpointd tune` as text for a terminal. */
-import { formatBytes, formatCount } from '../lib/figures.ts';
+import { formatBytes, formatCount, formatRate } from '../lib/figures.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
 import type { Answer } from './answer.ts';
@@ -76,7 +76,7 @@ export const REMOVAL_LIMIT =
 
 /** The load and the number of nodes up to which the constraints hold, by ladders of both. */
 export function validText({ changes, minutes }: Answer['from'], { loadFactor, nodesMax }: Recommendation): string {
-  const rate = `${formatCount((loadFactor * changes) / (minutes * 60))} changes a second (${formatCount(loadFactor)} x those of today)`;
+  const rate = `${formatRate((loadFactor * changes) / (minutes * 60))} changes a second (${formatRate(loadFactor)} x those of today)`;
   const nodes = nodesMax === null ? 'any number of nodes, with which bytes grow' : `${formatCount(nodesMax)} nodes`;
   return `Valid up to ${rate} and ${nodes}.`;
 }
@@ -214,7 +214,7 @@ export function confirmationRows({ today }: Answer, { tried }: Confirmation): st
 }
 
 export function confirmationText({ server, seconds, changes, lateMs }: Confirmation): string {
-  return `Tried for real: ${seconds} s with ${formatCount(changes)} changes, on the ${server} of this machine; changes were made at most ${milliseconds(lateMs)} late.`;
+  return `Tried for real: ${seconds} s with ${formatCount(changes)} changes, on the ${server} of this machine; 99 % of the changes were made at most ${milliseconds(lateMs)} late.`;
 }
 
 export const CONFIRMATION_LIMIT =

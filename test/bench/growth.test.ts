@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { pointsOf } from '../../bench/growth/axes.ts';
 import { type Flatness, flatnessOf, type GrowthRun } from '../../bench/growth/flatness.ts';
 import { createFlipper } from '../../bench/growth/flipper.ts';
-import type { Growth } from '../../bench/growth/report.ts';
+import { type Growth, growthTables } from '../../bench/growth/report.ts';
 import { parseGrowthFlags } from '../../bench/growth/run.ts';
 import { podFrame, podFrames } from '../../bench/growth/frames.ts';
 import {
@@ -148,6 +148,20 @@ describe('flatness', () => {
 
   it('a run that ended wrong does not count', () => {
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['wrong'])), [true]);
+  });
+
+  it('a point whose runs all ended wrong has no figures in the table', () => {
+    const runs = [run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['flip 1 was not seen']), run(1000, 3)];
+    const [table] = growthTables({ runs } as unknown as Growth);
+    assert.deepEqual(
+      table!.rows.map((row) => row.slice(0, 3)),
+      [
+        ['endpointd', '1000', '2.00'],
+        ['endpointd', '10000', '1.00'],
+        ['endpointd', '100000', 'WRONG'],
+      ],
+    );
+    assert.match(table!.note, /WRONG at 100000, endpointd: flip 1 was not seen/);
   });
 });
 

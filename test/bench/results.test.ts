@@ -14,7 +14,7 @@ import { peersPage } from '../../bench/peers/report-page.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
 import { marksByScenario } from '../../bench/peers/scenarios.ts';
-import { comparisonText } from '../../bench/peers/text.ts';
+import { comparisonText, headOf, rowTexts } from '../../bench/peers/text.ts';
 
 const MARKS = {
   churn: [shareMark('CPU', 'controllerCpu', 0.5, '1/2'), floorMark('p50', 'slicesP50', 1.5, 0, 'ms')],
@@ -67,7 +67,7 @@ describe('results of the peers', () => {
     const [churn] = compareAll(all, MARKS);
     const [cpu] = churn!.rows;
     assert.deepEqual(cpu!.medians, { [MANAGER]: 11, [ENDPOINTD]: 4.2, [ECHO]: 2 });
-    assert.deepEqual([cpu!.ratio.value, cpu!.noise, cpu!.counts], [4.2 / 11, 1.2, true]);
+    assert.deepEqual([cpu!.ratio.value, cpu!.noise, cpu!.counts], [4.2 / 11, 1.2, 'few pairs']);
     assert.deepEqual(
       churn!.marks.map(({ got, verdict }) => [got, verdict]),
       [
@@ -122,7 +122,29 @@ describe('results of the peers', () => {
   it('one run of each peer shows no noise, so no difference counts', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), {});
     assert.ok(Number.isNaN(churn!.rows[0]!.noise));
-    assert.equal(churn!.rows[0]!.counts, false);
+    assert.equal(churn!.rows[0]!.counts, 'no');
+  });
+
+  it('a difference counts if five pairs show it', () => {
+    const of = (pairs: number): unknown[] => {
+      const runs = Array.from({ length: pairs }, (_, i) => [run(MANAGER, i, 10 + i / 10), run(ENDPOINTD, i, 5)]);
+      const [churn] = compareAll(results(...runs.flat()), {});
+      return [churn!.rows[0]!.counts, headOf(churn!)[4]];
+    };
+    assert.deepEqual(
+      [of(4), of(5)],
+      [
+        ['few pairs', 'range of pairs'],
+        ['yes', '95 %'],
+      ],
+    );
+  });
+
+  it('the head says how many runs ended right, and a ratio to 0 is none', () => {
+    const all = results(run(MANAGER, 0, 0.001), run(ENDPOINTD, 0, 4, ['wrong']), run(ENDPOINTD, 1, 4));
+    const [churn] = compareAll(all, {});
+    assert.deepEqual(headOf(churn!).slice(0, 3), ['', 'kube-controller-manager (1)', 'endpointd (1 of 2 right)']);
+    assert.deepEqual(rowTexts(churn!)[0], ['CPU of the controller, s', '0.00', '4.00', '-', '', '', '']);
   });
 
   it('CPU of less than five ticks, and figures made from it, do not count', () => {
@@ -131,8 +153,8 @@ describe('results of the peers', () => {
       const [churn] = compareAll(results(...runs), {});
       return Object.fromEntries(churn!.rows.map((row) => [row.figure, row.counts]));
     };
-    assert.deepEqual(counts(0.05), { controllerCpu: true, cpuAChange: true, slicesP50: true });
-    assert.deepEqual(counts(0.04), { controllerCpu: false, cpuAChange: false, slicesP50: true });
+    assert.deepEqual(counts(0.05), { controllerCpu: 'few pairs', cpuAChange: 'few pairs', slicesP50: 'few pairs' });
+    assert.deepEqual(counts(0.04), { controllerCpu: 'no', cpuAChange: 'no', slicesP50: 'few pairs' });
   });
 
   it('a mark of a share needs a figure above 0', () => {
@@ -232,7 +254,7 @@ describe('results of several commands', () => {
     for (const text of [resultsText(all, compareAll(all, {})), peersPage(all)]) {
       assert.match(
         text,
-        /p99 of all samples of all runs: kube-controller-manager 20\.0 ms of 2, endpointd 10\.0 ms of 4/,
+        /p99 of all samples of all right runs: kube-controller-manager 20\.0 ms of 2, endpointd 10\.0 ms of 4/,
       );
       assert.match(text, /Memory was highest at the step: kube-controller-manager: flips, endpointd: flips/);
       assert.match(text, /CPU by thread: endpointd node-MainThread 4\.00 s/);

@@ -16,6 +16,7 @@ function change(ackedMs: number, slicesMs: number | null, service = 'a/web'): Ti
     resourceVersion: '1',
     endpointsMs: null,
     slicesMs,
+    takenBackMs: {},
   };
 }
 
@@ -107,6 +108,11 @@ describe('a disturbance', () => {
   it('a disturbance ends with the last late change, and counts wrong addresses', () => {
     const changes = [change(0, 5), change(100, 2100), change(1100, 2100), change(2200, 2210), change(2300, null)];
     assert.deepEqual(disturbanceOf(changes, 50), { rightMs: 2050, wrongMost: 2, wrongSeconds: 3.01 });
+  });
+
+  it('an address was wrong until its change was taken back', () => {
+    const takenBack = { ...change(100, null), takenBackMs: { slices: 1100 } };
+    assert.deepEqual(disturbanceOf([takenBack], 50), { rightMs: 1050, wrongMost: 1, wrongSeconds: 1 });
   });
 
   it('a disturbance that delays nothing takes no time', () => {

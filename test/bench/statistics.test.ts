@@ -21,7 +21,7 @@ describe('statistics of repeated runs', () => {
   });
 
   it('one pair has a ratio and no interval', () => {
-    assert.deepEqual(ratioOfMedians([1], [2]), { value: 0.5, low: Number.NaN, high: Number.NaN });
+    assert.deepEqual(ratioOfMedians([1], [2]), { value: 0.5, low: Number.NaN, high: Number.NaN, pairs: 1 });
   });
 
   it('figures of 0 and less have no ratio, and do not count', () => {
@@ -31,7 +31,7 @@ describe('statistics of repeated runs', () => {
       [4, 0],
       [-1, -4],
     ] as const) {
-      const none = { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+      const none = { value: Number.NaN, low: Number.NaN, high: Number.NaN, pairs: 2 };
       const ratio = ratioOfMedians([ours, ours], [theirs, theirs]);
       assert.deepEqual(ratio, none, `${ours} by ${theirs}`);
       assert.ok(!isBeyondNoise(ratio, 1.1));

@@ -69,6 +69,21 @@ describe('what a recording shows of its controller', () => {
     assert.equal(controller.endpoints!.addedMs.count, 3);
   });
 
+  it('a Service that is created again has what its objects still show', () => {
+    const { controller } = figures(2, (encoder) => {
+      encoder.remove('services', 'shop', 'web', { by: 'other', version: '' }, 1000);
+      publishSlice(encoder, ['web-1'], 1100);
+      encoder.put('services', service('web'), 'other', 1200);
+      encoder.put('pods', pod('web-1', { ready: false }), 'other', 2000);
+      publishSlice(encoder, [], 2010);
+      encoder.put('pods', pod('web-1'), 'other', 3000);
+      publishSlice(encoder, ['web-1'], 3020);
+    });
+    const { addedMs, removedMs, superseded, notShown } = controller.endpointslices!;
+    assert.deepEqual([removedMs.count, removedMs.p50, addedMs.count, addedMs.p50], [1, 10, 1, 20]);
+    assert.deepEqual([superseded, notShown], [0, 0]);
+  });
+
   it('a change that was undone before it was shown is left out', () => {
     const { controller } = figures(1, (encoder) => {
       encoder.put('pods', pod('web-0', { ready: false }), 'other', 1000);

@@ -66,6 +66,8 @@ describe('the recorder', () => {
     cluster.pass(500);
     cluster.event('pods', 'DELETED', apiPod('web-2'));
     cluster.recorder.stop();
+    // The second event of web-1 changes nothing that is recorded.
+    assert.equal(cluster.recorder.status().changes, 2);
     const told = cluster.events().flatMap((event) => {
       if (event.type === 'change')
         return [

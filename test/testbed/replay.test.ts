@@ -57,6 +57,15 @@ describe('a story that happens on an API server', () => {
   });
   after(() => server.stop());
 
+  it('where no Endpoints are written, none are awaited', async () => {
+    const story: Story = { ...STORY, outputs: ['slices'] };
+    const { ledger } = await replay(server, { ...cluster, story }, () =>
+      startEndpointd(server, ['--kube-api-qps=500'], ['slices']),
+    );
+    assert.deepEqual([ledger.writes.endpoints.length, ledger.samples.endpoints.length], [0, 0]);
+    assert.ok(ledger.writes.slices.length > 0 && ledger.samples.slices.length > 0);
+  });
+
   const run = (): Promise<Replayed> => replay(server, cluster, () => startEndpointd(server, ['--kube-api-qps=500']));
   const kinds = ({ ledger }: Replayed): object => ({
     endpoints: ledger.samples.endpoints.map(({ kind }) => kind).toSorted(),

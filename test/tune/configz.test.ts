@@ -27,6 +27,16 @@ test('configz tells the flags that it has', () => {
   });
 });
 
+test('before Kubernetes 1.36 the rates have the names of an internal type', () => {
+  const [config] = Object.values(configz(parseRunFlags(FLAGS, () => undefined))) as [Record<string, object>];
+  const ClientConnection = { Kubeconfig: '', AcceptContentTypes: '', ContentType: '', QPS: 70.5, Burst: 99 };
+  const text = JSON.stringify({
+    'kubecontrollermanager.config.k8s.io': { ...config, Generic: { ...config['Generic'], ClientConnection } },
+  });
+  const { qps, burst } = parseConfigz(text);
+  assert.deepEqual([qps, burst], [70.5, 99]);
+});
+
 test('a configz of other programs is refused, with the field', () => {
   const own = (fields: object): string => JSON.stringify({ 'kubecontrollermanager.config.k8s.io': fields });
   const cases = [

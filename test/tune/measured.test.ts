@@ -73,19 +73,24 @@ function server(counted: Counted): Scrapes {
   return scrapes(serverText(NONE), serverText(counted), 's1.txt, s2.txt');
 }
 
+/** Of a kube-controller-manager. */
+function factsOf(controller: Scrapes | null, apiserver: Scrapes | null): Measured {
+  return measuredOf(controller, apiserver, 'kube-controller-manager');
+}
+
 describe('what scrapes say of the numbers that a recording leaves open', () => {
   it('scrapes give the median latency of the writes', () => {
-    const own = measuredOf(controller({ writes: 10_000 }), null).apiMs!;
+    const own = factsOf(controller({ writes: 10_000 }), null).apiMs!;
     assert.ok(Math.abs(own.value.median - 10) < 0.3 && Math.abs(own.value.tail - 4) < 0.3, JSON.stringify(own));
     assert.deepEqual([own.value.unsure, own.from], [1.15, "histogram of the process's 10000 writes in a.txt, b.txt"]);
-    const { median } = measuredOf(null, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs!.value;
+    const { median } = factsOf(null, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs!.value;
     assert.ok(median > 9 && median < 10, String(median));
   });
 
   it('scrapes that agree are less unsure, and those that differ are not taken', () => {
     const own = controller({ writes: 10_000 });
-    assert.equal(measuredOf(own, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs?.value.unsure, 1.05);
-    const apart = measuredOf(own, server({ writes: 10_000, shares: TWO_MS }));
+    assert.equal(factsOf(own, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs?.value.unsure, 1.05);
+    const apart = factsOf(own, server({ writes: 10_000, shares: TWO_MS }));
     assert.equal(apart.apiMs, null);
     assert.match(
       apart.notes[0]!,
@@ -94,7 +99,7 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
   });
 
   it('scrapes give no median if nearly all writes are in one bucket', () => {
-    const { apiMs, notes } = measuredOf(controller({ writes: 10_000, shares: [0.95, 0.99, 1] }), null);
+    const { apiMs, notes } = factsOf(controller({ writes: 10_000, shares: [0.95, 0.99, 1] }), null);
     assert.equal(apiMs, null);
     assert.match(notes[0]!, /in one bucket of the histogram, which tells no median$/);
   });
@@ -102,13 +107,13 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
   it('scrapes of a kube-controller-manager that waited for tokens give no latency', () => {
     const more =
       'rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} 60\nrest_client_request_duration_seconds_sum{verb="PUT"} 100';
-    const { apiMs, notes } = measuredOf(controller({ writes: 10_000, more }), null);
+    const { apiMs, notes } = factsOf(controller({ writes: 10_000, more }), null);
     assert.equal(apiMs, null);
     assert.match(notes[0]!, /the 10000 writes have waits for tokens in their latency$/);
   });
 
   it('scrapes give cores, watchers and the wait in flow control', () => {
-    const measured = measuredOf(controller({ writes: 200 }), server({ writes: 200 }));
+    const measured = factsOf(controller({ writes: 200 }), server({ writes: 200 }));
     assert.equal(measured.cores?.value, 64);
     assert.deepEqual(measured.watchers?.value, { slices: 5000, endpoints: 3 });
     assert.deepEqual(measured.flowWaits?.value, [{ schema: 'kube-controller-manager', ms: 2 }]);
@@ -116,13 +121,13 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
 
   it('refused requests in scrapes prevent a recommendation', () => {
     const more = 'rest_client_requests_total{code="429",method="PUT"} 7';
-    assert.deepEqual(measuredOf(controller({ writes: 200, more }), null).doubts, [
+    assert.deepEqual(factsOf(controller({ writes: 200, more }), null).doubts, [
       'a.txt, b.txt: the API server refused 7 requests (429) between the scrapes',
     ]);
   });
 
   it('scrapes without CPU give none, and not 0', () => {
-    const { cpuMsPerWrite, notes } = measuredOf(controller({ writes: 10_000, cpuSeconds: 0 }), null);
+    const { cpuMsPerWrite, notes } = factsOf(controller({ writes: 10_000, cpuSeconds: 0 }), null);
     assert.deepEqual(
       [cpuMsPerWrite, notes],
       [null, ['a.txt, b.txt: process_cpu_seconds_total is not there or has not grown']],
@@ -130,7 +135,7 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
   });
 
   it('the most CPU of a kube-controller-manager is all of it, for its slices', () => {
-    const of = (counted: Counted): Measured['cpuMsPerWrite'] => measuredOf(controller(counted), null).cpuMsPerWrite;
+    const of = (counted: Counted): Measured['cpuMsPerWrite'] => factsOf(controller(counted), null).cpuMsPerWrite;
     const value = { ms: 4, of: ['slices'], isMost: true };
     const from = 'CPU of the process and its 5000 writes of slices in a.txt, b.txt';
     assert.deepEqual(of({ writes: 10_000, cpuSeconds: 20 }), { value, from });
@@ -139,75 +144,96 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
   });
 
   it('scrapes with too few writes of slices give no CPU, and say so', () => {
-    const { cpuMsPerWrite, notes } = measuredOf(controller({ writes: 10_000, sliceWrites: 20 }), null);
+    const { cpuMsPerWrite, notes } = factsOf(controller({ writes: 10_000, sliceWrites: 20 }), null);
     assert.deepEqual(
       [cpuMsPerWrite, notes],
       [null, ['a.txt, b.txt: CPU for its 20 writes of slices tells nothing; at least 100 are needed']],
     );
   });
 
-  it('the CPU of endpointd is that of all its writes', () => {
-    const more = 'endpointd_build_info 1';
-    const { cpuMsPerWrite } = measuredOf(controller({ writes: 10_000, cpuSeconds: 20, more }), null);
-    assert.deepEqual(cpuMsPerWrite?.value, { ms: 2, of: ['endpoints', 'slices'], isMost: false });
+  it("the CPU of endpointd is for its writes of outputs, not for its Lease's", () => {
+    const more = 'endpointd_build_info 1\nrest_client_rate_limiter_duration_seconds_count{verb="PUT"} 5000';
+    const { cpuMsPerWrite } = measuredOf(controller({ writes: 10_000, cpuSeconds: 20, more }), null, 'endpointd');
+    assert.deepEqual(cpuMsPerWrite?.value, { ms: 4, of: ['endpoints', 'slices'], isMost: false });
+  });
+
+  it('requests that only read hide no wait of writes for tokens', () => {
+    const [waited, took] = [
+      'rest_client_rate_limiter_duration_seconds_sum',
+      'rest_client_request_duration_seconds_sum',
+    ];
+    const more = `${waited}{verb="PUT"} 60\n${took}{verb="PUT"} 100\n${took}{verb="GET"} 4000`;
+    assert.equal(factsOf(controller({ writes: 10_000, more }), null).apiMs, null);
   });
 
   it('scrapes give no number of watchers if another API server has them all', () => {
     const none = serverText({ writes: 200 }).replace(/(resource="endpointslices"}) 5000/, '$1 0');
-    assert.equal(measuredOf(null, scrapes(serverText(NONE), none)).watchers, null);
+    assert.equal(factsOf(null, scrapes(serverText(NONE), none)).watchers, null);
   });
 
   it('scrapes give a latency although buckets lack a bound or a count', () => {
     const name = 'rest_client_request_duration_seconds_bucket';
     const more = `${name}{verb="PUT"} 7\n${name}{verb="PUT",host="b",le="0.1"} +Inf`;
     assert.deepEqual(
-      measuredOf(controller({ writes: 10_000, more }), null).apiMs,
-      measuredOf(controller({ writes: 10_000 }), null).apiMs,
+      factsOf(controller({ writes: 10_000, more }), null).apiMs,
+      factsOf(controller({ writes: 10_000 }), null).apiMs,
     );
   });
 
   it('scrapes with too few writes give nothing, and say so', () => {
-    const { apiMs, notes } = measuredOf(controller({ writes: 20 }), null);
+    const { apiMs, notes } = factsOf(controller({ writes: 20 }), null);
     assert.deepEqual([apiMs, notes], [null, ['a.txt, b.txt: 20 writes between the scrapes; at least 100 are needed']]);
   });
 });
+
+const STANDBY = 'leader_election_master_status{name="kube-controller-manager"} 0';
 
 describe('scrapes that are none of a controller or an API server', () => {
   const some = controllerText({ writes: 200 });
   const cases: readonly (readonly [name: string, measure: () => Measured, message: RegExp])[] = [
     [
       'of another program',
-      () => measuredOf(scrapes('up 1', 'up 1'), null),
-      /^a\.txt, b\.txt: these are the metrics of another program: they have no queue of endpoints/,
+      () => factsOf(scrapes('up 1', 'up 1'), null),
+      /^a\.txt, b\.txt: these are the metrics of another program: they have no queue of these controllers$/,
+    ],
+    [
+      'of the other controller',
+      () => measuredOf(scrapes(some, some), null, 'endpointd'),
+      /^a\.txt, b\.txt: these are the metrics of kube-controller-manager: --controller=kube-controller-manager is missing$/,
+    ],
+    [
+      'of a kube-controller-manager that stands by',
+      () => factsOf(scrapes(STANDBY, STANDBY), null),
+      /: this kube-controller-manager stands by: its leader, which holds the Lease kube-system\/kube-controller-manager, is/,
     ],
     [
       'of a controller in place of an API server',
-      () => measuredOf(null, scrapes(some, some)),
+      () => factsOf(null, scrapes(some, some)),
       /: these are the metrics of another program: they have no requests to an API server/,
     ],
     [
       'of which the first is an error of the server',
-      () => measuredOf(scrapes('{"kind":"Status","code":401}', some), null),
+      () => factsOf(scrapes('{"kind":"Status","code":401}', some), null),
       /: one of the two looks is of something else: it lacks what the other one has$/,
     ],
     [
       'of which the first is empty',
-      () => measuredOf(scrapes('', some), null),
+      () => factsOf(scrapes('', some), null),
       /: one of the two looks is of something else/,
     ],
     [
       'in the wrong order',
-      () => measuredOf(scrapes(some, controllerText(NONE)), null),
+      () => factsOf(scrapes(some, controllerText(NONE)), null),
       /: sums have fallen in a process that went on: the looks are in the wrong order$/,
     ],
     [
       'with a restart between them',
-      () => measuredOf(scrapes(some, controllerText({ writes: 900, started: 2 })), null),
+      () => factsOf(scrapes(some, controllerText({ writes: 900, started: 2 })), null),
       /: the process was started anew between the looks/,
     ],
     [
       'with a restart between them, in the wrong order',
-      () => measuredOf(scrapes(controllerText({ ...NONE, started: 2 }), some), null),
+      () => factsOf(scrapes(controllerText({ ...NONE, started: 2 }), some), null),
       /after that of the second: the looks are in the wrong order$/,
     ],
   ];
@@ -226,7 +252,7 @@ describe('what was measured', () => {
   } as const;
 
   it('a measured number is not fitted, and is less unsure than a fitted one', () => {
-    const measured = measuredOf(controller({ writes: 10_000 }), null);
+    const measured = factsOf(controller({ writes: 10_000 }), null);
     const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
     assert.deepEqual(held.names, ['API latency']);
     assert.deepEqual(unsure, { 'API latency': 1.15, CPU: 1.25, 'watch lag': 1.25 });

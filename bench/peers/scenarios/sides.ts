@@ -22,7 +22,7 @@ export const ROLLOUT: Scenario = {
 
 export const STORM: Scenario = {
   name: 'storm',
-  what: 'one namespace flips at 200 a second, the others quietly, at 50 writes a second',
+  what: 'one namespace flips at 200 a second, the others quietly, with 50 writes a second of each controller',
   pairSeconds: 70,
   server: 'kube',
   outset: 'right',

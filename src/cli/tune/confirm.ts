@@ -28,7 +28,7 @@ import { settingFlags } from '../../tune/flag-lines.ts';
 import type { Objective, Scope } from '../../tune/objective.ts';
 import type { Run } from '../../twin/run.ts';
 import type { Controller, Settings } from '../../twin/settings.ts';
-import type { Story } from '../../twin/story.ts';
+import { outputsOf, type Story } from '../../twin/story.ts';
 import { StartError } from '../usage.ts';
 
 export interface ConfirmQuestion {
@@ -131,7 +131,7 @@ async function playRounds(
     for (const [n, i] of shuffled([TODAY, ...open], prng).entries()) {
       say(`round ${rounds + 1}, run ${n + 1} of ${open.length + 1}`);
       const flags = settingFlags(i === TODAY ? run.settings : candidates[i]!, run.controller);
-      played.set(i, await replay(server, cluster, () => startOf(server, programs, run.controller, flags)));
+      played.set(i, await replay(server, cluster, () => startOf(server, programs, run, flags)));
     }
     const late = Math.max(...[...played.values()].map((result) => result.lateMs));
     // A round with late changes has played another story. It does not count.
@@ -164,10 +164,11 @@ const TODAY = -1;
 function startOf(
   server: TestServer,
   { kubeControllerManager }: TestPrograms,
-  controller: Controller,
+  { controller, story }: Run,
   flags: readonly string[],
 ): Promise<TestController> {
+  const outputs = outputsOf(story);
   return controller === 'endpointd'
-    ? startEndpointd(server, flags)
-    : startKubeControllerManager(server, kubeControllerManager!, flags);
+    ? startEndpointd(server, flags, outputs)
+    : startKubeControllerManager(server, kubeControllerManager!, flags, outputs);
 }

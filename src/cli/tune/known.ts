@@ -86,10 +86,14 @@ async function answerAt(url: string, options: TuneOptions): Promise<string> {
   }
 }
 
-async function measuredBy({ controllerMetrics, apiserverMetrics }: TuneOptions): Promise<Measured> {
+async function measuredBy({
+  controllerMetrics,
+  apiserverMetrics,
+  controller: program,
+}: TuneOptions): Promise<Measured> {
   const [controller, apiserver] = [await scrapesOf(controllerMetrics), await scrapesOf(apiserverMetrics)];
   try {
-    return measuredOf(controller, apiserver);
+    return measuredOf(controller, apiserver, program);
   } catch (error) {
     if (error instanceof ScrapesError) throw new StartError(printable(error.message));
     throw error;

@@ -3,7 +3,7 @@ import { access, constants, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { parseErrorText } from '../../lib/parse-error.ts';
-import { printableJson } from '../../lib/printable.ts';
+import { printable, printableJson } from '../../lib/printable.ts';
 import { writeReport } from '../../node/output.ts';
 import { version } from '../../node/version.ts';
 import { renderPage } from '../../page/page.ts';
@@ -120,7 +120,7 @@ async function calibrationOf({ calibration: path }: TuneOptions, cores: number):
     return parseCalibration(JSON.parse(text));
   } catch (error) {
     const why = error instanceof CalibrationError ? error.message : parseErrorText(error);
-    throw new StartError(`the calibration ${path}: ${why}`);
+    throw new StartError(`the calibration ${path}: ${printable(why)}`);
   }
 }
 

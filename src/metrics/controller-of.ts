@@ -1,0 +1,21 @@
+/** Which controller of endpoints metrics are of. */
+import { sumOf, type Metrics } from './text.ts';
+
+const QUEUES: readonly string[] = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'];
+const LEASE = 'kube-controller-manager';
+
+/**
+ * `why`: they have no queue of these controllers. A kube-controller-manager makes its queues when it leads, so a standby
+ * has none.
+ */
+export function controllerOf(metrics: Metrics): 'endpointd' | 'kube-controller-manager' | { readonly why: string } {
+  if (metrics.has('endpointd_build_info')) return 'endpointd';
+  if (QUEUES.some((name) => sumOf(metrics, 'workqueue_work_duration_seconds_count', { name }) !== null))
+    return 'kube-controller-manager';
+  const isStandby = sumOf(metrics, 'leader_election_master_status', { name: LEASE }) === 0;
+  return {
+    why: isStandby
+      ? `this kube-controller-manager stands by: its leader, which holds the Lease kube-system/${LEASE}, is the one to ask`
+      : 'these are the metrics of another program: they have no queue of these controllers',
+  };
+}
