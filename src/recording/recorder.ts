@@ -223,6 +223,7 @@ function handsOf(state: State): ReflectorHands {
       },
     },
     listBegins: () => undefined,
+    listRefused: () => undefined,
     listEnds(reflector, removal, now) {
       const watch = state.watches.find((one) => one.reflector === reflector)!;
       const atMs = now.nowMs - beganMs;

@@ -429,12 +429,12 @@ function failureFromTuple(value: unknown): PlanFailure {
   return { output: outputFromBit(bit, 'failed output'), message: string(message, 'failure message') };
 }
 
-function writeToTuple({ id, verb, name, uid, resourceVersion, phase, body }: PlannedWrite): unknown[] {
-  return [id, verb, name, uid, resourceVersion, phase, body];
+function writeToTuple({ id, verb, name, uid, resourceVersion, phase, family, body }: PlannedWrite): unknown[] {
+  return [id, verb, name, uid, resourceVersion, phase, family, body];
 }
 
 function writeFromTuple(value: unknown): PlannedWrite {
-  const [id, verb, name, uid, resourceVersion, phase, body] = tuple(value, 7, 'write');
+  const [id, verb, name, uid, resourceVersion, phase, family, body] = tuple(value, 8, 'write');
   return {
     id: number(id, 'write id'),
     verb: string(verb, 'verb') as PlannedWrite['verb'],
@@ -442,6 +442,7 @@ function writeFromTuple(value: unknown): PlannedWrite {
     uid: string(uid, 'write uid'),
     resourceVersion: string(resourceVersion, 'write resourceVersion'),
     phase: number(phase, 'phase'),
+    family: string(family, 'write family'),
     body: byteString(body, 'body'),
   };
 }

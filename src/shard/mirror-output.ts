@@ -102,10 +102,10 @@ function mirroredOf({ spec, endpoints: { object } }: PlanInput): Endpoints | nul
  */
 function deletesOf(stored: readonly EndpointSlice[]): SliceWrite[] {
   const writes: SliceWrite[] = [];
-  for (const { metadata } of stored) {
+  for (const { metadata, addressType } of stored) {
     if (metadata.deletionTimestamp !== undefined) continue;
     const { name = '', uid = '', resourceVersion = '' } = metadata;
-    writes.push({ verb: 'delete', name, uid, resourceVersion, phase: 1, object: null });
+    writes.push({ verb: 'delete', name, uid, resourceVersion, phase: 1, family: addressType, object: null });
   }
   return writes;
 }

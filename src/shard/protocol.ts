@@ -141,9 +141,12 @@ export interface PlannedWrite {
   readonly uid: string;
   readonly resourceVersion: string;
   /**
-   * Writes of phase 1 go first, side by side. Those of a later phase go when all of the phases before have succeeded.
+   * Writes of phase 1 go first, side by side. Those of a later phase go when the phases before are over, and all of the same
+   * family have succeeded.
    */
   readonly phase: number;
+  /** The address type of a slice; '' of Endpoints. */
+  readonly family: string;
   /**
    * The request body in application/vnd.kubernetes.protobuf (with envelope); empty for deletes. From a thread it is a
    * view into the reply. It must not be changed, because the planner may keep it.

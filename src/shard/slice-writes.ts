@@ -26,8 +26,8 @@ export function encodeSliceWrites(
   return encoded.map(({ write, body }) => {
     const id = nextId();
     pending.set(id, write);
-    const { verb, name, uid, resourceVersion, phase } = write;
-    return { id, verb, name, uid, resourceVersion, phase, body };
+    const { verb, name, uid, resourceVersion, phase, family } = write;
+    return { id, verb, name, uid, resourceVersion, phase, family, body };
   });
 }
 

@@ -263,7 +263,7 @@ suite('bytes that are no message', () => {
       complaints(bytes, decodeReply).join(', '),
       [
         'error, service, plan output, write id, verb, write name, write uid, write resourceVersion',
-        'phase, body, write, writes, ready, notReady, truncated, endpoints facts, plan',
+        'phase, write family, body, write, writes, ready, notReady, truncated, endpoints facts, plan',
         'family, endpoints, slices, slicesDesired, added, removed, zone, count, hints, hintsFailure',
         'family facts, families, trafficDistribution, waitingForNode, slices facts, updated, skipped',
         'mirror nodes, mirror facts, plans, failed output, failure message, failure, failures',
@@ -315,7 +315,16 @@ function complaints(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown): 
 }
 
 function replyWithBody(body: Uint8Array): PlanReply {
-  const write = { id: 1, verb: 'create', name: 'web', uid: '', resourceVersion: '', phase: 1, body } as const;
+  const write = {
+    id: 1,
+    verb: 'create',
+    name: 'web',
+    uid: '',
+    resourceVersion: '',
+    phase: 1,
+    family: '',
+    body,
+  } as const;
   const facts = { kind: 'endpoints', ready: 1, notReady: 0, truncated: 0 } as const;
   const plans = [{ facts, writes: [write] }] as const;
   const result = { service: 'shop/web', needFull: false, plans, failures: [], problems: [], error: null };

@@ -37,6 +37,7 @@ suite('a snapshot', () => {
         uid: '',
         resourceVersion: '',
         phase: 1,
+        family: '',
         body: {
           apiVersion: 'v1',
           kind: 'Endpoints',

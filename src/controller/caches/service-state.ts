@@ -115,10 +115,11 @@ export type SyncStage =
   | { readonly name: 'reading'; open: number }
   | { readonly name: 'planning' }
   /**
-   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `lapsed`: a write was
-   * withdrawn or undone, so the sync does not fail, but later phases would take away what nobody has added.
+   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `held`: families of
+   * which a write has failed, or was withdrawn or undone, which fails no sync: their later phases would take away what
+   * nobody has added.
    */
-  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; lapsed: boolean }
+  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; held: readonly string[] }
   /** The server is asked whether the Service of an orphan exists. */
   | { readonly name: 'confirming' }
   /** Objects are deleted that no unit plans any more. `open`: as in writing. */

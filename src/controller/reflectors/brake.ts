@@ -70,15 +70,29 @@ export function noteListBegins(brake: Brake, hands: BrakeHands, reflector: Refle
   brake.listing.add(reflector);
 }
 
-/**
- * Decides what to do at the end of a list of pods, Services or nodes: do all held removals, wait for the other lists, or
- * list the awaited resources once more.
- */
-export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflector): 'remove' | 'wait' | 'list-again' {
-  const { metrics, log } = hands;
+/** Do all held removals, wait for the other lists, or list the awaited resources once more. */
+export type Judgement = 'remove' | 'wait' | 'list-again';
+
+/** Decides what to do at the end of a list of pods, Services or nodes. */
+export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflector): Judgement {
   assert(brake.listing.has(reflector), `${reflector.resource}: a list ends that has not begun`);
   brake.awaited?.delete(reflector);
   brake.listing.delete(reflector);
+  return judge(brake, hands, reflector);
+}
+
+/**
+ * Decides what to do when a list is refused. Endpoints are written also where nodes may not be read, so nobody waits for
+ * nodes then. Pods and Services are waited for.
+ */
+export function judgeWithout(brake: Brake, hands: BrakeHands, reflector: Reflector): Judgement {
+  if (reflector.resource !== 'nodes') return 'wait';
+  brake.listing.delete(reflector);
+  return brake.awaited?.delete(reflector) === true ? judge(brake, hands, reflector) : 'wait';
+}
+
+function judge(brake: Brake, hands: BrakeHands, reflector: Reflector): Judgement {
+  const { metrics, log } = hands;
   if (brake.awaited !== null && brake.awaited.size > 0) return 'wait';
   if (brake.removals.size === 0 && brake.awaited === null) return 'remove';
   const counted = countPublished(brake, hands);
@@ -97,7 +111,6 @@ export function judgeRemovals(brake: Brake, hands: BrakeHands, reflector: Reflec
   }
   if (!isMass) return 'remove';
   log('warning', 0, 'A list would take away most ready endpoints: second lists are asked for first', fields);
-  // Endpoints are written also where nodes may not be read.
   const isAwaited = (one: Reflector): boolean => isBraked(brake, one) && !(one.resource === 'nodes' && one.refused);
   brake.awaited = new Set(hands.reflectors().filter(isAwaited));
   return 'list-again';

@@ -276,13 +276,14 @@ function applyInitial(
   const { target } = reflector;
   const record = target.project(source);
   const version = record.resourceVersion;
-  if (compareResourceVersions(version, target.cachedVersion(record)) >= 0) {
+  const over = target.cachedVersion(record);
+  if (compareResourceVersions(version, over) >= 0) {
     apply(reflector, underWay, record, source, version, now);
     // The list may never end, but the object stays in the cache: its version counts as reached.
     noteTold(reflector, version);
     return;
   }
-  aside.push({ record, source: copyOf(source) });
+  aside.push({ record, source: copyOf(source), over });
   if (aside.length <= SET_ASIDE_MAX) return;
   const reason = `more than ${SET_ASIDE_MAX} objects are older than their cached ones`;
   giveUpWatchList(hands, reflector, underWay, reason, now);
@@ -306,7 +307,12 @@ function onInitialEnd(
     list(hands, reflector, now);
     return;
   }
-  for (const { record, source } of aside) apply(reflector, underWay, record, source, listVersion, now);
+  for (const { record, source, over } of aside) {
+    const cached = reflector.target.cachedVersion(record);
+    // What was told since, or written, is newer than what was set aside.
+    const upTo = cached === over ? listVersion : record.resourceVersion;
+    if (cached !== '') apply(reflector, underWay, record, source, upTo, now);
+  }
   reflector.resourceVersion = listVersion;
   enter(reflector, { name: 'watching', request, life, reader });
   watchRuns(hands.outages, reflector, now);
@@ -335,6 +341,7 @@ function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListU
 function onListRefused(hands: ReflectorHands, reflector: Reflector, event: Response, now: Now): void {
   const status = readStatus(event.contentType, event.status, event.body);
   reflector.refused = isRefusal(event.status);
+  if (reflector.refused) hands.listRefused(reflector, now);
   retry(hands, reflector, 'list', describe(status), now, event);
 }
 
@@ -388,6 +395,10 @@ function onRefused(
     reflector.inPages = true;
     list(hands, reflector, now);
     return;
+  }
+  // What fails twice may be a layer that answers pages.
+  if (event.status >= 500 && !isResourceVersionTooLarge(status) && ++reflector.cutWatchLists > 1) {
+    reflector.inPages = true;
   }
   onListRefused(hands, reflector, event, now);
 }
@@ -494,10 +505,17 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
 
 /**
  * Takes an error within a stream. After a 429 the watch goes on from the same version. After 410, 500, 504 and all
- * others everything is listed again (docs/spec/wire.md "Errors of lists and watches").
+ * others everything is listed again (docs/spec/wire.md "Errors of lists and watches"). An API server whose etcd is too
+ * old for WatchList says so in the stream, so a list that fails this way is taken in pages.
  */
 function onErrorFrame(hands: ReflectorHands, reflector: Reflector, status: Status, now: Now): void {
-  const next = status.code === 429 && listOf(reflector) === null ? 'watch' : 'list';
+  const underWay = listOf(reflector);
+  const isPassing = status.code === 429 || status.code === 410 || isResourceVersionTooLarge(status);
+  if (underWay !== null && !isPassing) {
+    giveUpWatchList(hands, reflector, underWay, describe(status), now);
+    return;
+  }
+  const next = status.code === 429 && underWay === null ? 'watch' : 'list';
   const retryAfterSeconds = status.details?.retryAfterSeconds ?? -1;
   retry(hands, reflector, next, describe(status), now, { retryAfterSeconds });
 }

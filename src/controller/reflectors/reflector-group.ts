@@ -1,5 +1,13 @@
 /** What concerns several reflectors at once: a history that went back, and lists that other lists have to confirm. */
-import { isBraked, judgeRemovals, noteListBegins, type Brake, type BrakeHands } from './brake.ts';
+import {
+  isBraked,
+  judgeRemovals,
+  judgeWithout,
+  noteListBegins,
+  type Brake,
+  type BrakeHands,
+  type Judgement,
+} from './brake.ts';
 import { createOutages } from './outages.ts';
 import type { Reflector, ReflectorHands, Removal } from './reflector.ts';
 import { check, listAgain, noteRestart, retry } from './reflector-requests.ts';
@@ -16,6 +24,9 @@ export function reflectorHands(
     outages: createOutages(),
     listBegins: (reflector) => noteListBegins(brake, brakeHands, reflector),
     listEnds: (reflector, removal, now) => removeMissed(brake, brakeHands, hands, reflector, removal, now),
+    listRefused(reflector, now) {
+      carryOut(brake, hands, judgeWithout(brake, brakeHands, reflector), now);
+    },
     wentBack: (reflector, now) => listOthersAgain(hands, brakeHands.reflectors(), reflector, now),
   };
   return hands;
@@ -30,13 +41,18 @@ function removeMissed(
   removal: Removal | null,
   now: Now,
 ): boolean {
-  const { removals } = brake;
   if (!isBraked(brake, reflector)) {
     if (removal !== null) reflector.target.removeUnmarked(removal.marks, removal.upTo, now);
     return true;
   }
-  if (removal !== null) removals.set(reflector, removal);
-  switch (judgeRemovals(brake, brakeHands, reflector)) {
+  if (removal !== null) brake.removals.set(reflector, removal);
+  return carryOut(brake, hands, judgeRemovals(brake, brakeHands, reflector), now);
+}
+
+/** Returns whether no list follows. */
+function carryOut(brake: Brake, hands: ReflectorHands, judgement: Judgement, now: Now): boolean {
+  const { removals } = brake;
+  switch (judgement) {
     case 'wait':
       return true;
     case 'remove':

@@ -60,6 +60,8 @@ export interface ReflectorHands {
    * the watch follows. It does not where everything is listed once more first.
    */
   listEnds(reflector: Reflector, removal: Removal | null, now: Now): boolean;
+  /** A list of the reflector was refused (403, 404): it will not end soon. */
+  listRefused(reflector: Reflector, now: Now): void;
   /** A list of the reflector has shown that history went back. */
   wentBack(reflector: Reflector, now: Now): void;
 }
@@ -93,6 +95,8 @@ export interface ListUnderWay {
 interface SetAside {
   readonly record: Versioned;
   readonly source: ObjectSource;
+  /** The version that was cached then, which is newer. */
+  readonly over: string;
 }
 
 /** What a reflector is doing, with the data that only this phase needs. */

@@ -215,7 +215,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     return;
   }
   const later = writes.filter(({ phase }) => phase > 1);
-  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, lapsed: false };
+  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, held: [] };
   sync.stage = stage;
   for (const write of writes) if (write.phase === 1) openWrite(state, unit, stage, write, now);
   if (stage.open === 0) openLater(state, unit, stage, now);
@@ -237,16 +237,14 @@ function openWrite(
   queueWrite(state.writes, { unit, object, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
 }
 
-/** Queues the writes of the next phase. If one before was not applied it takes back all that are left. */
+/** Queues the writes of the next phase. It takes back those of families of which one before was not applied. */
 function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
-  const { later } = stage;
-  const goesOn = unit.sync!.failure === null && !stage.lapsed;
-  const next = later.reduce((least, { phase }) => Math.min(least, phase), Infinity);
-  stage.later = goesOn ? later.filter(({ phase }) => phase > next) : [];
-  for (const write of later) {
-    if (!goesOn) ackNotSent(unit, write);
-    else if (write.phase === next) openWrite(state, unit, stage, write, now);
-  }
+  const goesOn = ({ family }: PlannedWrite): boolean => !stage.held.includes(family);
+  for (const write of stage.later) if (!goesOn(write)) ackNotSent(unit, write);
+  const left = stage.later.filter(goesOn);
+  const next = left.reduce((least, { phase }) => Math.min(least, phase), Infinity);
+  stage.later = left.filter(({ phase }) => phase > next);
+  for (const write of left) if (write.phase === next) openWrite(state, unit, stage, write, now);
 }
 
 function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: PlannedWrite): void {
@@ -302,7 +300,8 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
   // A shadow sends nothing, and tells the writes of all phases.
   const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
-  if (stage.name === 'writing' && (undone || withdrawn)) stage.lapsed = true;
+  const isHeld = undone || withdrawn || outcome.failure !== null;
+  if (stage.name === 'writing' && isHeld) stage.held = [...stage.held, write.family];
   if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
   if (stage.open === 0) finish(state, unit, now);
 }
@@ -446,7 +445,16 @@ function remove(state: ControllerState, unit: Unit, records: readonly OutputReco
   const stage: StageOf<'deleting'> = { name: 'deleting', open: 0 };
   unit.sync!.stage = stage;
   for (const { name, uid, resourceVersion } of records) {
-    const write: PlannedWrite = { id: UNPLANNED, verb: 'delete', name, uid, resourceVersion, phase: 1, body: NO_BODY };
+    const write: PlannedWrite = {
+      id: UNPLANNED,
+      verb: 'delete',
+      name,
+      uid,
+      resourceVersion,
+      phase: 1,
+      family: '',
+      body: NO_BODY,
+    };
     openWrite(state, unit, stage, write, now);
   }
   if (stage.open === 0) finish(state, unit, now);

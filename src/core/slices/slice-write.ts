@@ -8,10 +8,12 @@ export interface SliceWrite {
   readonly uid: string;
   readonly resourceVersion: string;
   /**
-   * 1 = goes first. A write of a later phase goes after all writes of the phases before have succeeded
-   * (docs/spec/protocols.md "Order of writes").
+   * 1 = goes first. A write of a later phase goes when the phases before are over, and all writes of its family in them have
+   * succeeded (docs/spec/protocols.md "Order of writes").
    */
   readonly phase: number;
+  /** The address type of the slice. */
+  readonly family: string;
   /** The whole new object; null for deletes. Must not be changed by anyone. */
   readonly object: EndpointSlice | null;
 }

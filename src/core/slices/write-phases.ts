@@ -16,13 +16,14 @@ export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
     uid: before?.metadata.uid ?? '',
     resourceVersion: before?.metadata.resourceVersion ?? '',
     phase: phases[i]!,
+    family: (after ?? before)?.addressType ?? '',
     object: after,
   }));
 }
 
 /**
- * The phase of each write of one plan, from 1. The writes of one phase go side by side, after all writes of the phases
- * before have succeeded. So an address that moves between slices is in the new one before it leaves the old one
+ * The phase of each write of one plan, from 1. The writes of one phase go side by side, after all writes of their family in
+ * the phases before have succeeded. So an address that moves between slices is in the new one before it leaves the old one
  * (docs/spec/endpointslice.md "Writing", upstream #93908). That holds also if the write of the new one has to wait for
  * a third. Phase 1 has creates, and updates that drop no address which another write adds. A delete is never in phase
  * 1. Updates that exchange addresses share a phase, because no order helps there.

@@ -4,6 +4,7 @@ import { it } from 'node:test';
 import {
   createBrake,
   judgeRemovals,
+  judgeWithout,
   noteListBegins,
   type BrakeHands,
 } from '../../../src/controller/reflectors/brake.ts';
@@ -16,12 +17,13 @@ const REMOVAL = { marks: new Set<object>(), upTo: '10' };
 /** Reflectors of pods and Services, and 1,000 ready endpoints of which `lost` would go. */
 function world(isOn = true) {
   const reflectorOf = (resource: Reflector['resource']): Reflector => ({ resource }) as Reflector;
-  const [pods, services] = [reflectorOf('pods'), reflectorOf('services')];
+  const [pods, services, nodes] = [reflectorOf('pods'), reflectorOf('services'), reflectorOf('nodes')];
   const brake = createBrake(isOn);
   const lines: string[] = [];
-  const self = { brake, pods, services, lines, lost: 0, begin, end };
+  const all = [pods, services, reflectorOf('endpoints')];
+  const self = { brake, pods, services, nodes, all, lines, lost: 0, begin, end, refuse };
   const hands: BrakeHands = {
-    reflectors: () => [pods, services, reflectorOf('endpoints')],
+    reflectors: () => all,
     countPublished: () => ({ ready: 1000, lost: self.lost }),
     metrics: createInstruments(createMetricStore(), 'test'),
     log: (_level, _v, message) => lines.push(message),
@@ -34,6 +36,9 @@ function world(isOn = true) {
     self.lost = lost;
     if (lost > 0) brake.removals.set(reflector, REMOVAL);
     return judgeRemovals(brake, hands, reflector);
+  }
+  function refuse(reflector: Reflector): string {
+    return judgeWithout(brake, hands, reflector);
   }
   return self;
 }
@@ -70,6 +75,29 @@ it('a hundred are removed at once even if they are most, and one more is not', (
     brake.readyBefore = 120;
     assert.equal(end(pods, lost), what, `${lost} of 120`);
   }
+});
+
+it('nobody waits for nodes whose list is refused', () => {
+  const { brake, all, pods, services, nodes, begin, end, refuse, lines } = world();
+  all.push(nodes);
+  begin(pods);
+  assert.equal(end(pods, 501), 'list-again');
+  for (const one of [pods, services, nodes]) begin(one);
+  assert.deepEqual([end(pods, 501), end(services, 501)], ['wait', 'wait']);
+  assert.equal(refuse(nodes), 'remove');
+  assert.match(lines[1]!, /^Second lists say the same/);
+  assert.deepEqual([brake.awaited, brake.listing.size], [null, 0]);
+  // The next try is refused too, and decides nothing.
+  begin(nodes);
+  assert.equal(refuse(nodes), 'wait');
+});
+
+it('pods whose list is refused are waited for', () => {
+  const { pods, services, begin, end, refuse } = world();
+  begin(services);
+  assert.equal(end(services, 501), 'list-again');
+  for (const one of [pods, services]) begin(one);
+  assert.deepEqual([refuse(pods), end(services, 501), end(pods, 501)], ['wait', 'wait', 'remove']);
 });
 
 it('endpoints stay if second lists have them again', () => {

@@ -59,7 +59,9 @@ function world({ watchList = true } = {}): World {
       return { name: metadata.name, resourceVersion: metadata.resourceVersion };
     },
     cachedVersion: ({ name }) => cache.get(name) ?? '',
-    upsert(thing) {
+    upsert(thing, _source, upTo) {
+      const cached = things.get(thing.name);
+      if (cached !== undefined && cache.has(thing.name) && Number(cached.resourceVersion) > Number(upTo)) return cached;
       cache.set(thing.name, thing.resourceVersion);
       things.set(thing.name, thing);
       return thing;
@@ -100,6 +102,7 @@ function world({ watchList = true } = {}): World {
       if (removal !== null) target.removeUnmarked(removal.marks, removal.upTo, now);
       return true;
     },
+    listRefused: () => void done.push('the list is refused'),
     wentBack: () => void done.push('the others are told'),
   };
   const reflector = createReflector('pods', '/things', target, watchList) as Reflector;
@@ -282,6 +285,66 @@ describe('a WatchList', () => {
     assert.deepEqual([pods.reflector.phase.name, pods.reflector.synced], ['waiting', false]);
     pods.wake();
     assert.deepEqual(pods.done(), [WATCH_LIST, 'List is tried again', WATCH_LIST]);
+  });
+});
+
+describe('a WatchList that the server cannot do', () => {
+  const GIVEN_UP = 'WatchList is given up, listing in pages';
+
+  it('a server says so in the stream where its etcd is too old: pages follow', () => {
+    for (const [code, asked] of [
+      [500, [GIVEN_UP, 'limit=500']],
+      [410, ['List is tried again', WATCH_LIST]],
+      [429, ['List is tried again', WATCH_LIST]],
+    ] as const) {
+      const pods = world();
+      pods.start();
+      pods.open();
+      pods.done();
+      pods.frames(error(code));
+      pods.wake();
+      assert.deepEqual(
+        pods.done().filter((line) => line !== 'cancel'),
+        asked,
+        `${code}`,
+      );
+    }
+  });
+
+  it('a server that fails twice before the stream begins is asked for pages', () => {
+    const pods = world();
+    pods.start();
+    for (let i = 0; i < 2; i++) {
+      pods.refuse(501);
+      pods.wake();
+    }
+    assert.deepEqual(pods.done(), [WATCH_LIST, 'List is tried again', WATCH_LIST, 'limit=500']);
+  });
+});
+
+describe('a WatchList that tells an object older than the cached one', () => {
+  const relisted = (): World => {
+    const pods = watching();
+    pods.frames(bookmark('20'), added('b@15'), error(410));
+    pods.wake();
+    pods.open();
+    pods.frames(added('a@1'), added('b@2'));
+    return pods;
+  };
+
+  it('the older one counts at the end, because history may have gone back', () => {
+    const pods = relisted();
+    pods.frames(bookmark('30', true));
+    assert.equal(pods.cache.get('b'), '2');
+  });
+
+  it('what the stream tells of the object before its end is newer', () => {
+    const changed = relisted();
+    changed.frames(added('b@25'), bookmark('30', true));
+    assert.equal(changed.cache.get('b'), '25');
+    const gone = relisted();
+    gone.frames({ type: 'DELETED', object: thing('b@26') }, bookmark('30', true));
+    assert.equal(gone.cache.has('b'), false);
   });
 });
 

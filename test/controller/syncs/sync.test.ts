@@ -317,6 +317,26 @@ describe('writes', () => {
     );
   });
 
+  it('a failure holds back the later phases of its own family alone', () => {
+    const w = world();
+    w.service({});
+    for (const name of ['web-a', 'web-b']) w.slice('slices', name);
+    w.start(w.units.slices);
+    w.plan({
+      plans: [
+        slicesPlan(
+          write(1, 'create', 'web-d', 1, 'IPv6'),
+          write(2, 'delete', 'web-a', 2, 'IPv6'),
+          write(3, 'delete', 'web-b', 2, 'IPv4'),
+        ),
+      ],
+    });
+    w.answer(refusedWith(403));
+    assert.deepEqual([w.stage(w.units.slices), w.writes()], ['writing 1', ['delete web-b']]);
+    w.answer(answered(200, { kind: 'Status', apiVersion: 'v1', status: 'Success' }));
+    assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 1]);
+  });
+
   it('a write whose reply was lost makes the next sync begin with a read', () => {
     const w = world();
     w.service({});
@@ -405,9 +425,9 @@ describe('a sync of what is not to be planned', () => {
   });
 });
 
-function write(id: number, verb: PlannedWrite['verb'], name: string, phase = 1): PlannedWrite {
+function write(id: number, verb: PlannedWrite['verb'], name: string, phase = 1, family = 'IPv4'): PlannedWrite {
   const body = verb === 'delete' ? new Uint8Array(0) : encodeObject(sliceObject(name, ''));
-  return { id, verb, name, uid: '', resourceVersion: verb === 'create' ? '' : '9', phase, body };
+  return { id, verb, name, uid: '', resourceVersion: verb === 'create' ? '' : '9', phase, family, body };
 }
 
 function slicesPlan(...writes: readonly PlannedWrite[]): ServiceResult['plans'][number] {

@@ -88,6 +88,7 @@ class World {
         uid,
         resourceVersion,
         phase: 1,
+        family: 'IPv4',
         body: new Uint8Array(verb === 'delete' ? 0 : 8),
       },
       lane,
