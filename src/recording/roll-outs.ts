@@ -1,4 +1,7 @@
-/** The roll-outs in a recording: a Service gets pods with another template, and its pods with older templates go. */
+/**
+ * The roll-outs in a recording: a Service gets pods with another template, and its pods with older templates go. Pods beside
+ * it that stay, as those of a canary, do not hold it up, and one that is rolled back ends with its own last pod.
+ */
 import { labelsGet } from '../kube/labels.ts';
 import type { PodRecord } from '../kube/types.ts';
 import type { RecordedEvent } from './recording.ts';
@@ -24,9 +27,16 @@ export interface RollOuts {
 interface Templates {
   /** How many pods have each template. */
   readonly pods: Map<string, number>;
-  /** The templates whose pods go; null = no roll-out is under way. */
-  old: Set<string> | null;
-  rollOut: RollOut | null;
+  /** null = none is under way. */
+  underWay: UnderWay | null;
+}
+
+interface UnderWay {
+  readonly rollOut: RollOut;
+  /** The new one. */
+  readonly template: string;
+  /** The older templates of which a pod has gone, and none has come since. */
+  readonly going: Set<string>;
 }
 
 /** Labels with the template of a pod, by Deployments, StatefulSets and DaemonSets. */
@@ -47,11 +57,12 @@ export function followRollOuts(rollOuts: RollOuts, event: RecordedEvent, { selec
     // A pod that has left the Service by its labels does not count. A pod that is gone counts once more.
     if ((after === null ? of.before : of.after) === null) continue;
     const templates = templatesOf(rollOuts, service);
-    const { pods, rollOut } = templates;
-    if (rollOut !== null) rollOut.podChanges++;
+    const { pods, underWay } = templates;
+    if (underWay !== null) underWay.rollOut.podChanges++;
     if (before === null) {
       const isNew = !pods.has(template) && pods.size > 0 && told !== 'start';
-      if (isNew && templates.rollOut === null) begin(templates, rollOuts.found, service, atMs);
+      if (isNew && underWay === null) begin(templates, rollOuts.found, service, template, atMs);
+      underWay?.going.delete(template);
       pods.set(template, (pods.get(template) ?? 0) + 1);
     } else if (after === null) takeAway(templates, template, atMs);
   }
@@ -78,13 +89,19 @@ function templateOf({ labels }: PodRecord): string | undefined {
 function templatesOf({ byService }: RollOuts, service: RecordedService): Templates {
   let templates = byService.get(service);
   if (templates === undefined) {
-    templates = { pods: new Map(), old: null, rollOut: null };
+    templates = { pods: new Map(), underWay: null };
     byService.set(service, templates);
   }
   return templates;
 }
 
-function begin(templates: Templates, found: RollOut[], { namespace, name }: RecordedService, atMs: number): void {
+function begin(
+  templates: Templates,
+  found: RollOut[],
+  { namespace, name }: RecordedService,
+  template: string,
+  atMs: number,
+): void {
   const pods = [...templates.pods.values()].reduce((sum, count) => sum + count, 0);
   const rollOut: RollOut = {
     namespace,
@@ -94,22 +111,22 @@ function begin(templates: Templates, found: RollOut[], { namespace, name }: Reco
     toSeconds: null,
     podChanges: 1,
   };
-  templates.rollOut = rollOut;
-  templates.old = new Set(templates.pods.keys());
+  templates.underWay = { rollOut, template, going: new Set() };
   found.push(rollOut);
 }
 
 function takeAway(templates: Templates, template: string, atMs: number): void {
-  const { pods, old, rollOut } = templates;
+  const { pods, underWay } = templates;
   const left = (pods.get(template) ?? 0) - 1;
   if (left > 0) {
     pods.set(template, left);
+    if (template !== underWay?.template) underWay?.going.add(template);
     return;
   }
   pods.delete(template);
-  old?.delete(template);
-  if (rollOut === null || old === null || old.size > 0) return;
-  rollOut.toSeconds = atMs / 1000;
-  templates.rollOut = null;
-  templates.old = null;
+  if (underWay === null) return;
+  underWay.going.delete(template);
+  if (template !== underWay.template && underWay.going.size > 0) return;
+  underWay.rollOut.toSeconds = atMs / 1000;
+  templates.underWay = null;
 }

@@ -206,6 +206,45 @@ describe('what a recording shows of a cluster', () => {
     ]);
   });
 
+  it('pods of a canary that stay hold up no roll-out, and the next one is found', () => {
+    const { rollOuts } = figures(0, (encoder) => {
+      const gone = (name: string, atMs: number): boolean =>
+        encoder.remove('pods', 'shop', name, { by: 'other', version: '' }, atMs);
+      for (const name of ['stable-1', 'stable-2']) encoder.put('pods', template(name, 'stable'), 'other', 500);
+      encoder.put('pods', template('canary-1', 'old'), 'other', 1000);
+      encoder.put('pods', template('canary-2', 'new'), 'other', 2000);
+      // Somebody has evicted it, and another one takes its place.
+      gone('stable-1', 2100);
+      encoder.put('pods', template('stable-3', 'stable'), 'other', 2200);
+      gone('canary-1', 3000);
+      encoder.put('pods', template('canary-3', 'newer'), 'other', 5000);
+      gone('canary-2', 6000);
+    });
+    assert.deepEqual(
+      rollOuts.map(({ fromSeconds, toSeconds }) => [fromSeconds, toSeconds]),
+      [
+        [1, 3],
+        [5, 6],
+      ],
+    );
+  });
+
+  it('a roll-out that is rolled back ends with its own last pod', () => {
+    const { rollOuts } = figures(0, (encoder) => {
+      const gone = (name: string, atMs: number): boolean =>
+        encoder.remove('pods', 'shop', name, { by: 'other', version: '' }, atMs);
+      for (const name of ['a-1', 'a-2']) encoder.put('pods', template(name, 'old'), 'other', 500);
+      encoder.put('pods', template('b-1', 'new'), 'other', 1000);
+      gone('a-1', 2000);
+      encoder.put('pods', template('a-3', 'old'), 'other', 3000);
+      gone('b-1', 4000);
+    });
+    assert.deepEqual(
+      rollOuts.map(({ fromSeconds, toSeconds }) => [fromSeconds, toSeconds]),
+      [[1, 4]],
+    );
+  });
+
   it('a roll-out is found where pods were listed before Services', () => {
     const file = fileOf((encoder) => {
       encoder.put('pods', template('a-1', 'old'), 'other', 0);
