@@ -1,6 +1,6 @@
 /**
  * From nothing to right on the embedded API server, with all three controllers: planners inline and on threads, side by
- * side. The controllers are a process of their own, and the server is a thread of this process. The oracles judge the
+ * side, for services of several sizes with as many pods in all. The controllers are a process of their own, and the server is a thread of this process. The oracles judge the
  * objects.
  */
 import { performance } from 'node:perf_hooks';
@@ -30,7 +30,11 @@ const CONVERGE_MS_MAX = 120_000;
 const CONTROLLERS = { endpointsController: true, slicesController: true, mirroringController: true };
 
 export async function runClusterBench(size: Size): Promise<void> {
-  const cluster = makeCluster(profileOf(size), SEED);
+  for (const profile of profilesOf(size)) await runCluster(profile);
+}
+
+async function runCluster(profile: Profile): Promise<void> {
+  const cluster = makeCluster(profile, SEED);
   const server = await startApiServerThread({ seed: SEED });
   const client = createApiClient({ url: server.url }, LOAD_CONCURRENT);
   const loadedFrom = performance.now();
@@ -49,9 +53,19 @@ export async function runClusterBench(size: Size): Promise<void> {
   await server.close();
 }
 
-/** The tiny profile has some of everything. The plain profile gets Endpoints to mirror in addition. */
-function profileOf(size: Size): Profile {
-  return size === 'full' ? { ...findProfile('spread'), handMadeShare: 0.05 } : findProfile('tiny');
+const PODS_OF_A_SERVICE = [5, 50, 250, 1000];
+const PODS_OF_A_NAMESPACE = 1000;
+
+/** The tiny profile has some of everything. The plain profiles get Endpoints to mirror in addition. */
+function profilesOf(size: Size): Profile[] {
+  if (size !== 'full') return [findProfile('tiny')];
+  return PODS_OF_A_SERVICE.map(profileWith);
+}
+
+function profileWith(pods: number): Profile {
+  const servicesPerNamespace = PODS_OF_A_NAMESPACE / pods;
+  const sizes = [{ pods, weight: 1 }];
+  return { ...findProfile('spread'), namespaces: 10, servicesPerNamespace, sizes, handMadeShare: 0.05 };
 }
 
 async function converge(client: ApiClient, url: string, shards: number, cluster: Cluster): Promise<string[]> {

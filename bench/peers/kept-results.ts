@@ -4,7 +4,8 @@ import { plotSvg } from '../../src/page/plot.ts';
 import { growthPage, type Growth } from '../growth/report.ts';
 import { peersPage } from './report-page.ts';
 import { addResults, compareAll, RESULTS_FORMAT, type Results } from './results.ts';
-import { growthText, pictures, resultsText } from './results-page.ts';
+import { growthText, pictures, resultsText, sweepSection } from './results-page.ts';
+import type { Sweep } from '../sweep/report.ts';
 import { marksByScenario, SCENARIOS } from './scenarios.ts';
 
 const BENCH = new URL('../', import.meta.url);
@@ -60,7 +61,8 @@ function writeResults(unordered: Results): void {
   const growth = lastGrowth();
   if (growth !== null) writeFileSync(new URL('growth.html', BENCH), growthPage(growth));
   const comparisons = compareAll(results, marksByScenario());
-  writeFileSync(new URL('RESULTS.md', BENCH), [resultsText(results, comparisons), ...growthText(growth)].join('\n'));
+  const sections = [...growthText(growth), ...sweepSection(lastSweep())];
+  writeFileSync(new URL('RESULTS.md', BENCH), [resultsText(results, comparisons), ...sections].join('\n'));
   mkdirSync(IMAGES, { recursive: true });
   for (const { name, plot } of pictures(results, comparisons)) {
     writeFileSync(new URL(`${name}.svg`, IMAGES), `${plotSvg(plot, true)}\n`);
@@ -69,6 +71,15 @@ function writeResults(unordered: Results): void {
 
 /** The data of the last `growth --results`; null = there are none. */
 function lastGrowth(): Growth | null {
-  const file = new URL('growth.json', BENCH);
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Growth) : null;
+  return dataIn('growth.json') as Growth | null;
+}
+
+/** As `lastGrowth`, of `sweep --results`. */
+function lastSweep(): Sweep | null {
+  return dataIn('sweep.json') as Sweep | null;
+}
+
+function dataIn(name: string): unknown {
+  const file = new URL(name, BENCH);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as unknown) : null;
 }

@@ -92,10 +92,14 @@ function stagesPlot({ scenario, subject, rows }: Comparison): BarPlot[] {
     return values.some(Number.isFinite) ? [{ name: stage, values }] : [];
   });
   if (groups.length === 0) return [];
+  const medianOf = (figure: string): number =>
+    rows.find((row) => row.figure === figure)?.medians[subject] ?? Number.NaN;
+  // The journal keeps the newest changes alone.
+  const share = Math.min(1, medianOf('stageChanges') / medianOf('changes'));
   return [
     {
       kind: 'bars',
-      title: `${scenario.name}: where the time of a change goes, ${subject}`,
+      title: `${scenario.name}: where the time of a change goes, ${subject} (${(100 * share).toFixed(0)} % of the changes)`,
       y: { label: 'ms', scale: 'linear' },
       series: ['p50', 'p99'],
       groups,

@@ -5,7 +5,9 @@ import { growthTables, type Growth, type GrowthTable } from '../growth/report.ts
 import { plotsOf } from './plots.ts';
 import { commandsOf, factsOf } from './report-page.ts';
 import { notRun, type Comparison, type Results } from './results.ts';
-import { headOf, remarksOf, rowTexts } from './text.ts';
+import { type Sweep, sweepTable } from '../sweep/report.ts';
+import { headOf, remarksOf, rowTexts, valueText } from './text.ts';
+import { FIGURES } from './window.ts';
 
 /** The scenario whose latencies the pictures show. */
 const PICTURED = 'churn';
@@ -57,6 +59,49 @@ export function growthText(growth: Growth | null): string[] {
   ];
 }
 
+/** All settings of both controllers in one scenario. */
+export function sweepSection(sweep: Sweep | null): string[] {
+  if (sweep === null) return [];
+  const { command, commit, scenario } = sweep;
+  const { columns, rows, notes } = sweepTable(sweep);
+  return [
+    '## sweep',
+    '',
+    `Syncs, batch period and QPS in the scenario ${scenario}, one run of each setting: \`${command}\`, commit ${commit}. [sweep.html](sweep.html) has the plots.`,
+    '',
+    ...tableText(columns, rows),
+    '',
+    ...notes.flatMap((note) => [`${note}.`, '']),
+  ];
+}
+
+/** The figures of the summary. */
+const SUMMED = ['controllerCpu', 'sumCpu', 'slicesP50', 'slicesP99', 'writes', 'peakMB'];
+
+/** The most important figures of all scenarios, of the base and of the subject of each comparison. */
+function summaryText(comparisons: readonly Comparison[]): string[] {
+  const rowOf = ({ scenario: { name }, rows, base, subject }: Comparison): string[] => [
+    `[${name}](#${name})`,
+    ...SUMMED.map((figure) => {
+      const row = rows.find((each) => each.figure === figure);
+      if (row === undefined) return '';
+      const { digits } = FIGURES[figure]!;
+      return [base, subject].map((peer) => valueText(row.medians[peer]!, digits)).join(' -> ');
+    }),
+  ];
+  return [
+    '## Summary',
+    '',
+    'Medians, of kube-controller-manager, then of endpointd; of `net` all controllers in one, then endpointd beside the rest; of `journal` without it, then with it.',
+    '',
+    ...tableText(
+      ['scenario', ...SUMMED.map((figure) => FIGURES[figure]!.title)],
+      comparisons.filter(({ base, subject }) => base !== subject).map(rowOf),
+    ),
+    '',
+  ];
+}
+
 export function resultsText(results: Results, comparisons: readonly Comparison[]): string {
   const marks = comparisons.flatMap((comparison) => comparison.marks);
   const facts = factsOf(results).map(({ name, value }) => [name, value]);
@@ -82,6 +127,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
       '---',
     ),
     '',
+    ...summaryText(comparisons),
     ...notRun(results).flatMap(({ name, what }) => [`Not run, for want of time: ${name} (${what}).`, '']),
     ...comparisons.flatMap((comparison) => [...scenarioText(comparison, results), '']),
   ].join('\n');

@@ -256,11 +256,16 @@ function stageOf(run: Run, settings: Settings): Stage {
 async function measure(run: Run, work: () => Promise<void>): Promise<void> {
   const asked = run.running;
   const before = await asked?.tell?.();
+  const received = (): number => run.furtherWatches.reduce((sum, { bytes }) => sum + bytes(), 0);
+  const receivedBefore = received();
   run.before = reading(run);
   await work();
   run.after = reading(run);
   const ended = run.furtherWatches.filter(({ hasEnded }) => hasEnded()).length;
-  if (run.furtherWatches.length > 0) run.notes['watchesEnded'] = ended;
+  if (run.furtherWatches.length > 0) {
+    run.notes['watchesEnded'] = ended;
+    run.notes['watchersMB'] = (received() - receivedBefore) / 1e6;
+  }
   run.notes['watchStreams'] = (await openWatches(run.client)) - run.otherWatches + ended;
   // Another process counts from zero.
   if (before !== undefined && run.running === asked) run.told = { before, after: await asked!.tell!() };
@@ -545,8 +550,20 @@ async function judge(run: Run): Promise<string[]> {
     }
   }
   const unseen = changes.filter(isUnseen);
-  if (unseen.length > 0) wrong.push(`${unseen.length} of ${changes.length} changes were never seen`);
+  if (unseen.length > 0) {
+    const such = unseen.slice(0, SAID_MAX).map((one) => unseenText(one, run.before!.ms));
+    wrong.push(`${unseen.length} of ${changes.length} changes were never seen, such as ${such.join(', ')}`);
+  }
   return wrong;
+}
+
+function unseenText({ services, resourceVersion, endpointsMs, slicesMs, sentMs }: TimedChange, fromMs: number): string {
+  const where = [
+    ...(Number.isNaN(endpointsMs) ? ['Endpoints'] : []),
+    ...(Number.isNaN(slicesMs) ? ['slices'] : []),
+  ].join(' and ');
+  const seconds = ((sentMs - fromMs) / 1000).toFixed(3);
+  return `${services.join(' and ')} at ${seconds} s, version ${resourceVersion || 'unknown'}, in ${where}`;
 }
 
 function resultOf(run: Run, wrong: readonly string[]): RunResult {

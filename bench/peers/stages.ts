@@ -17,7 +17,7 @@ export const STAGES = {
   Queue: 'from its event to its turn',
   BatchWait: 'until its batch left for the planner',
   Plan: 'until it was planned',
-  Throttle: 'waiting for a token',
+  Throttle: 'until its write was sent: a token, its turn, others under way',
   Write: 'until the write was answered',
   Other: 'of its sync, in none of these',
   Out: 'from the answer to the watcher',

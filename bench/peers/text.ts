@@ -49,7 +49,7 @@ function intervalText({ low, high }: Ratio): string {
   return Number.isFinite(low) && Number.isFinite(high) ? `${ratioText(low)} to ${ratioText(high)}` : '';
 }
 
-function valueText(value: number, digits: number): string {
+export function valueText(value: number, digits: number): string {
   return Number.isNaN(value) ? '-' : value.toFixed(digits);
 }
 

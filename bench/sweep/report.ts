@@ -21,11 +21,19 @@ export interface Sweep {
 const SHOWN = ['slicesP50', 'slicesP99', 'writes', 'controllerCpu', 'sumCpu', 'wall'];
 const MAPPED = ['slicesP99', 'writes', 'controllerCpu'];
 
-export function sweepText({ runs, notRun }: Sweep): string {
-  const lines = [table(columns(), rows(runs))];
-  for (const run of runs) for (const what of run.wrong) lines.push(`WRONG: ${run.peer}, ${cellText(run)}: ${what}`);
-  for (const cell of notRun) lines.push(`not run, no time was left for it: ${cellText(cell)}`);
-  return lines.join('\n');
+export function sweepText(sweep: Sweep): string {
+  const { columns, rows, notes } = sweepTable(sweep);
+  return [table(columns, rows), ...notes].join('\n');
+}
+
+export function sweepTable({ runs, notRun }: Sweep): {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly notes: readonly string[];
+} {
+  const wrong = runs.flatMap((run) => run.wrong.map((what) => `WRONG: ${run.peer}, ${cellText(run)}: ${what}`));
+  const left = notRun.map((cell) => `not run, no time was left for it: ${cellText(cell)}`);
+  return { columns: columns(), rows: rows(runs), notes: [...wrong, ...left] };
 }
 
 function cellText({ syncs, batch, qps }: Cell): string {
