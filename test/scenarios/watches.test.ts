@@ -253,6 +253,28 @@ describe('an error in the middle of a list', () => {
   });
 });
 
+describe('an API server whose etcd is too old for WatchList', () => {
+  it('each WatchList ends with an error at once: pages fill the caches', () => {
+    const sim = createSim();
+    sim.tamper = (bytes, { path }) =>
+      path.includes('sendInitialEvents')
+        ? encodeWatchFrame(PROTOBUF_WATCH, 'ERROR', encodeObject(makeStatus(500, 'InternalError', 'etcd is too old')))
+        : bytes;
+    createService(sim, { name: 'web' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    sim.run(1000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'page 200', 'watch 200']);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    const from = sim.exchanges.length;
+    sim.compact();
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(10_000);
+    assert.deepEqual(podRequests(sim, from).slice(-3), ['watch-list 200', 'page 200', 'watch 200']);
+    assert.deepEqual(endpointsTable(sim), ['default/web | 10.0.0.1 : http:8080/TCP']);
+  });
+});
+
 describe('a pod that is listed again', () => {
   const cached = (sim: Sim): PodRecord => getPod(sim.loop!.state.index, 'default', 'web-1')!;
   const listAgain = (sim: Sim): void => {
