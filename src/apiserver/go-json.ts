@@ -6,13 +6,37 @@ export class JsonSyntaxError extends Error {
   }
 }
 
+/** Go's decoder takes 10,000. No object of the API is near this, and what goes down an object here recurses. */
+const DEPTH_MAX = 500;
+
 /** @throws JsonSyntaxError */
 export function parseGoJson(bytes: Uint8Array): unknown {
+  if (isDeep(bytes)) throw new JsonSyntaxError('exceeded max depth');
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
   } catch (error) {
     throw new JsonSyntaxError(syntaxProblem(bytes) ?? (error as Error).message);
   }
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+
+function isDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!;
+    if (isText) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) isText = false;
+    } else if (byte === QUOTE) isText = true;
+    else if (OPENING.has(byte)) {
+      if (++depth > DEPTH_MAX) return true;
+    } else if (CLOSING.has(byte)) depth--;
+  }
+  return false;
 }
 
 /** The kind of a JSON value in Go's messages. */

@@ -170,7 +170,7 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
 /** A list that the target does not have. It is taken as it is, and keys are not looked at. */
 function withoutDirectives(list: readonly unknown[], message: Message | undefined): unknown[] {
   return list
-    .filter((item) => !isRecord(item) || !['delete', 'replace'].includes(String(item['$patch'])))
+    .filter((item) => !isRecord(item) || (item['$patch'] !== 'delete' && item['$patch'] !== 'replace'))
     .map((item) => strategicPatch({}, item, message));
 }
 
@@ -261,6 +261,8 @@ function inOrder<T>(merged: readonly T[], order: readonly T[], target: readonly 
 }
 
 const OPERATIONS_MAX = 10_000;
+/** Of all that a JSON patch copies, as the real server. */
+const COPIED_BYTES_MAX = 3 * 1024 * 1024;
 
 interface Operation extends Json {
   readonly op?: unknown;
@@ -272,6 +274,7 @@ interface Operation extends Json {
 /** RFC 6902. */
 function jsonPatch(target: Json, patch: readonly Operation[]): Json {
   const holder: Json = { root: structuredClone(target) };
+  let copied = 0;
   for (const operation of patch) {
     const path = pointer(operation.path);
     if (operation.op === 'add' && path.length === 1) throw rejected();
@@ -290,9 +293,13 @@ function jsonPatch(target: Json, patch: readonly Operation[]): Json {
       case 'move':
         addAt(holder, path, removeAt(holder, pointer(operation.from)));
         break;
-      case 'copy':
-        addAt(holder, path, structuredClone(valueAt(holder, pointer(operation.from))));
+      case 'copy': {
+        const value = valueAt(holder, pointer(operation.from));
+        copied += JSON.stringify(value).length;
+        if (copied > COPIED_BYTES_MAX) throw rejected();
+        addAt(holder, path, structuredClone(value));
         break;
+      }
       case 'test':
         if (!equal(testedAt(holder, path), operation.value ?? null)) throw rejected();
         break;
@@ -300,7 +307,9 @@ function jsonPatch(target: Json, patch: readonly Operation[]): Json {
         throw rejected();
     }
   }
-  return holder['root'] as Json;
+  const { root } = holder;
+  if (!isRecord(root)) throw rejected();
+  return root;
 }
 
 function pointer(path: unknown): readonly string[] {
@@ -319,10 +328,19 @@ function pointer(path: unknown): readonly string[] {
 function valueAt(holder: Json, path: readonly string[]): unknown {
   let value: unknown = holder;
   for (const step of path) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) throw rejected();
-    value = (value as Json)[step];
+    if (Array.isArray(value)) value = (value as unknown[])[itemAt(value, step)];
+    else if (isRecord(value) && Object.hasOwn(value, step)) value = value[step];
+    else throw rejected();
   }
   return value;
+}
+
+/** The index of a step into a list; negative ones count from its end. @throws ApiError 422 if there is no such item */
+function itemAt({ length }: readonly unknown[], step: string, most = length - 1): number {
+  if (!/^[+-]?\d+$/.test(step)) throw rejected();
+  const at = Number(step) + (step.startsWith('-') ? most + 1 : 0);
+  if (at < 0 || at > most) throw rejected();
+  return at;
 }
 
 /** A field that the object does not have counts as null in a test. */
@@ -335,9 +353,7 @@ function addAt(holder: Json, path: readonly string[], value: unknown): void {
   const parent = valueAt(holder, path.slice(0, -1));
   const step = path.at(-1)!;
   if (Array.isArray(parent)) {
-    const at = step === '-' ? parent.length : Number(step);
-    if (!Number.isInteger(at) || at < 0 || at > parent.length) throw rejected();
-    parent.splice(at, 0, value);
+    parent.splice(step === '-' ? parent.length : itemAt(parent, step, parent.length), 0, value);
   } else if (isRecord(parent)) {
     setKey(parent, step, value);
   } else {
@@ -348,7 +364,7 @@ function addAt(holder: Json, path: readonly string[], value: unknown): void {
 function removeAt(holder: Json, path: readonly string[]): unknown {
   const value = valueAt(holder, path);
   const parent = valueAt(holder, path.slice(0, -1)) as Json | unknown[];
-  if (Array.isArray(parent)) parent.splice(Number(path.at(-1)), 1);
+  if (Array.isArray(parent)) parent.splice(itemAt(parent, path.at(-1)!), 1);
   else delete parent[path.at(-1)!];
   return value;
 }

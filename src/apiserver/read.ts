@@ -182,6 +182,7 @@ export function openWatch(
     initial: sendsInitial ? recordsOf(store, namespace).filter((record) => selects(selection, record.object)) : [],
     initialEnd: sendsInitial && options.allowWatchBookmarks && config.watchList ? server.revision : null,
     outboxEventsMax: config.watchOutboxEventsMax,
+    outboxBytesMax: config.watchOutboxBytesMax,
     onClose: (closed) => removeWatcher(server, closed),
   });
   addWatcher(server, watcher);

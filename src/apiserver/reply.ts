@@ -77,10 +77,23 @@ function finish(status: number, headers: Record<string, string>, body: Uint8Arra
 export function headersOf(resource: Resource | null, warnings: readonly string[] = []): Record<string, string> {
   const headers: Record<string, string> = { 'cache-control': 'no-cache, private' };
   const texts = resource === null || resource.warning === '' ? warnings : [resource.warning, ...warnings];
-  if (texts.length > 0) {
-    headers['warning'] = texts.map((text) => `299 - "${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(', ');
-  }
+  if (texts.length > 0) headers['warning'] = warningHeader(texts);
   return headers;
+}
+
+/** The bounds of the real server (warning/context.go): all texts together, and each where they are more. */
+const WARNING_CHARS_MAX = 4096;
+const WARNING_CHARS_CUT = 256;
+
+/** Each text once, as UTF-8 in the bytes of a header. One with control characters is left out. */
+function warningHeader(texts: readonly string[]): string {
+  const printable = [...new Set(texts)].filter((text) => !/\p{Cc}/u.test(text));
+  const chars = printable.reduce((sum, text) => sum + text.length, 0);
+  const cut = chars <= WARNING_CHARS_MAX ? printable : printable.map((text) => text.slice(0, WARNING_CHARS_CUT));
+  return cut
+    .slice(0, chars <= WARNING_CHARS_MAX ? cut.length : WARNING_CHARS_MAX / WARNING_CHARS_CUT)
+    .map((text) => `299 - "${Buffer.from(text.replaceAll(/["\\]/g, String.raw`\$&`)).toString('latin1')}"`)
+    .join(', ');
 }
 
 /** The name of the resource's type in the server's messages. */

@@ -261,7 +261,9 @@ function patchOne(call: Call): ApiReply {
   const { object, unknownFields } = decodePatched(resource, merged, spec, shown);
   const strict = (why: string): Error => invalidPatch(shown(), why);
   const warnings = checkUnknownFields(unknownFields, query, strict);
-  const result = updateObject(server, nowMs, target, object, record.sizeBytes + sizeOf(request), true);
+  // A sum would grow with each patch, whatever becomes of the object.
+  const sizeBytes = Math.max(record.sizeBytes, sizeOf(request));
+  const result = updateObject(server, nowMs, target, object, sizeBytes, true);
   return writeReply(result, output, warnings);
 }
 

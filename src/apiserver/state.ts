@@ -32,6 +32,8 @@ export interface ApiServerConfig {
   readonly bodyCacheBytesMax?: number;
   /** The most changes that wait for a watcher. Beyond that it is closed. Default 10,000. */
   readonly watchOutboxEventsMax?: number;
+  /** The memory of the changes that wait in one watch, roughly. */
+  readonly watchOutboxBytesMax?: number;
   /** The time between two bookmarks. Default 60,000. */
   readonly bookmarkPeriodMs?: number;
   /** null = bodies in YAML are refused with 415, and none are sent. Default null. */
@@ -64,6 +66,7 @@ export function createState(config: ApiServerConfig): ApiServer {
     historyBytesMax: 64 * 1024 * 1024,
     bodyCacheBytesMax: 128 * 1024 * 1024,
     watchOutboxEventsMax: 10_000,
+    watchOutboxBytesMax: 512 * 1024 * 1024,
     bookmarkPeriodMs: 60_000,
     yaml: null,
     ...config,

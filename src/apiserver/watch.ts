@@ -45,8 +45,9 @@ export interface WatcherOptions extends WatchForm {
   readonly initial: readonly StoredRecord[];
   /** The revision of the bookmark that ends the initial events; null = the client wants none. */
   readonly initialEnd: number | null;
-  /** A watcher with more waiting changes than this is closed, as the server closes slow ones. */
+  /** A watcher with more waiting changes than this, or with more bytes, is closed, as the server closes slow ones. */
   readonly outboxEventsMax: number;
+  readonly outboxBytesMax: number;
   readonly onClose: (watcher: Watcher) => void;
 }
 
@@ -61,7 +62,9 @@ export function createWatcher(options: WatcherOptions): Watcher {
 
   const push = (entry: Outgoing): void => {
     if (finished) return;
-    if (pending.outbox.length >= options.outboxEventsMax) {
+    const { outboxEventsMax, outboxBytesMax } = options;
+    pending.bytes += sizeOf(entry);
+    if (pending.outbox.length >= outboxEventsMax || pending.bytes > outboxBytesMax) {
       // The stream is closed without an error. The client begins again from the last version that it has seen.
       pending = nothing();
       watcher.finish();
@@ -116,10 +119,12 @@ interface Pending {
   initialAt: number;
   initialEnd: number | null;
   outbox: Outgoing[];
+  /** Of the changes in `outbox`. */
+  bytes: number;
 }
 
 function nothing(): Pending {
-  return { initial: [], initialAt: 0, initialEnd: null, outbox: [] };
+  return { initial: [], initialAt: 0, initialEnd: null, outbox: [], bytes: 0 };
 }
 
 /** A change, or a complete frame. */
@@ -143,10 +148,15 @@ function takeFrames(pending: Pending, frames: WatchFrames, bytesMax: number): Ui
   let count = 0;
   for (; room > 0 && count < outbox.length; count++) {
     const entry = outbox[count]!;
+    pending.bytes -= sizeOf(entry);
     room -= taken[taken.push(entry instanceof Uint8Array ? entry : frames.changed(entry)) - 1]!.length;
   }
   pending.outbox = count === outbox.length ? [] : outbox.slice(count);
   return taken;
+}
+
+function sizeOf(entry: Outgoing): number {
+  return entry instanceof Uint8Array ? entry.length : entry.record.sizeBytes;
 }
 
 type View = Pick<WatcherOptions, 'namespace' | 'selection'>;

@@ -212,6 +212,7 @@ function replace(
   if (mayGo(resource, object)) {
     // Removing the last finalizer deletes the object. The answer shows the object as it would have been.
     remove(server, existing);
+    removeEndpointsOf(server, existing);
     return createRecord(server.bodies, resource, existing.key, existing.revision, object, sizeBytes);
   }
   // A write that changes nothing keeps the version, and wakes no watcher.
@@ -269,12 +270,14 @@ export function deleteObject(
   checkPreconditions(record, name, options);
   if (resource === NAMESPACES) return deleteNamespace(server, nowMs, record);
   const result = resource.graceful ? endPod(server, nowMs, record, options) : endNow(server, nowMs, record, options);
-  if (result.gone && resource.name === 'services') {
-    // The server's Service storage deletes the Endpoints itself, whether or not a controller runs.
-    const endpoints = storeOf(server, ENDPOINTS).records.get(record.key);
-    if (endpoints !== undefined) endNow(server, nowMs, endpoints, {});
-  }
+  if (result.gone) removeEndpointsOf(server, record);
   return result;
+}
+
+/** The server's Service storage deletes the Endpoints itself, whether or not a controller runs. */
+function removeEndpointsOf(server: ApiServer, { resource, key }: StoredRecord): void {
+  const endpoints = resource.name === 'services' ? storeOf(server, ENDPOINTS).records.get(key) : undefined;
+  if (endpoints !== undefined) endNow(server, server.nowMs, endpoints, {});
 }
 
 /** The values in the order of the server's message. */

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { failure } from '../apiserver/api-error.ts';
-import { apply, BODY_BYTES_MAX, tick, type ApiServer, type Watch } from '../apiserver/server.ts';
+import { apply, BODY_BYTES_MAX, tick, type ApiReply, type ApiServer, type Watch } from '../apiserver/server.ts';
 import type { Status } from '../kube/types.ts';
 import { browserRefusal } from './browser-guard.ts';
 import {
@@ -165,12 +165,20 @@ function answer(
   { loseReply, watchFaults }: Passage,
 ): void {
   const { accept = '', 'content-type': contentType = '', 'if-none-match': ifNoneMatch = '' } = request.headers;
-  const reply = apply(api, Date.now(), {
-    method: request.method ?? 'GET',
-    path: request.url ?? '/',
-    headers: { accept, contentType, ifNoneMatch },
-    body,
-  });
+  let reply: ApiReply;
+  try {
+    reply = apply(api, Date.now(), {
+      method: request.method ?? 'GET',
+      path: request.url ?? '/',
+      headers: { accept, contentType, ifNoneMatch },
+      body,
+    });
+  } catch (error) {
+    // A fault of this program harms its own request alone, as in the real API server.
+    process.emitWarning(`${request.method} ${request.url} failed: ${(error as Error).stack}`);
+    sendStatus(response, failure(500, 'InternalError', `Internal error occurred: ${(error as Error).message}`));
+    return;
+  }
   if (loseReply) {
     if ('watch' in reply) reply.watch.close();
     request.socket.destroy();

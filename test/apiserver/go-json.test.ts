@@ -33,8 +33,10 @@ test('the error names the place where a text stops being JSON', () => {
   for (const [text, problem] of Object.entries(problems)) assert.equal(problemOf(text), problem, text);
 });
 
-test('JSON may be nested to any depth', () => {
-  assert.equal(problemOf('['.repeat(100_000)), 'unexpected end of JSON input');
+test('JSON may be nested to a depth', () => {
+  assert.equal(problemOf('['.repeat(500)), 'unexpected end of JSON input');
+  assert.equal(problemOf('['.repeat(501)), 'exceeded max depth');
+  assert.equal(problemOf(`"${'['.repeat(501)}`), 'unexpected end of JSON input');
 });
 
 test('the scanner finds a problem wherever JSON.parse finds one', () => {

@@ -218,6 +218,28 @@ test('every request gets an answer', () => {
   );
 });
 
+test('patches of odd shapes get an answer', () => {
+  const server = createApiServer({ random: () => 0.5 });
+  const patched = (type: string, path: string, body: string): number =>
+    apply(server, 0, {
+      method: 'PATCH',
+      path: `${CORE}/services/kubernetes${path}`,
+      headers: { accept: JSON_TYPE, contentType: `application/${type}-patch+json` },
+      body: Buffer.from(body),
+    }).status;
+  const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
+  assert.deepEqual(
+    [
+      patched('json', '/status', '[{"op":"remove","path":""}]'),
+      patched('json', '/status', '[{"op":"replace","path":"","value":null}]'),
+      patched('merge', '', deep),
+      patched('strategic-merge', '', '{"status":{"conditions":[{"$patch":{"toString":null}}]}}'),
+    ],
+    // The last one is the real server's answer to a directive that it does not know.
+    [422, 422, 400, 500],
+  );
+});
+
 test('damaged protobuf gets an answer', () => {
   const server = createApiServer({ random: () => 0.5 });
   const object = {

@@ -76,7 +76,7 @@ describe('endpointd check-rights', () => {
       'Missing: update endpointslices.discovery.k8s.io, watch leases.coordination.k8s.io shop/endpointd. ' +
         'Given by ClusterRole endpointd, rule endpointslices.discovery.k8s.io [list watch create update delete]; ' +
         'Role endpointd-leader-election, rule leases.coordination.k8s.io [get watch update]: ' +
-        'kubectl apply -f deploy/rbac.yaml, and bind the role to this user.',
+        'kubectl apply -f deploy/rbac.yaml, for the service account kube-system/endpointd alone. Installed elsewhere, apply the overlay again or helm upgrade; any other user needs a binding of its own.',
     );
   });
 

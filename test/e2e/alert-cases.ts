@@ -156,6 +156,24 @@ export const ALERT_CASES: readonly AlertCase[] = [
     series: { [`up{${A}}`]: '1x10 0x50', [`up{${B}}`]: '1x10 0x50' },
     firing: ['EndpointdDown -', 'EndpointdReplicaDown 10.0.0.1:10267', 'EndpointdReplicaDown 10.0.0.2:10267'],
   },
+  {
+    title: 'all of one cluster have gone without a trace, and another cluster goes on',
+    series: {
+      'up{cluster="one",job="endpointd",instance="10.0.0.1:10267"}': '1x10',
+      'up{cluster="two",job="endpointd",instance="10.0.0.1:10267"}': '1x60',
+    },
+    firing: ['EndpointdDown -'],
+  },
+  { title: 'all have gone without a trace', series: { [`up{${A}}`]: '1x10' }, firing: ['EndpointdDown -'] },
+  {
+    title: 'the leadership changes hands four times within a quarter of an hour: none',
+    series: {
+      ...BOTH_UP,
+      [`leader_election_master_status{${A},name="endpointd"}`]: '1x20 0x2 1x2 0x2 1x32',
+      [`leader_election_master_status{${B},name="endpointd"}`]: '0x20 1x2 0x2 1x2 0x32',
+    },
+    firing: [],
+  },
   { title: 'nothing is scraped', series: { 'up{job="other"}': '1x60' }, firing: ['EndpointdDown -'] },
   {
     title: "kube-controller-manager's own leaders are none of ours",

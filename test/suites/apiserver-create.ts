@@ -227,6 +227,16 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([status, body.reason], [415, 'UnsupportedMediaType']);
   },
 
+  'a warning may have letters of any alphabet': async ({ call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/services`;
+    const { status, warnings } = await call('POST', path, {
+      metadata: { name: 'a' },
+      spec: { ports: [{ port: 80 }], типо: 1 },
+    });
+    const [warning] = warnings.map((text) => Buffer.from(text, 'latin1').toString());
+    assert.deepEqual([status, warning], [201, String.raw`unknown field \"spec.типо\"`]);
+  },
+
   'unknown fields are dropped with a warning': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { body, warnings } = await call('POST', path, {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { PROTOBUF } from '../../src/kube/media-type.ts';
 import type { Case } from './apiserver.ts';
-import { plain, type Json } from './apiserver-client.ts';
+import { MERGE, plain, type Json } from './apiserver-client.ts';
 
 export const DELETE_CASES: Readonly<Record<string, Case>> = {
   'a delete of most resources answers with a Status': async ({ ok, call, namespace }) => {
@@ -111,6 +111,18 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
       left.items.map((item: Json) => item.metadata.name),
       ['b'],
     );
+  },
+
+  'the last finalizer of a deleted Service takes its Endpoints along too': async ({ ok, call, namespace }) => {
+    const base = `/api/v1/namespaces/${await namespace()}`;
+    const metadata = { name: 'a', finalizers: ['x.y/z'] };
+    await ok('POST', `${base}/services`, { metadata, spec: { ports: [{ port: 80 }] } });
+    await ok('POST', `${base}/endpoints`, { metadata: { name: 'a' } });
+    await ok('DELETE', `${base}/services/a`);
+    assert.equal((await call('GET', `${base}/endpoints/a`)).status, 200);
+    await ok('PATCH', `${base}/services/a`, { metadata: { finalizers: null } }, { contentType: MERGE });
+    assert.equal((await call('GET', `${base}/services/a`)).status, 404);
+    assert.equal((await call('GET', `${base}/endpoints/a`)).status, 404);
   },
 
   'a collection may be deleted by labels': async ({ ok, namespace }) => {

@@ -20,6 +20,9 @@ const portsOf = ({ body }: Answer): string[] => body.spec.ports.map(({ name, por
 /** The message of a 422 that says no more than that the patch does not fit. */
 const REJECTED = 'the server rejected our request due to an error in our request';
 
+/** Each doubles the labels. */
+const DOUBLING = Array.from({ length: 35 }, (_, i) => ({ op: 'copy', from: '/metadata', path: `/metadata/a${i}` }));
+
 /** The three kinds of patch: what they can do, and how they fail. */
 export const PATCH_CASES: Readonly<Record<string, Case>> = {
   'strategic: items of a list merge by their key, and new ones come first': async (client) => {
@@ -30,6 +33,21 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(portsOf(renamed), ['c:82', 'z:80', 'b:81']);
     const removed = await patch({ spec: { ports: [{ port: 81, $patch: 'delete' }] } }, STRATEGIC);
     assert.deepEqual(portsOf(removed), ['c:82', 'z:80']);
+  },
+
+  'JSON patch: an item of a list is named by its index, from the end too': async (client) => {
+    const patch = await patchService(client);
+    const last = await patch([{ op: 'remove', path: '/spec/ports/-1' }], JSON_PATCH);
+    assert.deepEqual(portsOf(last), ['a:80']);
+    for (const step of ['length', '', '0x0', '1', '-2']) {
+      const { status } = await patch([{ op: 'remove', path: `/spec/ports/${step}` }], JSON_PATCH);
+      assert.equal(status, 422, JSON.stringify(step));
+    }
+  },
+
+  'JSON patch: it may not copy without end': async (client) => {
+    const patch = await patchService(client);
+    assert.equal((await patch(DOUBLING, JSON_PATCH)).status, 422);
   },
 
   'strategic: the client may give the order of items': async (client) => {

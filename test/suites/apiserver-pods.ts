@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './apiserver.ts';
-import { MERGE, plain, STRATEGIC, type Client, type Json } from './apiserver-client.ts';
+import { type Answer, JSON_PATCH, MERGE, plain, STRATEGIC, type Client, type Json } from './apiserver-client.ts';
 
 async function podsPath(client: Client): Promise<string> {
   return `/api/v1/namespaces/${await client.namespace()}/pods`;
@@ -63,6 +63,30 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
       },
       status: { phase: 'Pending', qosClass: 'BestEffort' },
     });
+  },
+
+  'scheduling gates can be taken away and not added, tolerations the other way round': async (client) => {
+    const path = await podsPath(client);
+    const spec = { containers: [{ name: 'c', image: 'i' }], schedulingGates: [{ name: 'x.y/a' }, { name: 'x.y/b' }] };
+    await client.ok('POST', path, { metadata: { name: 'p' }, spec });
+    const patch = (change: object): Promise<Answer> =>
+      client.call('PATCH', `${path}/p`, [change], { contentType: JSON_PATCH });
+    const gone = await patch({ op: 'remove', path: '/spec/schedulingGates/0' });
+    assert.deepEqual([gone.status, gone.body.spec.schedulingGates], [200, [{ name: 'x.y/b' }]]);
+    const more = await patch({ op: 'add', path: '/spec/schedulingGates/-', value: { name: 'x.y/c' } });
+    assert.equal(more.status, 422);
+    const toleration = { key: 'k', operator: 'Exists', effect: 'NoExecute' };
+    assert.equal((await patch({ op: 'add', path: '/spec/tolerations/-', value: toleration })).status, 200);
+    assert.equal((await patch({ op: 'remove', path: '/spec/tolerations/2' })).status, 422);
+  },
+
+  'a probe that is no object is no pod': async (client) => {
+    const path = await podsPath(client);
+    for (const readinessProbe of ['x', 5, { httpGet: 'x' }]) {
+      const containers = [{ name: 'c', image: 'i', readinessProbe }];
+      const { status } = await client.call('POST', path, { metadata: { name: 'p' }, spec: { containers } });
+      assert.equal(status, 400, JSON.stringify(readinessProbe));
+    }
   },
 
   'ports of the host network are ports of the host': async (client) => {

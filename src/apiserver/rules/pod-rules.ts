@@ -1,5 +1,7 @@
+import { badRequest } from '../api-error.ts';
 import { duplicate, forbidden, invalid, notSupported, required, type FieldError } from '../field-error.ts';
-import { child, equal, items, text, type ApiObject } from '../object.ts';
+import { goKind } from '../go-json.ts';
+import { child, equal, isRecord, items, text, type ApiObject } from '../object.ts';
 import { ipProblems, parseIp } from './ip.ts';
 import { labelName, portName, portNumber, PROTOCOLS, qualifiedName, subdomainName } from './name-rules.ts';
 import { amountOf, validateResources } from './resource-amounts.ts';
@@ -52,7 +54,7 @@ function keepGeneration(object: ApiObject, generation: number | undefined): void
 
 /** The spec without the fields that an update may change. */
 function frozenPart(object: ApiObject): Json {
-  const { activeDeadlineSeconds: _, tolerations: __, ...spec } = child(object, 'spec');
+  const { activeDeadlineSeconds: _, tolerations: __, schedulingGates: ___, ...spec } = child(object, 'spec');
   const withoutImages = (list: unknown): unknown =>
     (list as Json[] | undefined)?.map((container) => Object.assign({}, container, { image: '' }));
   return {
@@ -90,6 +92,14 @@ function validatePodUpdate(spec: Json, old: Json): readonly FieldError[] {
     return [forbidden(`spec.${field}`, 'pod updates may not add or remove containers')];
   }
   const errors: FieldError[] = [];
+  const isNew = (field: string, from: Json, to: Json): boolean =>
+    items(to, field).some((one) => !items(from, field).some((other) => equal(one, other)));
+  if (isNew('schedulingGates', old, spec)) {
+    errors.push(forbidden('spec.schedulingGates', 'only deletion is allowed, but found new scheduling gates'));
+  }
+  if (isNew('tolerations', spec, old)) {
+    errors.push(forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'));
+  }
   for (const [at, container] of items(spec, 'containers').entries()) {
     validateImage(errors, `spec.containers[${at}].image`, text(container, 'image'));
   }
@@ -132,7 +142,7 @@ function containerDefaults(container: Json, hostNetwork: boolean): void {
     if (hostNetwork) port['hostPort'] = port['hostPort'] ?? port['containerPort'];
   }
   for (const probe of ['readinessProbe', 'livenessProbe', 'startupProbe']) {
-    if (container[probe] !== undefined) probeDefaults(container[probe] as Json);
+    if (container[probe] !== undefined) probeDefaults(probe, container[probe]);
   }
 }
 
@@ -159,9 +169,12 @@ function withRequests(resources: Json): Json {
   return { ...resources, requests: { ...child(resources, 'limits'), ...child(resources, 'requests') } };
 }
 
-function probeDefaults(probe: Json): void {
-  const http = probe['httpGet'] as Json | undefined;
+/** @throws ApiError 400 */
+function probeDefaults(field: string, probe: unknown): void {
+  if (!isRecord(probe)) throw noProbe(probe, `Container.spec.containers.${field}`, 'Probe');
+  const http = probe['httpGet'];
   if (http !== undefined) {
+    if (!isRecord(http)) throw noProbe(http, `HTTPGetAction.spec.containers.${field}.httpGet`, 'HTTPGetAction');
     http['path'] = orElse(http['path'], '/');
     http['scheme'] = orElse(http['scheme'], 'HTTP');
   }
@@ -169,6 +182,11 @@ function probeDefaults(probe: Json): void {
   probe['periodSeconds'] ??= 10;
   probe['successThreshold'] ??= 1;
   probe['failureThreshold'] ??= 3;
+}
+
+function noProbe(value: unknown, field: string, type: string): Error {
+  const why = `json: cannot unmarshal ${goKind(value)} into Go struct field ${field} of type v1.${type}`;
+  return badRequest(`Pod in version "v1" cannot be handled as a Pod: ${why}`);
 }
 
 /** Admission plugin DefaultTolerationSeconds. */

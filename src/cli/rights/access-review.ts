@@ -49,7 +49,7 @@ export function missingRights(reviewed: readonly Reviewed[]): MissingRights {
   const rules = new Set(missing.map(({ right }) => ruleText(right.rule)));
   const files = new Set(missing.map(({ right }) => right.rule.role.file));
   const apply = [...files].map((file) => `kubectl apply -f ${file}`).join(', ');
-  const text = `Missing: ${rights}. Given by ${[...rules].join('; ')}: ${apply}, and bind the role to this user.`;
+  const text = `Missing: ${rights}. Given by ${[...rules].join('; ')}: ${apply}, for the service account kube-system/endpointd alone. Installed elsewhere, apply the overlay again or helm upgrade; any other user needs a binding of its own.`;
   return { count: missing.length, text };
 }
 

@@ -92,7 +92,7 @@ function ownCertificate({ access, words, nowMs }: Look): string | null {
   const { validFromDate, validToDate } = new X509Certificate(access.tls.cert);
   const now = `it is ${timeText(nowMs)} here`;
   if (nowMs > validToDate.getTime()) {
-    return `The client certificate of ${words.user} has expired at ${timeText(validToDate.getTime())} (${now}): renew it (kubeadm certs renew), or set the clock of this machine.`;
+    return `The client certificate of ${words.user} has expired at ${timeText(validToDate.getTime())} (${now}): renew it (kubeadm certs renew; one that was made by kubeadm kubeconfig user is made anew), or set the clock of this machine.`;
   }
   if (nowMs < validFromDate.getTime()) {
     return `The client certificate of ${words.user} is not valid before ${timeText(validFromDate.getTime())} (${now}): set the clock of this machine.`;
