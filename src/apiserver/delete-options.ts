@@ -17,11 +17,19 @@ export type RequestedDelete = DeleteOptions & { readonly dryRun?: readonly strin
 export function readDeleteOptions(request: ApiRequest, query: URLSearchParams): RequestedDelete {
   if (request.body !== null && request.body.length > 0) return fromBody(request);
   const grace = query.get('gracePeriodSeconds');
-  const dryRun = query.getAll('dryRun');
-  if (grace === null) return { dryRun };
-  if (!/^-?[0-9]+$/.test(grace)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
-  return { gracePeriodSeconds: Number(grace), dryRun };
+  if (grace !== null && !/^-?[0-9]+$/.test(grace))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
+  const [policy, orphan] = [query.get('propagationPolicy'), query.get('orphanDependents')];
+  return {
+    dryRun: query.getAll('dryRun'),
+    ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(policy === null ? {} : { propagationPolicy: policy }),
+    ...(orphan === null ? {} : { orphanDependents: !FALSE.has(orphan) }),
+  };
 }
+
+/** Anything else is true in a query (runtime.Convert_Slice_string_To_bool). */
+const FALSE: ReadonlySet<string> = new Set(['false', '0']);
 
 function fromBody({ headers, body }: ApiRequest): RequestedDelete {
   const bytes = body!;

@@ -1,4 +1,4 @@
-import { formatTime } from '../kube/time.ts';
+import { formatTime, parseTime } from '../kube/time.ts';
 import {
   alreadyExists,
   badRequest,
@@ -341,7 +341,7 @@ function endNow(server: ApiServer, nowMs: number, record: StoredRecord, options:
   const left = finalizersAfter(record, options);
   if (left.length === 0) return { record: remove(server, record), gone: true };
   if (deletionTimestamp !== undefined && equal(left, finalizers)) return { record, gone: false };
-  return { record: mark(server, record, nowMs, 0, left), gone: false };
+  return { record: mark(server, record, { seconds: secondsOf(nowMs), graceSeconds: 0 }, left), gone: false };
 }
 
 /** A longer period would exceed the range of timestamps. */
@@ -355,38 +355,59 @@ function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options:
   let graceSeconds = options.gracePeriodSeconds ?? (spec['terminationGracePeriodSeconds'] as number | undefined) ?? 0;
   if (text(spec, 'nodeName') === '' || phase === 'Succeeded' || phase === 'Failed') graceSeconds = 0;
   graceSeconds = graceSeconds < 0 ? 1 : Math.min(graceSeconds, GRACE_SECONDS_MAX);
+  const finalizers = finalizersAfter(record, options);
+  const nowSeconds = secondsOf(nowMs);
   let current = record;
   if (metadata.deletionTimestamp === undefined) {
-    current = mark(server, record, nowMs, graceSeconds, finalizersAfter(record, options));
+    current = mark(server, record, { seconds: nowSeconds + graceSeconds, graceSeconds }, finalizers);
   } else {
-    const leftSeconds = metadata.deletionGracePeriodSeconds ?? 0;
-    if (leftSeconds > 0 && (options.gracePeriodSeconds === undefined || graceSeconds >= leftSeconds)) {
+    const seconds = parseTime(metadata.deletionTimestamp);
+    const before = metadata.deletionGracePeriodSeconds ?? 0;
+    if (before > 0 && (options.gracePeriodSeconds === undefined || graceSeconds >= before)) {
       return { record, gone: false };
     }
-    if (leftSeconds > 0) current = mark(server, record, nowMs, graceSeconds);
+    if (before > 0) current = mark(server, record, shortened(seconds - before, graceSeconds, nowSeconds), finalizers);
+    else if (!equal(finalizers, metadata.finalizers ?? []))
+      current = mark(server, record, { seconds, graceSeconds: 0 }, finalizers);
   }
   if (!mayGo(current.resource, current.object)) return { record: current, gone: false };
   return { record: remove(server, current), gone: true };
 }
 
+/** When an object is to end, in seconds since the epoch, and how long after its delete. */
+interface End {
+  readonly seconds: number;
+  readonly graceSeconds: number;
+}
+
+/** A shorter period counts from the first delete. One that is over leaves the kubelet a second. */
+function shortened(deletedSeconds: number, graceSeconds: number, nowSeconds: number): End {
+  const seconds = deletedSeconds + graceSeconds;
+  if (seconds >= nowSeconds) return { seconds, graceSeconds };
+  return { seconds: nowSeconds, graceSeconds: Math.min(graceSeconds, 1) };
+}
+
+function secondsOf(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
 function mark(
   server: ApiServer,
   record: StoredRecord,
-  nowMs: number,
-  graceSeconds: number,
-  finalizers: readonly string[] = record.object.metadata.finalizers ?? [],
+  { seconds, graceSeconds }: End,
+  left: readonly string[],
 ): StoredRecord {
-  const { metadata } = record.object;
+  const { finalizers: _, ...metadata } = record.object.metadata;
   const again = metadata.deletionTimestamp !== undefined;
   const generation = metadata.generation === undefined || again ? metadata.generation : metadata.generation + 1;
   const object: ApiObject = {
     ...record.object,
     metadata: {
       ...metadata,
-      deletionTimestamp: formatTime(Math.floor(nowMs / 1000) + graceSeconds),
+      deletionTimestamp: formatTime(seconds),
       deletionGracePeriodSeconds: graceSeconds,
       ...(generation === undefined ? {} : { generation }),
-      ...(finalizers.length === 0 ? {} : { finalizers: [...finalizers] }),
+      ...(left.length === 0 ? {} : { finalizers: [...left] }),
     },
   };
   return write(server, record.resource, object, record.sizeBytes);

@@ -125,6 +125,33 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await call('GET', `${base}/endpoints/a`)).status, 404);
   },
 
+  'the query of a delete may have a propagation policy': async ({ ok, call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    await ok('POST', path, { metadata: { name: 'a' } });
+    const held = await call('DELETE', `${path}/a?propagationPolicy=Foreground`);
+    assert.deepEqual([held.status, held.body.metadata.finalizers], [200, ['foregroundDeletion']]);
+    assert.equal((await call('DELETE', `${path}/a?propagationPolicy=x`)).status, 422);
+  },
+
+  'a shorter period of a pod counts from its first delete': async ({ ok, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/pods`;
+    const spec = { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] };
+    await ok('POST', path, { metadata: { name: 'p', finalizers: ['x.y/z'] }, spec });
+    const first = await ok('DELETE', `${path}/p?gracePeriodSeconds=1000`);
+    const second = await ok('DELETE', `${path}/p?gracePeriodSeconds=900`);
+    const seconds = ({ metadata }: Json): number => Date.parse(metadata.deletionTimestamp) / 1000;
+    assert.deepEqual([seconds(first) - seconds(second), second.metadata.deletionGracePeriodSeconds], [100, 900]);
+  },
+
+  'a pod that is deleted again in the background has no finalizer of the foreground': async ({ ok, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/pods`;
+    const spec = { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] };
+    await ok('POST', path, { metadata: { name: 'p', finalizers: ['x.y/z'] }, spec });
+    await ok('DELETE', `${path}/p?gracePeriodSeconds=1000&propagationPolicy=Foreground`);
+    const { metadata } = await ok('DELETE', `${path}/p?gracePeriodSeconds=900&propagationPolicy=Background`);
+    assert.deepEqual(metadata.finalizers, ['x.y/z']);
+  },
+
   'a collection may be deleted by labels': async ({ ok, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     for (const [name, app] of [
