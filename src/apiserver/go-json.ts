@@ -19,9 +19,12 @@ export function parseGoJson(bytes: Uint8Array): unknown {
   }
 }
 
-const [QUOTE, BACKSLASH] = [0x22, 0x5c];
-const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
-const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** `[` and `{` differ by this bit, and so do `]` and `}`. */
+const BRACE = 0x20;
+const OPENING = 0x5b | BRACE;
+const CLOSING = 0x5d | BRACE;
 
 function isDeep(bytes: Uint8Array): boolean {
   let depth = 0;
@@ -32,9 +35,9 @@ function isDeep(bytes: Uint8Array): boolean {
       if (byte === BACKSLASH) i++;
       else if (byte === QUOTE) isText = false;
     } else if (byte === QUOTE) isText = true;
-    else if (OPENING.has(byte)) {
+    else if ((byte | BRACE) === OPENING) {
       if (++depth > DEPTH_MAX) return true;
-    } else if (CLOSING.has(byte)) depth--;
+    } else if ((byte | BRACE) === CLOSING) depth--;
   }
   return false;
 }

@@ -173,7 +173,7 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   const output = /\/endpointslices/.test(path) ? 'slices' : /\/endpoints/.test(path) ? 'endpoints' : null;
   if (output === null || status >= 300 || method === 'GET') return;
   told.writes[output]++;
-  const { sim, shown } = told;
+  const { shown } = told;
   const [collection, name] = OBJECT_PATH.exec(path)!.slice(1);
   // What is created is sent to the collection, under its name.
   const key = `${collection}/${method === 'POST' ? decodeObject(body!).metadata.name! : name!}`;
@@ -182,16 +182,19 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   const before = shown.get(key) ?? NOBODY;
   const after = object === null ? NOBODY : readyAddresses(object);
   shown.set(key, after);
-  const counts = told.counts[output];
-  for (const address of before) counts.set(address, counts.get(address)! - 1);
-  for (const address of after) counts.set(address, (counts.get(address) ?? 0) + 1);
-  for (const address of before.symmetricDifference(after)) {
-    const change = told.open[output].get(address);
-    if (change === undefined || counts.get(address)! > 0 !== change.isReady) continue;
-    told.open[output].delete(address);
-    const { atMs, isReady } = change;
-    told.samples[output].push({ atMs, kind: isReady ? 'add' : 'remove', latencyMs: sim.nowMs() - atMs });
-  }
+  for (const address of before) if (!after.has(address)) showAddress(told, output, address, -1);
+  for (const address of after) if (!before.has(address)) showAddress(told, output, address, 1);
+}
+
+/** An object more, or one less, shows the address as ready. */
+function showAddress({ sim, counts, open, samples }: Told, output: Output, address: string, by: 1 | -1): void {
+  const count = (counts[output].get(address) ?? 0) + by;
+  counts[output].set(address, count);
+  const change = open[output].get(address);
+  if (change === undefined || count > 0 !== change.isReady) return;
+  open[output].delete(address);
+  const { atMs, isReady } = change;
+  samples[output].push({ atMs, kind: isReady ? 'add' : 'remove', latencyMs: sim.nowMs() - atMs });
 }
 
 /** Namespace and resource, then the name. */
