@@ -138,7 +138,7 @@ export function settleAwaited(stream: Stream): void {
   for (const [key, waiting] of stream.awaited) {
     const isReady = stream.ready.has(key);
     if (waiting.at(-1)!.ready !== isReady) continue;
-    takeBack(stream, waiting, isReady);
+    takeBack(stream, waiting, isReady, Number.NaN);
     useUp(stream, key, waiting);
     stream.awaited.delete(key);
   }
@@ -148,14 +148,15 @@ export function settleAwaited(stream: Stream): void {
  * Notes changes that the stream will not show. One that wants what was shown all along was never wrong. Any other was
  * wrong until the next one.
  * @param isReady what was shown all along
+ * @param nowMs until when the last one was wrong
  */
-function takeBack(stream: Stream, coalesced: readonly Awaited[], isReady: boolean): void {
+function takeBack(stream: Stream, coalesced: readonly Awaited[], isReady: boolean, nowMs: number): void {
   stream.coalesced += coalesced.length;
   for (const [i, { ready, change }] of coalesced.entries()) {
     change[SEEN_FIELDS[stream.kind]] = null;
     if (ready === isReady) continue;
-    const { ackedMs, sentMs } = coalesced[i + 1]!.change;
-    change.takenBackMs[stream.kind] = Number.isNaN(ackedMs) ? sentMs : ackedMs;
+    const next = coalesced[i + 1]?.change;
+    change.takenBackMs[stream.kind] = next === undefined || Number.isNaN(next.ackedMs) ? nowMs : next.ackedMs;
   }
 }
 
@@ -226,7 +227,7 @@ function count(stream: Stream, key: string, by: 1 | -1, nowMs: number): void {
   if (waiting === undefined || first < 0) return;
   const shown = shownBy(waiting, first, nowMs);
   const seen = waiting.splice(0, shown + 1);
-  takeBack(stream, seen.slice(first, shown), before > 0);
+  takeBack(stream, seen.slice(first, shown), before > 0, nowMs);
   for (const { change } of [...seen.slice(0, first), seen[shown]!]) change[SEEN_FIELDS[stream.kind]] = nowMs;
   // The last one has used its own up.
   useUp(stream, key, seen.slice(0, -1));
@@ -238,12 +239,13 @@ const WRITE_MS_MAX = 1000;
 
 /**
  * The place of the change that a write shows, among those that want the same as the one at `first`: the first that was not
- * taken back long ago, because a controller plans what is there when it plans.
+ * taken back long ago, because a controller plans what is there when it plans. If all were, the write was late.
  */
 function shownBy(waiting: readonly Awaited[], first: number, nowMs: number): number {
   const { ready } = waiting[first]!;
   const isOver = (at: number): boolean => (waiting[at + 1]?.change.ackedMs ?? Infinity) < nowMs - WRITE_MS_MAX;
-  return waiting.findIndex((one, at) => at >= first && one.ready === ready && !isOver(at));
+  const shown = waiting.findIndex((one, at) => at >= first && one.ready === ready && !isOver(at));
+  return shown < 0 ? first : shown;
 }
 
 /** Changes that nothing will show any more let no address vanish either. */

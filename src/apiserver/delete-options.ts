@@ -24,7 +24,7 @@ export function readDeleteOptions(request: ApiRequest, query: URLSearchParams): 
     dryRun: query.getAll('dryRun'),
     ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
     ...(policy === null ? {} : { propagationPolicy: policy }),
-    ...(orphan === null ? {} : { orphanDependents: !FALSE.has(orphan) }),
+    ...(orphan === null ? {} : { orphanDependents: !FALSE.has(orphan.toLowerCase()) }),
   };
 }
 

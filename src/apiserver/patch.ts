@@ -280,12 +280,12 @@ function jsonPatch(target: Json, patch: readonly Operation[]): Json {
     if (operation.op === 'add' && path.length === 1) throw rejected();
     switch (operation.op) {
       case 'add':
-        addAt(holder, path, structuredClone(operation.value));
+        addAt(holder, path, structuredClone(operation.value ?? null));
         break;
       case 'replace':
         // The server adds a field that the object does not have yet.
         if (path.length > 1 && !isRecord(valueAt(holder, path.slice(0, -1)))) removeAt(holder, path);
-        addAt(holder, path, structuredClone(operation.value));
+        addAt(holder, path, structuredClone(operation.value ?? null));
         break;
       case 'remove':
         removeAt(holder, path);
@@ -338,7 +338,8 @@ function valueAt(holder: Json, path: readonly string[]): unknown {
 /** The index of a step into a list; negative ones count from its end. @throws ApiError 422 if there is no such item */
 function itemAt({ length }: readonly unknown[], step: string, most = length - 1): number {
   if (!/^[+-]?\d+$/.test(step)) throw rejected();
-  const at = Number(step) + (step.startsWith('-') ? most + 1 : 0);
+  const given = Number(step);
+  const at = given < 0 ? given + most + 1 : given;
   if (at < 0 || at > most) throw rejected();
   return at;
 }

@@ -81,17 +81,26 @@ export function headersOf(resource: Resource | null, warnings: readonly string[]
   return headers;
 }
 
-/** The bounds of the real server (warning/context.go): all texts together, and each where they are more. */
-const WARNING_CHARS_MAX = 4096;
-const WARNING_CHARS_CUT = 256;
+/** The bounds of the real server (endpoints/filters/warning.go), in characters. */
+const WARNINGS_MAX = 4096;
+const WARNING_CUT = 256;
 
-/** Each text once, as UTF-8 in the bytes of a header. One with control characters is left out. */
+/**
+ * Each text once, as UTF-8 in the bytes of a header; one with control characters is left out. If all together are too
+ * long, each is cut, and none is told once the bound is reached.
+ */
 function warningHeader(texts: readonly string[]): string {
-  const printable = [...new Set(texts)].filter((text) => !/\p{Cc}/u.test(text));
-  const chars = printable.reduce((sum, text) => sum + text.length, 0);
-  const cut = chars <= WARNING_CHARS_MAX ? printable : printable.map((text) => text.slice(0, WARNING_CHARS_CUT));
-  return cut
-    .slice(0, chars <= WARNING_CHARS_MAX ? cut.length : WARNING_CHARS_MAX / WARNING_CHARS_CUT)
+  const printable = [...new Set(texts)].filter((text) => !/\p{Cc}/u.test(text)).map((text) => Array.from(text));
+  const isTooLong = printable.reduce((sum, { length }) => sum + length, 0) > WARNINGS_MAX;
+  const told: string[] = [];
+  let written = 0;
+  for (const text of printable) {
+    if (written >= WARNINGS_MAX) break;
+    const part = isTooLong ? text.slice(0, WARNING_CUT) : text;
+    written += part.length;
+    told.push(part.join(''));
+  }
+  return told
     .map((text) => `299 - "${Buffer.from(text.replaceAll(/["\\]/g, String.raw`\$&`)).toString('latin1')}"`)
     .join(', ');
 }

@@ -261,11 +261,18 @@ function patchOne(call: Call): ApiReply {
   const { object, unknownFields } = decodePatched(resource, merged, spec, shown);
   const strict = (why: string): Error => invalidPatch(shown(), why);
   const warnings = checkUnknownFields(unknownFields, query, strict);
-  // A sum would grow with each patch, whatever becomes of the object.
-  const sizeBytes = Math.max(record.sizeBytes, sizeOf(request));
+  const sum = record.sizeBytes + sizeOf(request);
+  const isSummed = patchType !== 'json' && sum < SUMMED_BYTES_MAX;
+  const sizeBytes = isSummed ? sum : sizeOfText(JSON.stringify(merged).length);
   const result = updateObject(server, nowMs, target, object, sizeBytes, true);
   return writeReply(result, output, warnings);
 }
+
+/**
+ * The sum of an object and its patch grows with each patch, and has no copies of a JSON patch. Below this it is close
+ * enough.
+ */
+const SUMMED_BYTES_MAX = 64 * 1024;
 
 /**
  * The first problem of a patch's outcome. The server reads the keys in alphabetical order, so it may find another
@@ -336,8 +343,12 @@ function checkUnknownFields(
 }
 
 function sizeOf(request: ApiRequest): number {
-  // An object with its bytes and strings takes about four times the body.
-  return 4 * (request.body?.length ?? 0) + 512;
+  return sizeOfText(request.body?.length ?? 0);
+}
+
+/** An object with its bytes and strings takes about four times its text. */
+function sizeOfText(length: number): number {
+  return 4 * length + 512;
 }
 
 function writeReply({ record, created }: WriteResult, output: Output, warnings: readonly string[]): ApiReply {

@@ -32,7 +32,7 @@ export interface ApiServerConfig {
   readonly bodyCacheBytesMax?: number;
   /** The most changes that wait for a watcher. Beyond that it is closed. Default 10,000. */
   readonly watchOutboxEventsMax?: number;
-  /** The memory of the changes that wait in one watch, roughly. */
+  /** The most bytes of the changes that wait for one watcher, roughly. Beyond that it is closed. Default: 512 MiB. */
   readonly watchOutboxBytesMax?: number;
   /** The time between two bookmarks. Default 60,000. */
   readonly bookmarkPeriodMs?: number;

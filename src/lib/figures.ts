@@ -5,7 +5,7 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US', { maximumFractionDigits: 1 });
 }
 
-/** `0.017`, `1.25`, `12.3`, `10,934`: small figures keep two digits that count. */
+/** `0.017`, `1.25`, `12.3`, `10,934`: below 1 two significant digits, below 10 three. */
 export function formatRate(rate: number): string {
   if (rate === 0 || Math.abs(rate) >= 10) return formatCount(rate);
   return rate.toLocaleString('en-US', { maximumSignificantDigits: rate < 1 ? 2 : 3 });

@@ -121,7 +121,7 @@ function ofController({ before, after, from }: Scrapes, controller: Controller):
   const program = controllerOf(after);
   if (typeof program !== 'string') throw new ScrapesError(`${from}: ${program.why}`);
   if (program !== controller)
-    throw new ScrapesError(`${from}: these are the metrics of ${program}: --controller=${program} is missing`);
+    throw new ScrapesError(`${from}: these are the metrics of ${program}, and --controller is ${controller}`);
   const isEndpointd = program === 'endpointd';
   const grown = comparable(before, after, from, [
     'rest_client_request_duration_seconds_count',

@@ -33,7 +33,7 @@ test('the error names the place where a text stops being JSON', () => {
   for (const [text, problem] of Object.entries(problems)) assert.equal(problemOf(text), problem, text);
 });
 
-test('JSON may be nested to a depth', () => {
+test('JSON may be nested 500 deep', () => {
   assert.equal(problemOf('['.repeat(500)), 'unexpected end of JSON input');
   assert.equal(problemOf('['.repeat(501)), 'exceeded max depth');
   assert.equal(problemOf(`"${'['.repeat(501)}`), 'unexpected end of JSON input');

@@ -232,12 +232,55 @@ test('patches of odd shapes get an answer', () => {
     [
       patched('json', '/status', '[{"op":"remove","path":""}]'),
       patched('json', '/status', '[{"op":"replace","path":"","value":null}]'),
+      patched(
+        'json',
+        '',
+        '[{"op":"add","path":"/metadata/x"},{"op":"copy","from":"/metadata/x","path":"/metadata/y"}]',
+      ),
       patched('merge', '', deep),
       patched('strategic-merge', '', '{"status":{"conditions":[{"$patch":{"toString":null}}]}}'),
     ],
     // The last one is the real server's answer to a directive that it does not know.
-    [422, 422, 400, 500],
+    [422, 422, 200, 400, 500],
   );
+});
+
+test('a header of warnings has bounds', () => {
+  const server = createApiServer({ random: () => 0.5 });
+  const warned = (fields: readonly string[]): string[] => {
+    const object = { metadata: { name: 'a' }, ...Object.fromEntries(fields.map((field) => [field, 1])) };
+    const request = { method: 'POST', path: `${CORE}/events?dryRun=All`, body: Buffer.from(JSON.stringify(object)) };
+    const { headers } = apply(server, 0, { ...request, headers: { accept: JSON_TYPE, contentType: JSON_TYPE } });
+    return (headers['warning'] ?? '').split(', ').filter((text) => text !== '');
+  };
+  const named = (count: number, length: number): string[] =>
+    Array.from({ length: count }, (_, i) => String(i).padStart(length, 'f'));
+  // A name is quoted, so its control character is none any more.
+  assert.equal(warned(['x', 'a\u0007b', 'y']).length, 3);
+  assert.equal(warned(named(20, 100)).length, 20);
+  const many = warned(named(100, 60));
+  assert.ok(many.length > 50 && many.length < 60, String(many.length));
+  assert.equal(warned(named(2, 3000))[0]!.length, '299 - ""'.length + 256 + 1);
+});
+
+test('what a patch changes counts in the history, and not how often', () => {
+  const server = createApiServer({ random: () => 0.5, historyEventsMax: 10_000, historyBytesMax: 1024 * 1024 });
+  const { history } = server.stores.get('services')!;
+  const patch = (labels: object): void => {
+    const { status } = apply(server, 0, {
+      method: 'PATCH',
+      path: `${CORE}/services/kubernetes`,
+      headers: { accept: JSON_TYPE, contentType: 'application/merge-patch+json' },
+      body: Buffer.from(JSON.stringify({ metadata: { annotations: labels } })),
+    });
+    assert.equal(status, 200);
+  };
+  const kept = (): number =>
+    server.stores.get('services')!.history.length - server.stores.get('services')!.historyStart;
+  for (let i = 0; i < 1000; i++) patch({ a: String(i) });
+  assert.ok(history.length > 0 && kept() > 20, `${kept()} events`);
+  for (let i = 0; i < 20; i++) patch({ [`b${i}`]: 'x'.repeat(10_000) });
+  assert.ok(kept() < 5, `${kept()} events of some 200 KB`);
 });
 
 test('damaged protobuf gets an answer', () => {

@@ -106,6 +106,8 @@ describe('what a watcher makes of the stream', () => {
       // It was taken back at 3,000. A write that was planned then may come up to a second later.
       [3900, [3900, Number.NaN], [2900]],
       [5500, [null, null, 5500, Number.NaN], [2000, 500]],
+      // Nothing else can be what this late write shows.
+      [5500, [5500, Number.NaN], [4500]],
     ] as const) {
       const seen = stream();
       noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));

@@ -75,13 +75,21 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual([gone.status, gone.body.spec.schedulingGates], [200, [{ name: 'x.y/b' }]]);
     const more = await patch({ op: 'add', path: '/spec/schedulingGates/-', value: { name: 'x.y/c' } });
     assert.equal(more.status, 422);
+    assert.match(
+      more.body.message,
+      /spec\.schedulingGates\[1\]\.name: Forbidden: only deletion is allowed, but found new scheduling gate 'x\.y\/c'/,
+    );
     const toleration = { key: 'k', operator: 'Exists', effect: 'NoExecute' };
     assert.equal((await patch({ op: 'add', path: '/spec/tolerations/-', value: toleration })).status, 200);
     assert.equal((await patch({ op: 'remove', path: '/spec/tolerations/2' })).status, 422);
+    const seconds = { op: 'add', path: '/spec/tolerations/2/tolerationSeconds', value: 5 };
+    assert.equal((await patch(seconds)).status, 200);
   },
 
   'a probe that is no object is no pod': async (client) => {
     const path = await podsPath(client);
+    const probe = { tcpSocket: { port: 80 }, httpGet: null };
+    await client.ok('POST', path, pod('null', { containers: [{ name: 'c', image: 'i', readinessProbe: probe }] }));
     for (const readinessProbe of ['x', 5, { httpGet: 'x' }]) {
       const containers = [{ name: 'c', image: 'i', readinessProbe }];
       const { status } = await client.call('POST', path, { metadata: { name: 'p' }, spec: { containers } });

@@ -199,7 +199,7 @@ describe('scrapes that are none of a controller or an API server', () => {
     [
       'of the other controller',
       () => measuredOf(scrapes(some, some), null, 'endpointd'),
-      /^a\.txt, b\.txt: these are the metrics of kube-controller-manager: --controller=kube-controller-manager is missing$/,
+      /^a\.txt, b\.txt: these are the metrics of kube-controller-manager, and --controller is endpointd$/,
     ],
     [
       'of a kube-controller-manager that stands by',

@@ -92,12 +92,16 @@ function validatePodUpdate(spec: Json, old: Json): readonly FieldError[] {
     return [forbidden(`spec.${field}`, 'pod updates may not add or remove containers')];
   }
   const errors: FieldError[] = [];
-  const isNew = (field: string, from: Json, to: Json): boolean =>
-    items(to, field).some((one) => !items(from, field).some((other) => equal(one, other)));
-  if (isNew('schedulingGates', old, spec)) {
-    errors.push(forbidden('spec.schedulingGates', 'only deletion is allowed, but found new scheduling gates'));
+  for (const [at, gate] of items(spec, 'schedulingGates').entries()) {
+    if (items(old, 'schedulingGates').some((one) => equal(one, gate))) continue;
+    const why = `only deletion is allowed, but found new scheduling gate '${text(gate, 'name')}'`;
+    errors.push(forbidden(`spec.schedulingGates[${at}].name`, why));
   }
-  if (isNew('tolerations', spec, old)) {
+  const isKept = (toleration: Json): boolean =>
+    items(spec, 'tolerations').some((one) =>
+      equal({ ...toleration, tolerationSeconds: one['tolerationSeconds'] }, one),
+    );
+  if (!items(old, 'tolerations').every(isKept)) {
     errors.push(forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds'));
   }
   for (const [at, container] of items(spec, 'containers').entries()) {
@@ -173,7 +177,7 @@ function withRequests(resources: Json): Json {
 function probeDefaults(field: string, probe: unknown): void {
   if (!isRecord(probe)) throw noProbe(probe, `Container.spec.containers.${field}`, 'Probe');
   const http = probe['httpGet'];
-  if (http !== undefined) {
+  if (http !== undefined && http !== null) {
     if (!isRecord(http)) throw noProbe(http, `HTTPGetAction.spec.containers.${field}.httpGet`, 'HTTPGetAction');
     http['path'] = orElse(http['path'], '/');
     http['scheme'] = orElse(http['scheme'], 'HTTP');

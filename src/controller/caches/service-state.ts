@@ -115,9 +115,9 @@ export type SyncStage =
   | { readonly name: 'reading'; open: number }
   | { readonly name: 'planning' }
   /**
-   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `held`: families of
-   * which a write has failed, or was withdrawn or undone, which fails no sync: their later phases would take away what
-   * nobody has added.
+   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `held`: the
+   * families of writes that were not applied. Their later phases would take away what nobody has added. A write that was
+   * withdrawn or undone fails no sync.
    */
   | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; held: readonly string[] }
   /** The server is asked whether the Service of an orphan exists. */

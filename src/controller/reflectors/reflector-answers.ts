@@ -326,7 +326,7 @@ function onInitialEnd(
 function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListUnderWay, now: Now): boolean {
   const { marks, isIncomplete } = underWay;
   reflector.inPages = false;
-  reflector.cutWatchLists = 0;
+  reflector.failedWatchLists = 0;
   reflector.refused = false;
   reflector.undecodableInARow = 0;
   if (!reflector.synced) {
@@ -386,8 +386,10 @@ function onRefused(
     retry(hands, reflector, later ? 'watch' : 'list', describe(status), now, event);
     return;
   }
-  if (!later && event.status !== 410 && !isResourceVersionTooLarge(status)) {
-    // A server without WatchList answers 422. Other layers answer with other statuses.
+  const isPassing = event.status === 410 || isResourceVersionTooLarge(status);
+  const isSecond = !isPassing && event.status >= 500 && ++reflector.failedWatchLists > 1;
+  if ((!later && !isPassing) || isSecond) {
+    // A server without WatchList answers 422. Other layers answer with other statuses, and may answer pages.
     hands.outbox.log('info', 1, 'No WatchList streaming, listing in pages', {
       resource: reflector.resource,
       answer: describe(status),
@@ -395,10 +397,6 @@ function onRefused(
     reflector.inPages = true;
     list(hands, reflector, now);
     return;
-  }
-  // What fails twice may be a layer that answers pages.
-  if (event.status >= 500 && !isResourceVersionTooLarge(status) && ++reflector.cutWatchLists > 1) {
-    reflector.inPages = true;
   }
   onListRefused(hands, reflector, event, now);
 }
@@ -535,9 +533,9 @@ function onEnded(
       giveUpWatchList(hands, reflector, phase.list, 'the stream ended before its initial events', now);
       return;
     }
-    if (phase.list.progress.isAnswered) reflector.cutWatchLists++;
+    if (phase.list.progress.isAnswered) reflector.failedWatchLists++;
     // A time limit was too short for all objects in one stream, and would be again: a proxy's.
-    if (isPastItsTime(life, now.nowMs) || reflector.cutWatchLists > 1) reflector.inPages = true;
+    if (isPastItsTime(life, now.nowMs) || reflector.failedWatchLists > 1) reflector.inPages = true;
     retry(hands, reflector, 'list', error, now);
     return;
   }

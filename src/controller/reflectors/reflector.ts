@@ -166,8 +166,8 @@ export interface Reflector<R extends Versioned = Versioned> {
    * again. That costs one refused request, and notices a server that has learned WatchList.
    */
   inPages: boolean;
-  /** WatchLists in a row that were cut while they told objects. */
-  cutWatchLists: number;
+  /** WatchLists in a row that were answered with a 5xx, or were cut while they told objects. */
+  failedWatchLists: number;
   /** How many items the next page asks for. */
   pageItems: number;
   /** A list has begun at least once. */
@@ -206,7 +206,7 @@ export function createReflector<R extends Versioned>(
     askedAtMs: -Infinity,
     watchList,
     inPages: false,
-    cutWatchLists: 0,
+    failedWatchLists: 0,
     pageItems: PAGE_ITEMS_MAX,
     hasListed: false,
     undecodableInARow: 0,

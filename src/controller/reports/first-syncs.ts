@@ -50,7 +50,7 @@ export function noteFirstSync(
 ): void {
   if (first.due === null) return;
   first.writes += applied;
-  // A plan whose writes were not sent is no sync. Who has lost the Lease meanwhile does not know them, and plans again.
+  // A plan whose writes were not sent is no sync. A process that has lost the Lease plans the unit again.
   const isUnsent = shadow === null ? first.standsBy() : shadow.writes.length > 0;
   if (failure !== null || isUnsent) return;
   first.stuck.delete(unit);
