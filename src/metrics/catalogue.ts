@@ -212,12 +212,11 @@ export const CATALOGUE = [
     'endpointd_services_waiting_for_node',
     'Services with pods that are left out of the slices because their node is not known',
   ),
-  gauge('endpointd_stuck_service', 'A service that cannot be brought up to date (1), with the class of its failure', [
-    'controller',
-    'namespace',
-    'service',
-    'class',
-  ]),
+  gauge(
+    'endpointd_stuck_service',
+    'A service that cannot be brought up to date (1), with the class of its failure; of at most 256 at a time, endpointd_services has their number',
+    ['controller', 'namespace', 'service', 'class'],
+  ),
   gauge('endpointd_services_truncated', 'Services with more addresses than one object may hold'),
   gauge('endpointd_addresses_truncated', 'Addresses that are cut off because an object may not hold more'),
   counter('endpointd_quarantines_total', 'Services that were set aside because planning them ended a shard'),

@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import process, { pid } from 'node:process';
+import { escapedJson } from '../lib/printable.ts';
 import { callSite } from './call-site.ts';
 import { createLineWriter, type LineSink, type LineWriter } from './line-writer.ts';
 
@@ -84,7 +85,7 @@ export function formatJson({ level, v, message, fields, source }: SourcedLine, w
     ...(level === 'info' ? { v } : { level }),
     ...rest,
   });
-  return `${text}\n`;
+  return `${escapedJson(text)}\n`;
 }
 
 /** klog's text: `Lmmdd hh:mm:ss.uuuuuu    pid file:line] "message" key="value"`, in UTC. */
@@ -98,7 +99,8 @@ export function formatText({ level, message, fields, source }: SourcedLine, wall
   for (const [key, value] of Object.entries(rest)) {
     text += ` ${key}=${typeof value === 'string' ? JSON.stringify(value) : value}`;
   }
-  return `${text}\n`;
+  // Names and messages of strangers are not to steer the terminal of who reads the log.
+  return `${escapedJson(text)}\n`;
 }
 
 /** kube-controller-manager's loggers have the names of its controllers: `endpointslice-controller`. */

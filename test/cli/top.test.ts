@@ -109,6 +109,13 @@ describe('endpointd top', () => {
     assert.match(stdout, /metrics of kube-controller-manager: .*; \/debug\/endpointd\?format=json: status 500: broken/);
   });
 
+  it('top goes back to the debug page once the server can be asked again', async () => {
+    withDebug = false;
+    setTimeout(() => (withDebug = true), 500);
+    const seen = /metrics of kube-controller-manager[^]*1 stuck/;
+    assert.equal((await atTerminal(command('--interval=100ms'), seen, 'q')).status, 0);
+  });
+
   it('top ends quietly when its reader is gone', async () => {
     const [program, ...args] = command();
     const child = spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'] });

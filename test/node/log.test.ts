@@ -29,6 +29,13 @@ test('a text stays one line that collectors can read, whatever its values', () =
   assert.deepEqual(strangeLines(text), []);
 });
 
+test('no value of a line steers the terminal', () => {
+  const fields = { service: 'a/b\u009b2J', err: 'no\u202e' };
+  const lines = [formatText(line({ fields }), WALL_MS), formatJson(line({ fields }), WALL_MS)];
+  for (const text of lines) assert.match(text, /a\/b\\u009b2J.*no\\u202e"/);
+  assert.equal((JSON.parse(lines[1]!) as { err: string }).err, fields.err);
+});
+
 test('json has the keys of component-base, `v` in information only', () => {
   const text = formatJson(line({ v: 2, fields: { service: 'a/b', controller: 'endpoints' } }), WALL_MS);
   assert.equal(

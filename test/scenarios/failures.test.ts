@@ -38,11 +38,11 @@ function lines(sim: Sim, message: string): { level: string; v: number; fields: R
 
 describe('events that may not be recorded (403)', () => {
   /** Three services with a pod on a node that is not known: an event each. */
-  function withoutRights(message: string, causes: readonly object[] = []): Sim {
+  function withoutRights(message: string, causes: readonly object[] = [], code = 403): Sim {
     const sim = createSliceSim();
     for (let i = 1; i <= 3; i++) createService(sim, { name: `web-${i}` });
     createPod(sim, { name: 'lost', ip: '10.0.0.1', node: 'no-such-node' });
-    const status = makeStatus(403, 'Forbidden', message, { causes } as Status['details']);
+    const status = makeStatus(code, 'Forbidden', message, { causes } as Status['details']);
     sim.refuse = ({ lane }) => (lane === 'event' ? status : 0);
     sim.start();
     sim.run(60_000);
@@ -64,6 +64,10 @@ describe('events that may not be recorded (403)', () => {
     const sim = withoutRights('it is being terminated', [{ reason: 'NamespaceTerminating' }]);
     assert.equal(metric(sim, 'endpointd_events_total', { result: 'failed' }), 3);
     assert.deepEqual(lines(sim, 'Events cannot be recorded'), []);
+  });
+
+  it('nor are those of a namespace that is gone', () => {
+    assert.deepEqual(lines(withoutRights('namespaces "a" not found', [], 404), 'Events cannot be recorded'), []);
   });
 });
 

@@ -63,6 +63,9 @@ interface Look {
   readonly sections: readonly Section[];
 }
 
+/** Who may not see the page, or a program without one. Any other status may be a server that cannot ask whose a token is. */
+const REFUSED: readonly number[] = [403, 404];
+
 /**
  * Reads endpointd's debug page if it may be read, else the metrics. From the second look on, the metrics have rates.
  */
@@ -75,11 +78,12 @@ function createLook(monitor: Monitor, metricsOnly: boolean): () => Promise<Look>
       try {
         const view = JSON.parse(await monitor.get('/debug/endpointd?format=json')) as DebugView & { version: string };
         const headline = `${debugHeadline(view).figure}: ${debugHeadline(view).words}`;
+        refusal = '';
         return { source: `/debug/endpointd of endpointd ${view.version}`, headline, sections: debugSections(view) };
       } catch (error) {
-        const isNotServed = error instanceof MonitorError && error.status !== 0;
-        if (!isNotServed && !(error instanceof SyntaxError)) throw error;
-        isRefused = true;
+        const status = error instanceof MonitorError ? error.status : 0;
+        if (status === 0 && !(error instanceof SyntaxError)) throw error;
+        isRefused = error instanceof SyntaxError || REFUSED.includes(status);
         if (error instanceof MonitorError && error.status !== 404) refusal = `; ${error.message}`;
       }
     }

@@ -38,11 +38,16 @@ export async function openTrace(
     const fields = { path, events: trace.events.length, dropped: trace.dropped };
     try {
       await file.writeFile(traceJson(trace, journalEntries(journal(), EVENTS_MAX)));
-      await file.close();
       log.write({ level: 'info', v: 0, message: 'Trace is written', fields });
     } catch (error) {
       const err = error instanceof Error ? error.message : String(error);
       log.write({ level: 'error', v: 0, message: 'Trace cannot be written', fields: { path, err } });
+    } finally {
+      // The loop keeps `onStep`, and the process goes on for months.
+      trace.events.length = 0;
+      trace.requests.clear();
+      trace.batches.clear();
+      await file.close().catch(() => undefined);
     }
   };
   const finish = (): Promise<void> => (written ??= write());

@@ -51,7 +51,8 @@ export function onEventObjectAnswered(
   onEventReply(recorder, { status: event.status, retryAfterSeconds: event.retryAfterSeconds }, now.nowMs);
   if (recorder.failedTotal === failedTotal || now.nowMs - recorder.refusalToldAtMs < TELL_EVERY_MS) return;
   const status = readStatus(event.contentType, event.status, event.body);
-  if (isNamespaceTerminating(status)) return;
+  // The namespace goes, or is gone.
+  if (isNamespaceTerminating(status) || event.status === 404) return;
   recorder.refusalToldAtMs = now.nowMs;
   log('warning', 0, 'Events cannot be recorded', { err: `${event.status}: ${status.message ?? status.reason ?? ''}` });
 }

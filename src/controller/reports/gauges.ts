@@ -27,11 +27,19 @@ export function readState(store: MetricStore, state: ControllerState): void {
   for (const controller of state.controllers) readController(store, state, controller);
 
   readSeries(store, 'endpointd_stuck_service', function* () {
-    for (const { name, stuck } of state.controllers) {
-      for (const [{ service }, failure] of stuck) {
-        const labels = { controller: name, namespace: service.namespace, service: service.name, class: failure.class };
-        yield { labels, value: 1 };
+    // In turns, because a metric has a bounded number of series: none of the controllers hides the others.
+    let open = state.controllers.map(({ name, stuck }) => ({ name, entries: stuck.entries() }));
+    while (open.length > 0) {
+      const going: typeof open = [];
+      for (const one of open) {
+        const next = one.entries.next();
+        if (next.done === true) continue;
+        const [{ service }, failure] = next.value;
+        const { namespace, name } = service;
+        yield { labels: { controller: one.name, namespace, service: name, class: failure.class }, value: 1 };
+        going.push(one);
       }
+      open = going;
     }
   });
 

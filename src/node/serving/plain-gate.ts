@@ -18,8 +18,15 @@ function elsewhere(question: Question): ReturnType<typeof forbidden> | null {
   if (!isLoopback(peer.remoteAddress) || isForwarded(request)) {
     return forbidden(ANYBODY, question, 'only from this machine, or on --secure-port');
   }
-  const refusal = browserRefusal(request);
+  const refusal = browserRefusal(request) ?? profileRefusal(question);
   return refusal === null ? null : forbidden(ANYBODY, question, refusal);
+}
+
+/** A profile takes CPU of the main thread, so a page of another server may not even read it. */
+function profileRefusal({ path, request }: Question): string | null {
+  const site = request.headers['sec-fetch-site'] ?? 'none';
+  const isOwn = site === 'none' || site === 'same-origin';
+  return isOwn || !path.startsWith('/debug/pprof/') ? null : 'a page of another server may not start a profile';
 }
 
 const ANYBODY = 'system:anonymous';

@@ -6,11 +6,19 @@ type Kind = 'Flagz' | 'Statusz';
 const COMPONENT = 'endpointd';
 const WARNING = 'Warning: this page is for people, and its format may change. Programs ask for application/json.';
 
-/** @param flags by name, in the words of the command line */
+/** @param flags by name, in the words of the command line. The password of an address is not shown. */
 export function flagzPage(flags: Readonly<Record<string, string>>): Page {
-  const sorted = Object.fromEntries(Object.entries(flags).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const shown = Object.entries(flags).map(
+    ([name, said]) => [name, name === 'master' ? withoutUser(said) : said] as const,
+  );
+  const sorted = Object.fromEntries(shown.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   const lines = Object.entries(sorted).map(([name, value]) => `${name}=${value}`);
   return (asked) => negotiated(asked, 'Flagz', () => [...headOf('flagz'), ...lines, ''], { flags: sorted });
+}
+
+/** An address may lack its scheme, and a password may have an @. */
+function withoutUser(address: string): string {
+  return address.replace(/^([a-z]+:\/\/)?[^/?#]*@/i, '$1...@');
 }
 
 export interface StatusFacts {

@@ -59,6 +59,15 @@ describe('on a port without TLS', () => {
     });
   }
 
+  it('a page of another server starts no profile', async () => {
+    const asked = (site: string): Promise<number> =>
+      statusOf(server, '/debug/pprof/profile', site === '' ? {} : { 'sec-fetch-site': site });
+    assert.deepEqual(
+      await Promise.all(['cross-site', 'same-site', 'same-origin', 'none', ''].map(asked)),
+      [403, 403, 200, 200, 200],
+    );
+  });
+
   const address = Object.values(networkInterfaces())
     .flatMap((all) => all ?? [])
     .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;

@@ -25,6 +25,17 @@ describe('/flagz', () => {
     assert.match(String(body), /^\nendpointd flagz\nWarning: [^\n]+\nbind-address=0\.0\.0\.0\nkube-api-qps=20\nv=2\n$/);
   });
 
+  it('/flagz shows no password of an address', () => {
+    for (const [master, shown] of [
+      ['https://10.0.0.1:6443', 'https://10.0.0.1:6443'],
+      ['https://user:secret@10.0.0.1/a@b', 'https://...@10.0.0.1/a@b'],
+      ['https://user:p@ss@10.0.0.1', 'https://...@10.0.0.1'],
+      ['user:secret@10.0.0.1:8080', '...@10.0.0.1:8080'],
+    ] as const) {
+      assert.ok(String(ask(flagzPage({ master })).body).includes(`\nmaster=${shown}\n`), shown);
+    }
+  });
+
   it('/flagz is JSON of config.k8s.io/v1beta1 for clients that ask for it', () => {
     const { contentType, body } = ask(flagz, `${V1BETA1}Flagz`);
     assert.equal(contentType, 'application/json;g=config.k8s.io;v=v1beta1;as=Flagz');
