@@ -1,6 +1,7 @@
 /** What a sync that failed says, and when its service is tried again. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { samples } from '../../src/metrics/store.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import type { Status } from '../../src/kube/types.ts';
 import { eventsOf, metric } from '../support/sim-reports.ts';
@@ -69,6 +70,23 @@ describe('events that may not be recorded (403)', () => {
   it('nor are those of a namespace that is gone', () => {
     assert.deepEqual(lines(withoutRights('namespaces "a" not found', [], 404), 'Events cannot be recorded'), []);
   });
+});
+
+it('of more stuck services than a metric has series, those of each controller are told', () => {
+  const sim = createSliceSim({ options: { endpoints: true, kubeApiQps: 5000, kubeApiBurst: 5000 } });
+  for (let i = 0; i < 300; i++) createService(sim, { name: `web-${i}` });
+  sim.refuse = ({ lane }) => (lane === 'write' ? 422 : 0);
+  sim.start();
+  sim.run(10_000);
+  const stuck = samples(sim.metrics!, 'endpointd_stuck_service', 0);
+  const of = Map.groupBy(stuck, ({ labels }) => labels['controller']!);
+  assert.deepEqual(
+    [...of].map(([name, found]) => [name, found.length]),
+    [
+      ['endpoints', 128],
+      ['endpointslice', 128],
+    ],
+  );
 });
 
 it('a refused create is an Event object on the Endpoints that do not exist', () => {
