@@ -60,6 +60,9 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   if (comparisons.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
 }
 
+/** Files of this machine change nothing of what is measured. */
+const OUTPUTS = /^--(?:json|page)=/;
+
 /** What is about to be measured. */
 function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly string[]): Command {
   const said = Object.entries({
@@ -70,7 +73,7 @@ function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly
   });
   const startedAt = new Date().toISOString();
   return {
-    text: `npm run bench -- peers ${args.join(' ')}`.trim(),
+    text: `npm run bench -- peers ${args.filter((arg) => !OUTPUTS.test(arg)).join(' ')}`.trim(),
     commit: commitText(),
     program: programHash(programOf(settings.size)),
     machine: machineOf(),
