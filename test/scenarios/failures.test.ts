@@ -72,7 +72,7 @@ describe('events that may not be recorded (403)', () => {
   });
 });
 
-it('of more stuck services than a metric has series, those of each controller are told', () => {
+it('of very many stuck services those of each controller are told', () => {
   const sim = createSliceSim({ options: { endpoints: true, kubeApiQps: 5000, kubeApiBurst: 5000 } });
   for (let i = 0; i < 300; i++) createService(sim, { name: `web-${i}` });
   sim.refuse = ({ lane }) => (lane === 'write' ? 422 : 0);
