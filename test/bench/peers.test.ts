@@ -169,7 +169,7 @@ describe('the flags of the bench of the peers', () => {
     // A flag that nobody knows shows which of the two has got it.
     const { status, out } = await bench('peers', 'churn', '--other-flag=--odd', '--peers=endpointd');
     assert.equal(status, 1, out);
-    assert.match(out, /\n +endpointd otherwise \(1\) +endpointd \(1\) +ratio /);
+    assert.match(out, /\n +endpointd otherwise \(0 of 1 right\) +endpointd \(1\) +ratio /);
     const wrong = out.split('\n').filter((line) => line.startsWith('WRONG'));
     assert.deepEqual([wrong.length, wrong[0]?.startsWith('WRONG: endpointd otherwise, ')], [1, true]);
   });
