@@ -40,6 +40,7 @@ const BUILT_FROM = [
   'bench/RESULTS.md',
   'bench/cells/CELLS.md',
   'bench/cells/unseen/CELLS.md',
+  'bench/cells/third/CELLS.md',
   'bin',
   'deploy',
   'docs',
