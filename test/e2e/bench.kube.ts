@@ -25,11 +25,16 @@ it('the bench runs flips beside kube-controller-manager and the floor, and net',
         ['net', 'with endpointd'],
       ],
     );
-    for (const { figures, wrong } of runs) {
-      assert.deepEqual(wrong, []);
-      assert.ok(figures['controllerCpu']! > 0 && figures['apiserverCpu']! > 0 && figures['etcdCpu']! >= 0);
+    let controllers = 0;
+    for (const { peer, figures, wrong } of runs) {
+      assert.deepEqual(wrong, [], peer);
+      const { controllerCpu, apiserverCpu, etcdCpu } = figures;
+      assert.ok(controllerCpu! >= 0 && apiserverCpu! > 0 && etcdCpu! >= 0, peer);
+      controllers += controllerCpu!;
       assert.ok(figures['slicesP50']! > 0);
     }
+    // The kernel counts ticks of 10 ms, and twenty flips may take one controller less than that.
+    assert.ok(controllers > 0);
     const watches = runs.map((run) => run.figures['watchStreams']!);
     // Pods, Services, nodes, Endpoints and slices; metadata of pods; and what the other controllers watch.
     assert.deepEqual(watches.slice(1, 3), [5, 1]);
