@@ -77,7 +77,7 @@ function marksSection(marks: readonly MarkResult[]): Section {
     note: '',
     table: {
       columns: ['scenario', 'mark', 'measured', 'runs', ''],
-      rows: marks.map(({ scenario, what, got, verdict, of }) => [scenario, what, got, of, verdict]),
+      rows: marks.map(({ scenario, what, got, verdict, runs }) => [scenario, what, got, runs, verdict]),
     },
   };
 }

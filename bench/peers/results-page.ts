@@ -123,7 +123,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
     '',
     ...tableText(
       ['scenario', 'mark', 'measured', 'runs of each', 'verdict'],
-      marks.map(({ scenario, what, got, verdict, of }) => [scenario, what, got, of, verdict]),
+      marks.map(({ scenario, what, got, verdict, runs }) => [scenario, what, got, runs, verdict]),
       '---',
     ),
     '',

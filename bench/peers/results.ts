@@ -87,7 +87,7 @@ export interface MarkResult {
   readonly got: string;
   readonly verdict: 'reached' | 'not reached' | 'not measured';
   /** How many runs of the peer with the fewest ended right, and the day of the last. */
-  readonly of: string;
+  readonly runs: string;
 }
 
 /** Compares all scenarios that were run. @param marks by the scenario's name */
@@ -207,7 +207,7 @@ function compare(
     marks: marks.map(({ what, look }) => {
       const seen = look(of);
       const verdict = seen === null ? 'not measured' : seen.reached ? 'reached' : 'not reached';
-      return { scenario: scenario.name, what, got: seen?.got ?? '-', verdict, of: `${fewest}, ${day}` };
+      return { scenario: scenario.name, what, got: seen?.got ?? '-', verdict, runs: `${fewest}, ${day}` };
     }),
   };
 }

@@ -3,11 +3,9 @@
  * used, because the buckets of these histograms are decades. A workqueue's sums are exact (Little's law): `_sum` of the
  * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
-import { controllerOf } from '../metrics/controller-of.ts';
+import { controllerOf, type QueueName, QUEUES } from '../metrics/controller-of.ts';
 import { samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
-
-export type QueueName = 'endpoint' | 'endpoint_slice' | 'endpoint_slice_mirroring';
 
 /** The process's settings, as far as they are known. */
 export interface Settings {
@@ -56,7 +54,6 @@ export type Observed =
   | { readonly ok: true; readonly observation: Observation }
   | { readonly ok: false; readonly why: string };
 
-const QUEUES: readonly QueueName[] = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'];
 const WRITES = ['PUT', 'POST', 'DELETE', 'PATCH'];
 const CHANGES: Readonly<Partial<Record<QueueName, string>>> = {
   endpoint_slice: 'endpoint_slice_controller_changes',

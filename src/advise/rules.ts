@@ -2,7 +2,8 @@
  * The rules of `endpointd advise`, as data. The first rule that holds for a controller decides. Each names its figures.
  * A rule that cannot exclude another cause says that it cannot tell, because wrong advice costs more than none.
  */
-import type { Observation, QueueName, QueueObservation } from './observation.ts';
+import type { QueueName } from '../metrics/controller-of.ts';
+import type { Observation, QueueObservation } from './observation.ts';
 
 export type Verdict = 'tokens' | 'syncs' | 'cpu' | 'none' | 'cannot tell';
 

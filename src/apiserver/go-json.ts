@@ -11,7 +11,7 @@ const DEPTH_MAX = 500;
 
 /** @throws JsonSyntaxError */
 export function parseGoJson(bytes: Uint8Array): unknown {
-  if (isDeep(bytes)) throw new JsonSyntaxError('exceeded max depth');
+  if (bytes.length > DEPTH_MAX && isDeep(bytes)) throw new JsonSyntaxError('exceeded max depth');
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
   } catch (error) {

@@ -45,15 +45,9 @@ export function formatMicroTime(seconds: number, nanos: number): string {
   return `${upToSeconds(seconds)}.${String(Math.floor(nanos / 1000) % 1_000_000).padStart(6, '0')}Z`;
 }
 
-/** The last time that was formatted: what happens at one time is written many times. */
-let formatted = { seconds: Number.NaN, text: '' };
-
 function upToSeconds(seconds: number): string {
-  if (seconds === formatted.seconds) return formatted.text;
   if (!(seconds >= TIME_SECONDS_MIN && seconds <= TIME_SECONDS_MAX)) {
     throw new RangeError(`time out of range: ${seconds} seconds`);
   }
-  const text = new Date(Math.floor(seconds) * 1000).toISOString().slice(0, 19);
-  formatted = { seconds, text };
-  return text;
+  return new Date(Math.floor(seconds) * 1000).toISOString().slice(0, 19);
 }

@@ -1,7 +1,10 @@
 /** Which controller of endpoints metrics are of. */
 import { sumOf, type Metrics } from './text.ts';
 
-const QUEUES: readonly string[] = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'];
+/** Of the three controllers, by upstream's names. */
+export const QUEUES = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'] as const;
+export type QueueName = (typeof QUEUES)[number];
+
 const LEASE = 'kube-controller-manager';
 
 /**

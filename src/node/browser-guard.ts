@@ -24,7 +24,8 @@ function isThisMachine(host: string): boolean {
   return LOOPBACK_HOST.test(host);
 }
 
-function isSameOrigin({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+/** Whether no page of another server has sent the request. */
+export function isSameOrigin({ host, origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (site !== undefined) return site === 'same-origin' || site === 'none';
   return origin === undefined || origin === `http://${host}`;
 }

@@ -1,7 +1,7 @@
 /**
- * The roll-outs in a recording: a Service gets pods with another template, and its pods with older templates go. Pods beside
- * it that stay, as those of a canary, do not hold it up, and one that is rolled back ends with its own last pod. Where the only
- * pod of a template is replaced meanwhile, the roll-out is told as ended then.
+ * The roll-outs in a recording: a Service gets pods with another template, and its pods with older templates go. Pods
+ * beside it that stay, as those of a canary, do not hold it up, and one that is rolled back ends with its own last pod.
+ * Where the only pod of a template is replaced meanwhile, the roll-out is told as ended then.
  */
 import { labelsGet } from '../kube/labels.ts';
 import type { PodRecord } from '../kube/types.ts';

@@ -189,6 +189,10 @@ describe('what a recording shows of its controller', () => {
 });
 
 describe('what a recording shows of a cluster', () => {
+  const gone = (encoder: Encoder, name: string, atMs: number): boolean =>
+    encoder.remove('pods', 'shop', name, { by: 'other', version: '' }, atMs);
+  const spans = (rollOuts: RecordingFigures['rollOuts']): string[] =>
+    rollOuts.map(({ fromSeconds, toSeconds }) => `${fromSeconds} to ${toSeconds}`);
   const template = (name: string, hash: string) => pod(name, { labels: ['app', 'web', 'pod-template-hash', hash] });
 
   it('a roll-out lasts from the first pod of a new template to the last of the old', () => {
@@ -196,9 +200,9 @@ describe('what a recording shows of a cluster', () => {
       encoder.put('pods', template('a-1', 'old'), 'other', 1000);
       encoder.put('pods', template('a-2', 'old'), 'other', 1000);
       encoder.put('pods', template('b-1', 'new'), 'other', 3000);
-      encoder.remove('pods', 'shop', 'a-1', { by: 'other', version: '' }, 4000);
+      gone(encoder, 'a-1', 4000);
       encoder.put('pods', template('b-2', 'new'), 'other', 4500);
-      encoder.remove('pods', 'shop', 'a-2', { by: 'other', version: '' }, 5000);
+      gone(encoder, 'a-2', 5000);
       encoder.put('pods', template('b-3', 'new'), 'other', 6000);
     });
     assert.deepEqual(rollOuts, [
@@ -208,41 +212,28 @@ describe('what a recording shows of a cluster', () => {
 
   it('pods of a canary that stay hold up no roll-out, and the next one is found', () => {
     const { rollOuts } = figures(0, (encoder) => {
-      const gone = (name: string, atMs: number): boolean =>
-        encoder.remove('pods', 'shop', name, { by: 'other', version: '' }, atMs);
       for (const name of ['stable-1', 'stable-2']) encoder.put('pods', template(name, 'stable'), 'other', 500);
       encoder.put('pods', template('canary-1', 'old'), 'other', 1000);
       encoder.put('pods', template('canary-2', 'new'), 'other', 2000);
       // Somebody has evicted it, and another one takes its place.
-      gone('stable-1', 2100);
+      gone(encoder, 'stable-1', 2100);
       encoder.put('pods', template('stable-3', 'stable'), 'other', 2200);
-      gone('canary-1', 3000);
+      gone(encoder, 'canary-1', 3000);
       encoder.put('pods', template('canary-3', 'newer'), 'other', 5000);
-      gone('canary-2', 6000);
+      gone(encoder, 'canary-2', 6000);
     });
-    assert.deepEqual(
-      rollOuts.map(({ fromSeconds, toSeconds }) => [fromSeconds, toSeconds]),
-      [
-        [1, 3],
-        [5, 6],
-      ],
-    );
+    assert.deepEqual(spans(rollOuts), ['1 to 3', '5 to 6']);
   });
 
   it('a roll-out that is rolled back ends with its own last pod', () => {
     const { rollOuts } = figures(0, (encoder) => {
-      const gone = (name: string, atMs: number): boolean =>
-        encoder.remove('pods', 'shop', name, { by: 'other', version: '' }, atMs);
       for (const name of ['a-1', 'a-2']) encoder.put('pods', template(name, 'old'), 'other', 500);
       encoder.put('pods', template('b-1', 'new'), 'other', 1000);
-      gone('a-1', 2000);
+      gone(encoder, 'a-1', 2000);
       encoder.put('pods', template('a-3', 'old'), 'other', 3000);
-      gone('b-1', 4000);
+      gone(encoder, 'b-1', 4000);
     });
-    assert.deepEqual(
-      rollOuts.map(({ fromSeconds, toSeconds }) => [fromSeconds, toSeconds]),
-      [[1, 4]],
-    );
+    assert.deepEqual(spans(rollOuts), ['1 to 4']);
   });
 
   it('a roll-out is found where pods were listed before Services', () => {
@@ -251,7 +242,7 @@ describe('what a recording shows of a cluster', () => {
       encoder.put('services', service('web'), 'other', 100);
       for (const resource of RESOURCES) encoder.listed(resource, '1', 100);
       encoder.put('pods', template('b-1', 'new'), 'other', 3000);
-      encoder.remove('pods', 'shop', 'a-1', { by: 'other', version: '' }, 5000);
+      gone(encoder, 'a-1', 5000);
       encoder.tell(10_000, { end: true });
     });
     assert.deepEqual(figuresOf(read(file).events).rollOuts, [

@@ -1,10 +1,11 @@
 /**
  * The brake. A list that would take away most of what is published may be the answer of a broken proxy, or of another
  * cluster behind the same address. What such a list misses is removed only after second lists of pods, Services and
- * nodes (where they may be read), all asked for later, miss it too. Only what a list misses is held back. An object that the list shows in another
- * state, such as a pod that is not ready, is taken at once: holding it back would need a second copy of the cache, and
- * a list that names most pods is seldom wrong. Meanwhile watches go on and new objects are taken. A held removal keeps
- * the objects and the version of its list. An object that changed since then has a later version, and stays.
+ * nodes (where they may be read), all asked for later, miss it too. Only what a list misses is held back. An object that
+ * the list shows in another state, such as a pod that is not ready, is taken at once: holding it back would need a second
+ * copy of the cache, and a list that names most pods is seldom wrong. Meanwhile watches go on and new objects are taken. A
+ * held removal keeps the objects and the version of its list. An object that changed since then has a later version, and
+ * stays.
  */
 import { givesWay } from './history.ts';
 import type { Reflector, Removal } from './reflector.ts';

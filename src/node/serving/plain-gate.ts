@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { browserRefusal } from '../browser-guard.ts';
+import { browserRefusal, isSameOrigin } from '../browser-guard.ts';
 import type { Gate, Question } from './gate.ts';
 import { forbidden } from './gate.ts';
 
@@ -24,9 +24,8 @@ function elsewhere(question: Question): ReturnType<typeof forbidden> | null {
 
 /** A profile takes CPU of the main thread, so a page of another server may not even read it. */
 function profileRefusal({ path, request }: Question): string | null {
-  const site = request.headers['sec-fetch-site'] ?? 'none';
-  const isOwn = site === 'none' || site === 'same-origin';
-  return isOwn || !path.startsWith('/debug/pprof/') ? null : 'a page of another server may not start a profile';
+  const isProfile = path.startsWith('/debug/pprof/');
+  return isProfile && !isSameOrigin(request.headers) ? 'a page of another server may not start a profile' : null;
 }
 
 const ANYBODY = 'system:anonymous';
