@@ -94,6 +94,30 @@ describe('the HTTP shell of the embedded API server', () => {
     });
   });
 
+  test("a fault of the server's own code is a 500 for its request alone", async (t) => {
+    const warn = t.mock.method(process, 'emitWarning', () => undefined);
+    let isBroken = false;
+    const random = (): number => {
+      if (isBroken) throw new Error('a defect');
+      return 0.5;
+    };
+    const http = await serveApi(createApiServer({ random }));
+    isBroken = true;
+    try {
+      // The length of a watch is drawn, and a list draws nothing.
+      const { statusCode, body } = await request(`${http.url}/api/v1/pods?watch=1`);
+      const { message } = (await body.json()) as { message: string };
+      assert.deepEqual([statusCode, message], [500, 'Internal error occurred: a defect']);
+      const [warning] = warn.mock.calls.map((call) => String(call.arguments[0]).split('\n')[0]);
+      assert.equal(warning, 'GET /api/v1/pods?watch=1 failed: Error: a defect');
+      const next = await request(`${http.url}/api/v1/pods`);
+      await next.body.dump();
+      assert.equal(next.statusCode, 200);
+    } finally {
+      await http.close();
+    }
+  });
+
   test('close ends everything', async () => {
     const api = createApiServer({ random: () => 0.5 });
     const http = await serveApi(api);
