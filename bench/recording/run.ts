@@ -12,9 +12,9 @@ import { createPrng, nextInt, nextUint32, type Prng } from '../../src/lib/prng.t
 import { createRandom } from '../../src/node/random.ts';
 import { createEncoder, type Encoder } from '../../src/recording/encode.ts';
 import { createFrameWriter } from '../../src/recording/frames.ts';
-import { createOutputReader } from '../../src/recording/output.ts';
+import { readOutput, type EndpointTexts } from '../../src/recording/output.ts';
 import { createPseudonyms, shuffled } from '../../src/recording/pseudonyms.ts';
-import type { RecordedResource } from '../../src/recording/recording.ts';
+import type { RecordedOutput, RecordedResource } from '../../src/recording/recording.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { liveCost } from './live.ts';
 
@@ -119,7 +119,14 @@ interface Told {
 /** Reads objects from their bytes, as the recorder does. */
 function teller(encoder: Encoder): (told: Told) => void {
   const interner = createInterner();
-  const outputs = createOutputReader();
+  const last = new Map<string, EndpointTexts>();
+  const reread = (resource: RecordedResource, source: ObjectSource): RecordedOutput => {
+    const { output, texts } = readOutput(source, interner, (namespace, name) => {
+      return last.get(`${resource}/${namespace}/${name}`) ?? null;
+    });
+    last.set(`${resource}/${output.namespace}/${output.name}`, { endpoints: output.endpoints, texts });
+    return output;
+  };
   return ({ resource, source, atMs }) => {
     switch (resource) {
       case 'pods':
@@ -133,7 +140,7 @@ function teller(encoder: Encoder): (told: Told) => void {
         return;
       case 'endpoints':
       case 'endpointslices':
-        encoder.put(resource, outputs.read(source).output, 'controller', atMs);
+        encoder.put(resource, reread(resource, source), 'controller', atMs);
     }
   };
 }

@@ -6,6 +6,12 @@ export function latin1(bytes: Uint8Array, start: number, end: number): string {
   return latin1Slice.call(bytes, start, end);
 }
 
+/** Whether `latin1` of the bytes from `start` on is `text`. */
+export function spells(text: string, bytes: Uint8Array, start: number): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  return true;
+}
+
 /** A flat string of the UTF-8 in `bytes[start, end)`; what is not UTF-8 becomes U+FFFD. */
 export function utf8(bytes: Uint8Array, start: number, end: number): string {
   return utf8Slice.call(bytes, start, end);

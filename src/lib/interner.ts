@@ -1,4 +1,4 @@
-import { latin1 } from './bytes-text.ts';
+import { latin1, spells } from './bytes-text.ts';
 
 /**
  * Direct-mapped tables from byte ranges to the strings, or the values, that they spell: one slot for each hash, and the
@@ -92,9 +92,4 @@ export function internSpan<T>(
 /** FNV's low bits alone mix badly for short keys that differ in one character. */
 function slotOf(interner: Interner, hash: number): number {
   return (hash ^ (hash >>> 15)) & interner.mask;
-}
-
-function spells(text: string, bytes: Uint8Array, start: number): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
-  return true;
 }

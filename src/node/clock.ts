@@ -5,19 +5,21 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export function createClock(): Clock & { close(): void } {
   let timer: NodeJS.Timeout | undefined;
-  let firesAtMs = Infinity;
+  /** The time for which the timer is set. It fires up to a millisecond later. */
+  let armedForMs = Infinity;
   let wanted: { readonly atMs: number; readonly wake: () => void } | null = null;
 
   function arm(atMs: number): void {
     clearTimeout(timer);
     // Rounded up, because the port promises "never before".
-    const restMs = Math.min(Math.max(Math.ceil(atMs - performance.now()), 0), TIMER_MS_MAX);
-    firesAtMs = performance.now() + restMs;
+    const nowMs = performance.now();
+    const restMs = Math.min(Math.max(Math.ceil(atMs - nowMs), 0), TIMER_MS_MAX);
+    armedForMs = Math.min(atMs, nowMs + TIMER_MS_MAX);
     timer = setTimeout(fire, restMs);
   }
 
   function fire(): void {
-    firesAtMs = Infinity;
+    armedForMs = Infinity;
     if (wanted === null) return;
     const { atMs, wake } = wanted;
     // A timer may fire up to a millisecond early. A timer that was kept may fire before the time that is wanted by now.
@@ -38,7 +40,7 @@ export function createClock(): Clock & { close(): void } {
      */
     wakeAt(atMs, wake) {
       wanted = { atMs, wake };
-      if (atMs < firesAtMs) arm(atMs);
+      if (atMs < armedForMs) arm(atMs);
     },
     close() {
       wanted = null;

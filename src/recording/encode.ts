@@ -178,8 +178,8 @@ function emitObject(
   const line: Record<string, unknown> & ObjectLine = {
     [WORDS[resource]]: id,
     t: timeOf(state, atMs),
-    ...versionOf(state, resource, version),
-    ...(isOutput && by !== 'controller' ? { by } : {}),
+    v: versionOf(state, resource, version),
+    by: isOutput && by !== 'controller' ? by : undefined,
     ...what,
   };
   state.emit(JSON.stringify(line));
@@ -197,11 +197,14 @@ function timeOf(state: State, atMs: number): number {
 }
 
 const DECIMAL = /^\d{1,30}$/;
+/** Every number of so many digits is a safe integer. */
+const SAFE_DIGITS = 15;
 
 /** The version, but not for objects of a first list: it would tell how long ago they were written. */
-function versionOf({ versions }: State, resource: RecordedResource, version: string): { v?: number } {
+function versionOf({ versions }: State, resource: RecordedResource, version: string): number | undefined {
   const last = versions.get(resource);
-  if (last === undefined || !DECIMAL.test(version) || !DECIMAL.test(last)) return {};
+  if (last === undefined || !DECIMAL.test(version) || !DECIMAL.test(last)) return undefined;
   versions.set(resource, version);
-  return { v: Number(BigInt(version) - BigInt(last)) };
+  const areSafe = version.length <= SAFE_DIGITS && last.length <= SAFE_DIGITS;
+  return areSafe ? Number(version) - Number(last) : Number(BigInt(version) - BigInt(last));
 }

@@ -41,8 +41,10 @@ export function writeEndpoints(
 ): EndpointItem[] | null {
   const old = before?.endpoints ?? [];
   if (old === after.endpoints) return null;
-  const places = placesOf(old);
+  const search = searchOf(old);
   const items: EndpointItem[] = [];
+  /** Behind the last endpoint that was found. */
+  let next = 0;
   let from = -1;
   let count = 0;
   const endRun = (): void => {
@@ -50,7 +52,8 @@ export function writeEndpoints(
     count = 0;
   };
   for (const endpoint of after.endpoints) {
-    const at = placeOf(places, old, endpoint, from + count);
+    const at = nearby(old, endpoint, next) ?? search(endpoint);
+    if (at >= 0) next = at + 1;
     if (at >= 0 && count > 0 && at === from + count) count++;
     else {
       endRun();
@@ -71,22 +74,44 @@ function isWhole(items: readonly EndpointItem[], length: number): boolean {
   return items.length === 1 && Array.isArray(first) && first[0] === 0 && first[1] === length;
 }
 
-/** Places by first address. Of several endpoints with one address the last counts. */
-function placesOf(endpoints: readonly RecordedEndpoint[]): Map<string, number> {
-  return new Map(endpoints.map(({ addresses }, i) => [addresses[0] ?? '', i]));
+/**
+ * Where an endpoint was, if it is where it should be: none has moved, one is gone, or this one has changed, which is -1.
+ * null = somewhere else, or nowhere.
+ */
+function nearby(old: readonly RecordedEndpoint[], endpoint: RecordedEndpoint, next: number): number | null {
+  const expected = old[next];
+  if (expected === endpoint) return next;
+  if (old[next + 1] === endpoint) return next + 1;
+  if (expected === undefined || firstAddress(expected) !== firstAddress(endpoint)) return null;
+  return same(expected, endpoint) ? next : -1;
 }
 
-/** The place where the endpoint was; -1 = nowhere. @param next its place if nothing has moved */
-function placeOf(
-  places: ReadonlyMap<string, number>,
-  old: readonly RecordedEndpoint[],
-  endpoint: RecordedEndpoint,
-  next: number,
-): number {
-  const expected = old[Math.max(0, next)];
-  if (expected === endpoint) return Math.max(0, next);
-  const at = places.get(endpoint.addresses[0] ?? '') ?? -1;
-  return at >= 0 && same(old[at], endpoint) ? at : -1;
+/** A change moves few endpoints. To look through them all so often is cheaper than a map of their places. */
+const SCANS_MAX = 4;
+
+/**
+ * Where an endpoint was; -1 = nowhere. It is looked for by its first address. Of several endpoints with one address the
+ * last counts.
+ */
+function searchOf(old: readonly RecordedEndpoint[]): (endpoint: RecordedEndpoint) => number {
+  let scans = 0;
+  let places: ReadonlyMap<string, number> | null = null;
+  return (endpoint) => {
+    const address = firstAddress(endpoint);
+    let at: number;
+    if (scans < SCANS_MAX) {
+      scans++;
+      at = old.findLastIndex((one) => firstAddress(one) === address);
+    } else {
+      places ??= new Map(old.map((one, i) => [firstAddress(one), i]));
+      at = places.get(address) ?? -1;
+    }
+    return at >= 0 && same(old[at], endpoint) ? at : -1;
+  };
+}
+
+function firstAddress({ addresses }: RecordedEndpoint): string {
+  return addresses[0] ?? '';
 }
 
 function writeEndpoint(

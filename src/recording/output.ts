@@ -1,6 +1,6 @@
 /**
- * Endpoints objects and EndpointSlices as a recording keeps them. An endpoint with the same bytes as an earlier one is
- * the same object, so unchanged endpoints cost a hash each.
+ * Endpoints objects and EndpointSlices as a recording keeps them. An endpoint that has the bytes that it had in the last
+ * state of its object is the same object, so unchanged endpoints cost a comparison each.
  */
 import { CONTROLLER_MANAGERS } from '../core/last-writer.ts';
 import { decodeMessage, encodeBare } from '../kube/codec.ts';
@@ -38,7 +38,8 @@ import type {
   ObjectReference,
   SlicePort,
 } from '../kube/types.ts';
-import { createInterner, internSpan, type Interner } from '../lib/interner.ts';
+import { latin1, spells } from '../lib/bytes-text.ts';
+import type { Interner } from '../lib/interner.ts';
 import type { By, RecordedEndpoint, RecordedOutput } from './recording.ts';
 
 /** The field number, which is the same in every object. */
@@ -59,25 +60,22 @@ const ENDPOINT_ADDRESS = messageNamed('EndpointAddress');
 const SLICE_PORT = messageNamed('DiscoveryEndpointPort');
 const CORE_PORT = messageNamed('CoreEndpointPort');
 
-/** The kinds of texts in the interner's table. Kinds of addresses follow this one, two for each subset. */
-const SPAN_ENDPOINT = 0;
-const SPAN_ADDRESS = 1;
-
-const NO_ENDPOINTS: readonly RecordedEndpoint[] = [];
 const NO_TEXTS: readonly string[] = [];
 const READY: EndpointConditions = { ready: true };
 const NOT_READY: EndpointConditions = { ready: false };
 
 const MANAGED_SLICES: ReadonlySet<string> = new Set([SLICE_MANAGED_BY_VALUE, MIRROR_MANAGED_BY_VALUE]);
 
-export interface OutputReader {
-  /** @throws DecodeError */
-  readonly read: (source: ObjectSource) => ReadOutput;
+/** The endpoints of an object, and the bytes of each as a Latin-1 string. */
+export interface EndpointTexts {
+  readonly endpoints: readonly RecordedEndpoint[];
+  readonly texts: readonly string[];
 }
 
 export interface ReadOutput {
   readonly output: RecordedOutput;
   readonly writers: Writers;
+  readonly texts: EndpointTexts['texts'];
 }
 
 /** The last writes by controllers and by others that managedFields tell, in seconds since the epoch; 0 = none. */
@@ -98,27 +96,79 @@ export function writerOf(before: Writers | null, { controllersAt, othersAt }: Wr
 }
 
 /**
- * @param slots the size of the table of endpoints: a power of two above the number of endpoints, so that few collide
+ * @param before the endpoints of the last state of an object; null = it is not known
+ * @throws DecodeError
  */
-export function createOutputReader(slots = 2 ** 17): OutputReader {
-  const strings = createInterner();
-  const endpoints = createInterner(slots);
-  return {
-    read(source) {
-      const { kind, apiVersion } = source;
-      const isJson = source.encoding === 'json';
-      const bytes = isJson ? encodeBare({ ...source.value, kind, apiVersion }) : source.bytes;
-      const managers = fieldManagersOf(source);
-      const { namespace, name, uid, resourceVersion, labels, leaderElection } = projectOutput(
-        { encoding: 'protobuf', kind, apiVersion, bytes },
-        strings,
-      );
-      const body = kind === 'Endpoints' ? readEndpoints(bytes, endpoints) : readSlice(bytes, endpoints);
-      const service = kind === 'Endpoints' ? name : (labelsGet(labels, SERVICE_NAME_LABEL) ?? '');
-      const meta = { namespace, name, uid, resourceVersion, labels, service, leaderElection };
-      return { output: { ...meta, ...readAnnotations(bytes), ...body }, writers: writersOf(managers, labels) };
-    },
-  };
+export function readOutput(
+  source: ObjectSource,
+  interner: Interner,
+  before: (namespace: string, name: string) => EndpointTexts | null,
+): ReadOutput {
+  const { kind, apiVersion } = source;
+  const isJson = source.encoding === 'json';
+  const bytes = isJson ? encodeBare({ ...source.value, kind, apiVersion }) : source.bytes;
+  const managers = fieldManagersOf(source);
+  const { namespace, name, uid, resourceVersion, labels, leaderElection } = projectOutput(
+    { encoding: 'protobuf', kind, apiVersion, bytes },
+    interner,
+  );
+  const isEndpoints = kind === 'Endpoints';
+  const reading: Reading = { before: before(namespace, name) ?? NOTHING, next: 0, endpoints: [], texts: [] };
+  const body = isEndpoints ? readEndpoints(bytes, reading) : readSlice(bytes, reading);
+  const service = isEndpoints ? name : (labelsGet(labels, SERVICE_NAME_LABEL) ?? '');
+  const meta = { namespace, name, uid, resourceVersion, labels, service, leaderElection };
+  const output = { ...meta, ...readAnnotations(bytes), ...body, endpoints: reading.endpoints };
+  return { output, writers: writersOf(managers, labels), texts: reading.texts };
+}
+
+/** The endpoints of an object that is being read. */
+interface Reading {
+  readonly before: EndpointTexts;
+  /** The place in `before` behind the last endpoint that was found there. */
+  next: number;
+  readonly endpoints: RecordedEndpoint[];
+  readonly texts: string[];
+}
+
+const NOTHING: EndpointTexts = { endpoints: [], texts: [] };
+
+/**
+ * Reads the endpoint in `bytes[start, end)`. It is taken from the last state if it is where it should be there: none has
+ * moved, or one is gone.
+ * @param part what is said of the endpoint by the place of its bytes
+ */
+function readEndpoint(
+  reading: Reading,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  part: Part,
+  decode: (bytes: Uint8Array, start: number, end: number, part: Part) => RecordedEndpoint,
+): void {
+  const { before, next, endpoints, texts } = reading;
+  for (let at = next; at <= next + 1 && at < before.texts.length; at++) {
+    const text = before.texts[at]!;
+    const endpoint = before.endpoints[at]!;
+    if (text.length !== end - start || !isIn(endpoint, part) || !spells(text, bytes, start)) continue;
+    endpoints.push(endpoint);
+    texts.push(text);
+    reading.next = at + 1;
+    return;
+  }
+  endpoints.push(decode(bytes, start, end, part));
+  texts.push(latin1(bytes, start, end));
+}
+
+/** In Endpoints the subset, and which of its two lists; a slice has one list, which says nothing. */
+interface Part {
+  readonly subset: number;
+  readonly conditions: EndpointConditions | null;
+}
+
+const OF_SLICE: Part = { subset: 0, conditions: null };
+
+function isIn(endpoint: RecordedEndpoint, { subset, conditions }: Part): boolean {
+  return endpoint.subset === subset && (conditions === null || endpoint.conditions === conditions);
 }
 
 /** If the server keeps no managedFields, the controllers' label shows that they are the writers. */
@@ -188,23 +238,22 @@ function inner(reader: ProtoReader, take: (tag: number) => boolean): void {
   reader.end = outer;
 }
 
-type Body = Pick<RecordedOutput, 'addressType' | 'ports' | 'endpoints'>;
+type Body = Pick<RecordedOutput, 'addressType' | 'ports'>;
 
-function readSlice(bytes: Uint8Array, interner: Interner): Body {
-  const endpoints: RecordedEndpoint[] = [];
+function readSlice(bytes: Uint8Array, reading: Reading): Body {
   const ports: SlicePort[] = [];
   let addressType = '';
   const reader = createReader(bytes);
   for (let tag = readTag(reader); tag !== 0; tag = readTag(reader)) {
     if (tag === SLICE_ENDPOINTS) {
       const stop = readLength(reader);
-      endpoints.push(internSpan(interner, SPAN_ENDPOINT, bytes, reader.position, stop, readSliceEndpoint));
+      readEndpoint(reading, bytes, reader.position, stop, OF_SLICE, sliceEndpoint);
       reader.position = stop;
     } else if (tag === SLICE_PORTS) ports.push(readPort(reader, SLICE_PORT));
     else if (tag === SLICE_ADDRESS_TYPE) addressType = readUtf8(reader);
     else skipField(reader, tag);
   }
-  return { addressType, ports: [ports], endpoints: endpoints.length === 0 ? NO_ENDPOINTS : endpoints };
+  return { addressType, ports: [ports] };
 }
 
 function readPort(reader: ProtoReader, message: Message): SlicePort {
@@ -214,8 +263,7 @@ function readPort(reader: ProtoReader, message: Message): SlicePort {
   return port;
 }
 
-function readEndpoints(bytes: Uint8Array, interner: Interner): Body {
-  const endpoints: RecordedEndpoint[] = [];
+function readEndpoints(bytes: Uint8Array, reading: Reading): Body {
   const ports: SlicePort[][] = [];
   const reader = createReader(bytes);
   for (let tag = readTag(reader); tag !== 0; tag = readTag(reader)) {
@@ -223,8 +271,9 @@ function readEndpoints(bytes: Uint8Array, interner: Interner): Body {
       skipField(reader, tag);
       continue;
     }
-    const subset = ports.length;
     const ofSubset: SlicePort[] = [];
+    const ready = { subset: ports.length, conditions: READY };
+    const notReady = { subset: ports.length, conditions: NOT_READY };
     ports.push(ofSubset);
     inner(reader, (field) => {
       if (field === SUBSET_PORTS) {
@@ -232,32 +281,20 @@ function readEndpoints(bytes: Uint8Array, interner: Interner): Body {
         return true;
       }
       if (field !== SUBSET_ADDRESSES && field !== SUBSET_NOT_READY) return false;
-      const isReady = field === SUBSET_ADDRESSES;
       const stop = readLength(reader);
-      const span = SPAN_ADDRESS + 2 * subset + (isReady ? 0 : 1);
-      endpoints.push(
-        internSpan(interner, span, bytes, reader.position, stop, (_interner, from, start, end) =>
-          readAddress(from, start, end, isReady, subset),
-        ),
-      );
+      readEndpoint(reading, bytes, reader.position, stop, field === SUBSET_ADDRESSES ? ready : notReady, endpointOf);
       reader.position = stop;
       return true;
     });
   }
-  return { addressType: '', ports, endpoints: endpoints.length === 0 ? NO_ENDPOINTS : endpoints };
+  return { addressType: '', ports };
 }
 
-function readAddress(
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-  isReady: boolean,
-  subset: number,
-): RecordedEndpoint {
+function endpointOf(bytes: Uint8Array, start: number, end: number, { subset, conditions }: Part): RecordedEndpoint {
   const address = decodeMessage(ENDPOINT_ADDRESS, bytes, start, end) as unknown as EndpointAddress;
   return {
     addresses: [address.ip],
-    conditions: isReady ? READY : NOT_READY,
+    conditions: conditions!,
     hostname: address.hostname ?? '',
     nodeName: address.nodeName ?? '',
     zone: '',
@@ -268,7 +305,7 @@ function readAddress(
   };
 }
 
-function readSliceEndpoint(_interner: Interner, bytes: Uint8Array, start: number, end: number): RecordedEndpoint {
+function sliceEndpoint(bytes: Uint8Array, start: number, end: number): RecordedEndpoint {
   const endpoint = decodeMessage(ENDPOINT, bytes, start, end) as unknown as Endpoint;
   const { hints } = endpoint;
   return {

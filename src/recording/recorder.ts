@@ -26,7 +26,6 @@ import type { Transport, TransportEvent } from '../ports/transport.ts';
 import { createEncoder, type Encoder } from './encode.ts';
 import { createFrameWriter, type Compression, type FrameWriter } from './frames.ts';
 import { PLAIN_NAMES } from './names.ts';
-import { createOutputReader } from './output.ts';
 import { createPseudonyms, type Pseudonyms } from './pseudonyms.ts';
 import type { RecordedResource, RecordingHeader } from './recording.ts';
 import { createFrameSizer, grownSizes, NO_SIZES, type OutputSizes } from './sizes.ts';
@@ -185,7 +184,6 @@ function watchesOf(state: State): Watch[] {
   const watching = {
     encoder,
     interner: createInterner(),
-    outputs: createOutputReader(),
     frames: createFrameSizer(),
     uint32: () => config.random.uint32(),
     atMs: (nowMs: number) => nowMs - beganMs,

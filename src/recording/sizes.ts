@@ -91,7 +91,7 @@ export interface FrameSizer {
 
 /** The first so many objects of each kind are told in the other encoding too, and after them one of so many. */
 const SAMPLES_FIRST = 32;
-const SAMPLE_EVERY = 16;
+const SAMPLE_EVERY = 32;
 
 export function createFrameSizer(): FrameSizer {
   const kinds = new Map<string, { readonly protobuf: number; readonly json: number; seen: number }>();

@@ -12,7 +12,7 @@ import type { ObjectSource } from '../kube/source.ts';
 import type { NodeRecord } from '../kube/types.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Encoder } from './encode.ts';
-import { writerOf, type OutputReader, type Writers } from './output.ts';
+import { readOutput, writerOf, type EndpointTexts, type Writers } from './output.ts';
 import { shuffled } from './pseudonyms.ts';
 import type { By, RecordedOutput, RecordedResource, RecordOf } from './recording.ts';
 import {
@@ -48,6 +48,8 @@ interface Seen {
   readonly record: RecordOf[RecordedResource];
   /** null for an input. */
   readonly writers: Writers | null;
+  /** Of the endpoints of an output. */
+  readonly texts: EndpointTexts['texts'];
   resourceVersion: string;
   /** Who made the last change. */
   by: By;
@@ -56,7 +58,6 @@ interface Seen {
 export interface Watching {
   readonly encoder: Encoder;
   readonly interner: Interner;
-  readonly outputs: OutputReader;
   readonly frames: FrameSizer;
   readonly uint32: () => number;
   /** Milliseconds since the recording began, at this time of the clock. */
@@ -112,7 +113,7 @@ export function createWatched(resource: Reflector['resource'], watching: Watchin
 function targetOf(state: State): ReflectorTarget<Seen> {
   const { resource, watching, seen } = state;
   return {
-    project: (source) => read(resource, source, watching),
+    project: (source) => read(state, source),
     cachedVersion: ({ record }) => seen.get(keyOf(record))?.resourceVersion ?? '',
     upsert(next, source, upTo, { nowMs }) {
       const key = keyOf(next.record);
@@ -191,7 +192,9 @@ function keyOf(record: Seen['record']): string {
   return `${namespace}/${name}`;
 }
 
-function read(resource: RecordedResource, source: ObjectSource, { interner, outputs }: Watching): Seen {
+const NO_TEXTS: readonly string[] = [];
+
+function read({ resource, watching: { interner }, seen }: State, source: ObjectSource): Seen {
   switch (resource) {
     case 'pods':
       return input(projectPod(source, interner));
@@ -201,14 +204,17 @@ function read(resource: RecordedResource, source: ObjectSource, { interner, outp
       return input(withFewLabels(projectNode(source, interner)));
     case 'endpoints':
     case 'endpointslices': {
-      const { output, writers } = outputs.read(source);
-      return { record: output, writers, resourceVersion: output.resourceVersion, by: 'controller' };
+      const { output, writers, texts } = readOutput(source, interner, (namespace, name) => {
+        const last = seen.get(`${namespace}/${name}`);
+        return last === undefined ? null : { endpoints: (last.record as RecordedOutput).endpoints, texts: last.texts };
+      });
+      return { record: output, writers, texts, resourceVersion: output.resourceVersion, by: 'controller' };
     }
   }
 }
 
 function input(record: RecordOf['pods' | 'services' | 'nodes']): Seen {
-  return { record, writers: null, resourceVersion: record.resourceVersion, by: 'other' };
+  return { record, writers: null, texts: NO_TEXTS, resourceVersion: record.resourceVersion, by: 'other' };
 }
 
 function withFewLabels(node: NodeRecord): NodeRecord {

@@ -72,11 +72,51 @@ test('times are RFC 3339 in UTC and go both ways', () => {
   assert.equal(formatTime(-62_135_596_800), '0001-01-01T00:00:00Z');
   assert.equal(formatMicroTime(1_785_848_518, 123_000), '2026-08-04T13:01:58.000123Z');
   assert.deepEqual(parseMicroTime('2026-08-04T13:01:58.000123Z'), { seconds: 1_785_848_518, nanos: 123_000 });
+  assert.deepEqual(parseMicroTime('2026-08-04t13:01:58.5z'), { seconds: 1_785_848_518, nanos: 500_000_000 });
+  assert.equal(parseMicroTime('2026-08-04T13:01:58.1234567Z')?.nanos, 123_456_000);
+  assert.equal(parseTime('2026-08-04T12:31:58-00:30'), 1_785_848_518);
+  assert.equal(parseTime('0001-01-01T00:00:00Z'), -62_135_596_800);
+  assert.equal(parseTime('9999-12-31T23:59:59Z'), 253_402_300_799);
 });
+
+test('each day of the calendar is the one that Date knows', () => {
+  for (const year of [4, 99, 100, 1900, 1970, 1999, 2000, 2024, 2025, 2100, 9996]) {
+    for (let month = 1; month <= 12; month++) {
+      for (let day = 0; day <= 32; day++) {
+        const text = `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}T12:34:56Z`;
+        const date = new Date(text);
+        const isDay = !Number.isNaN(date.getTime()) && date.getUTCDate() === day;
+        assert.equal(parseMicroTime(text)?.seconds, isDay ? date.getTime() / 1000 : undefined, text);
+      }
+    }
+  }
+});
+
+function two(number: number): string {
+  return String(number).padStart(2, '0');
+}
 
 test('a text that is no time reads as 0, and an impossible time is not written', () => {
   for (const text of [undefined, null, '', 'yesterday', '2026-02-30T00:00:00Z', '2026-01-01T24:00:00Z', '2026-01-01']) {
     assert.equal(parseTime(text), 0, String(text));
+  }
+  const time = '2026-08-04T13:01:58.25+02:00';
+  assert.notEqual(parseMicroTime(time), null);
+  for (let i = 0; i < time.length; i++) {
+    // Fewer digits of the fraction are a time too.
+    const shorter = i === 20 || i === 21 ? null : time.slice(0, i) + time.slice(i + 1);
+    assert.equal(parseMicroTime(shorter), null, String(shorter));
+    assert.equal(parseMicroTime(`${time.slice(0, i)}x${time.slice(i + 1)}`), null);
+    assert.equal(parseMicroTime(`${time.slice(0, i)}0${time.slice(i)}`) === null, i < 20 || i > 22, `0 before ${i}`);
+  }
+  for (const text of [
+    '0000-12-31T23:59:59Z',
+    '9999-12-31T23:59:59-00:01',
+    '2026-08-04T13:01:58',
+    `${time}Z`,
+    ` ${time}`,
+  ]) {
+    assert.equal(parseMicroTime(text), null, text);
   }
   assert.throws(() => formatTime(1e15), RangeError);
   assert.throws(() => formatTime(-62_135_596_801), RangeError, 'the second before the year 1');

@@ -48,6 +48,15 @@ test('draws are integers in [0, 2^32), not all alike', () => {
   assert.ok(new Set(draws).size > 40);
 });
 
+test('a time that is asked for again arms no new timer', async (t) => {
+  const clock = createClock();
+  const armed = t.mock.method(globalThis, 'setTimeout');
+  const atMs = clock.nowMs() + 2.5;
+  for (let i = 0; i < 50; i++) clock.wakeAt(atMs, () => assert.fail('replaced'));
+  await new Promise<void>((resolve) => clock.wakeAt(atMs, resolve));
+  assert.equal(armed.mock.callCount(), 1);
+});
+
 test('a time that moves on arms no new timer, and wakes when it has come', async (t) => {
   const clock = createClock();
   const armed = t.mock.method(globalThis, 'setTimeout');

@@ -68,7 +68,7 @@ describe('the frame that tells a watcher of an object', () => {
     const told = repeated(128, () =>
       sizer.sizeOf({ encoding: 'protobuf', apiVersion: 'v1', kind: 'Endpoints', bytes }),
     );
-    assert.equal(told.filter(({ json }) => json !== null).length, 32 + 6);
+    assert.equal(told.filter(({ json }) => json !== null).length, 32 + 3);
   });
 });
 
