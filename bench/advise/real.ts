@@ -94,11 +94,12 @@ export async function runRealAdvice(only: string, seed: number): Promise<void> {
 function drawn(seed: number): RealScenario[] {
   const prng = createPrng(seed);
   const near = (value: number): number => value * VARIED ** (2 * nextFloat(prng) - 1);
-  return SCENARIOS.map((scenario) => ({
-    ...scenario,
-    flipsPerSecond: near(scenario.flipsPerSecond),
-    qps: near(scenario.qps),
-    fault: scenario.fault === '' ? '' : `${SLOW}${near(SLOW_MS).toFixed(0)}ms`,
+  return SCENARIOS.map(({ name, flipsPerSecond, syncs, qps, fault }) => ({
+    name,
+    flipsPerSecond: near(flipsPerSecond),
+    syncs,
+    qps: near(qps),
+    fault: fault === '' ? '' : `${SLOW}${near(SLOW_MS).toFixed(0)}ms`,
   }));
 }
 

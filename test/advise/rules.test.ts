@@ -77,13 +77,11 @@ describe('advice from two looks at the metrics', () => {
 
   it('the advice for endpointd is QPS if all workers are busy and wait for tokens', () => {
     const more = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 10\n';
+    const saturated = { syncs: 5000, workSeconds: 495, waitSeconds: 9000, cpuSeconds: 20 };
     // endpointd's requests have no wait for a token in them.
     const said = (throttleSeconds: number): Advice => {
       const apiSeconds = 490 - 2 * throttleSeconds;
-      return adviceOf({
-        ...{ syncs: 5000, workSeconds: 495, waitSeconds: 9000, cpuSeconds: 20 },
-        ...{ throttleSeconds, apiSeconds, more },
-      });
+      return adviceOf({ ...saturated, throttleSeconds, apiSeconds, more });
     };
     const { verdict, flag, because } = said(90);
     assert.deepEqual([verdict, flag], ['tokens', '--kube-api-qps']);
