@@ -79,7 +79,10 @@ export function backTest(run: Run, evidence: Evidence, held: readonly NumberName
   const measured = firstHalf(evidence);
   const lossAt = (tried: Calibration): number =>
     lossOf(compare(firstHalf(runModel({ ...run, story: first, calibration: tried })), measured));
-  const free = FITTED.filter(({ name }) => RIGIDITY[name] !== undefined && !held.includes(name));
+  // What is 0 stays 0, whatever it is multiplied by.
+  const isFree = ({ name, of }: Fitted): boolean =>
+    RIGIDITY[name] !== undefined && !held.includes(name) && of(run.calibration) > 0;
+  const free = FITTED.filter(isFree);
   const costOf = (tried: Calibration): number =>
     free.reduce((sum, { name, of }) => sum + RIGIDITY[name]! * Math.log(of(tried) / of(run.calibration)) ** 2, 0);
   const fitted = fit(run.calibration, (tried) => lossAt(tried) + costOf(tried), free);

@@ -68,6 +68,13 @@ test('a number that waits for tokens hide is not told, and stays as it was given
   assert.ok(median > 9 && median < 16, `${median} ms instead of 12`);
 });
 
+test('a watch lag of 0, as a calibration may have it, is not moved', () => {
+  const calibration = { ...DEFAULT_CALIBRATION, watchLagMs: 0 };
+  const found = backTest({ ...TODAY, calibration }, evidence(40, 0));
+  assert.equal(found.calibration.watchLagMs, 0);
+  assert.ok(found.worst! < 0.1, `off by ${(100 * found.worst!).toFixed(1)} %`);
+});
+
 test('a controller with other flags than given is not believed', () => {
   const { worst } = backTest({ ...TODAY, settings: { ...TODAY.settings, slicesBatchMs: 2000 } }, evidence(5, 1));
   assert.ok(worst! > 0.3, `off by ${(100 * worst!).toFixed(1)} %`);
