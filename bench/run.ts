@@ -35,7 +35,7 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./apiserver/memory.ts')).runServerMemoryBench(size),
   },
   advise: {
-    what: 'how often the advice is right, on 40 drawn scenarios (--seed=N: the first; --real: 12 of real processes)',
+    what: 'how often the advice is right, on 40 drawn scenarios (--seed=N: the first; --real: 12 of real processes, with --seed=N at other rates)',
     run: async (size, rest) => (await import('./advise/run.ts')).runAdviseBench(size, rest),
   },
   search: {

@@ -6,6 +6,7 @@
 import { performance } from 'node:perf_hooks';
 import { observe } from '../../src/advise/observation.ts';
 import { type Advice, adviseOn, type Verdict } from '../../src/advise/rules.ts';
+import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { createFixedObjects, replay, type TestController } from '../../src/testbed/replay.ts';
 import { createStoryCluster } from '../../src/testbed/story-cluster.ts';
@@ -31,15 +32,19 @@ interface RealScenario {
   readonly fault: string;
 }
 
-const SLOW = 'verb=update,resource=endpoints|endpointslices,delay=fixed:80ms';
+const SLOW = 'verb=update,resource=endpoints|endpointslices,delay=fixed:';
+const SLOW_MS = 80;
+const SLOW_WRITES = `${SLOW}${SLOW_MS}ms`;
+/** How many times as much, or as little, a drawn rate may be. */
+const VARIED = 1.3;
 
 const SCENARIOS: readonly RealScenario[] = [
   { name: 'tokens', flipsPerSecond: 12, syncs: 10, qps: 8, fault: '' },
-  { name: 'syncs', flipsPerSecond: 12, syncs: 1, qps: 1000, fault: SLOW },
+  { name: 'syncs', flipsPerSecond: 12, syncs: 1, qps: 1000, fault: SLOW_WRITES },
   { name: 'none', flipsPerSecond: 6, syncs: 10, qps: 1000, fault: '' },
-  { name: 'two', flipsPerSecond: 12, syncs: 1, qps: 6, fault: SLOW },
+  { name: 'two', flipsPerSecond: 12, syncs: 1, qps: 6, fault: SLOW_WRITES },
   { name: 'quiet', flipsPerSecond: 0.3, syncs: 5, qps: 20, fault: '' },
-  { name: 'slow, and enough syncs', flipsPerSecond: 6, syncs: 20, qps: 1000, fault: SLOW },
+  { name: 'slow, and enough syncs', flipsPerSecond: 6, syncs: 20, qps: 1000, fault: SLOW_WRITES },
 ];
 const CONTROLLERS: readonly Controller[] = ['endpointd', 'kube-controller-manager'];
 const OUTPUT_OF: Readonly<Record<ControllerName, Output>> = { endpoint: 'endpoints', endpoint_slice: 'slices' };
@@ -60,11 +65,14 @@ interface Looked {
   readonly changes: number;
 }
 
-/** @param only a part of a scenario's name, to run that scenario alone */
-export async function runRealAdvice(only: string): Promise<void> {
+/**
+ * @param only a part of a scenario's name, to run that scenario alone
+ * @param seed 0 = the scenarios as they are here; else their rates are others
+ */
+export async function runRealAdvice(only: string, seed: number): Promise<void> {
   let [right, wrong, count] = [0, 0, 0];
   for (const controller of CONTROLLERS) {
-    for (const scenario of SCENARIOS) {
+    for (const scenario of seed === 0 ? SCENARIOS : drawn(seed)) {
       const title = `${controller}: ${scenario.name}`;
       if (!title.includes(only)) continue;
       const judged = await judge(controller, scenario);
@@ -80,6 +88,19 @@ export async function runRealAdvice(only: string): Promise<void> {
     }
   }
   console.log(`${right} of ${count} right, ${wrong} confident and wrong`);
+}
+
+/** The same scenarios, each with other rates. */
+function drawn(seed: number): RealScenario[] {
+  const prng = createPrng(seed);
+  const near = (value: number): number => value * VARIED ** (2 * nextFloat(prng) - 1);
+  return SCENARIOS.map(({ name, flipsPerSecond, syncs, qps, fault }) => ({
+    name,
+    flipsPerSecond: near(flipsPerSecond),
+    syncs,
+    qps: near(qps),
+    fault: fault === '' ? '' : `${SLOW}${near(SLOW_MS).toFixed(0)}ms`,
+  }));
 }
 
 async function judge(

@@ -4,11 +4,12 @@ import { grade } from './grade.ts';
 /** Prints each scenario for which the advice was not right, and how many were right. */
 export async function runAdviseBench(size: Size, rest: readonly string[]): Promise<void> {
   const real = rest.find((arg) => arg === '--real' || arg.startsWith('--real='));
+  const seed = rest.find((arg) => arg.startsWith('--seed='))?.slice('--seed='.length);
   if (real !== undefined) {
-    await (await import('./real.ts')).runRealAdvice(real.slice('--real='.length));
+    await (await import('./real.ts')).runRealAdvice(real.slice('--real='.length), Number(seed ?? 0));
     return;
   }
-  const from = Number(rest.find((arg) => arg.startsWith('--seed='))?.slice('--seed='.length) ?? 2001);
+  const from = Number(seed ?? 2001);
   const count = size === 'tiny' ? 4 : 40;
   let right = 0;
   let wrong = 0;

@@ -232,7 +232,7 @@ export function marksOf(results: readonly CellResult[], world: World): Mark[] {
     found: `${right} of ${counted.length} cells`,
     isReached: right >= TAIL_SHARE_MIN * counted.length,
   });
-  return [...marks, world.server === 'embedded' ? skillOf(counted) : saturationOf(counted)];
+  return [...marks, ...(world.server === 'embedded' ? [] : [saturationOf(counted)]), skillOf(counted)];
 }
 
 function saturationOf(counted: readonly CellResult[]): Mark {

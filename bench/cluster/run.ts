@@ -10,6 +10,7 @@ import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { startApiServerThread } from '../../src/node/apiserver-thread.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import { findProfile, type Profile } from '../../src/workload/profile.ts';
+import { programOf } from '../peers/peers.ts';
 import type { Size } from '../support/micro-bench.ts';
 import {
   converged,
@@ -30,10 +31,17 @@ const CONVERGE_MS_MAX = 120_000;
 const CONTROLLERS = { endpointsController: true, slicesController: true, mirroringController: true };
 
 export async function runClusterBench(size: Size): Promise<void> {
-  for (const profile of profilesOf(size)) await runCluster(profile);
+  const program = programOf(size);
+  for (const profile of profilesOf(size)) await runCluster(profile, program);
 }
 
-async function runCluster(profile: Profile): Promise<void> {
+interface World {
+  readonly client: ApiClient;
+  readonly url: string;
+  readonly program: URL;
+}
+
+async function runCluster(profile: Profile, program: URL): Promise<void> {
   const cluster = makeCluster(profile, SEED);
   const server = await startApiServerThread({ seed: SEED });
   const client = createApiClient({ url: server.url }, LOAD_CONCURRENT);
@@ -46,7 +54,7 @@ async function runCluster(profile: Profile): Promise<void> {
   );
 
   const rows: string[][] = [];
-  for (const shards of SHARDS) rows.push(await converge(client, server.url, shards, cluster));
+  for (const shards of SHARDS) rows.push(await converge({ client, url: server.url, program }, shards, cluster));
   const writes = ['Endpoints', 'slices', 'mirrored'];
   console.log(table(['planners', 'wall s', 'CPU s', 'CPU us/pod', ...writes, 'peak RSS MB', 'hash'], rows));
   await client.close();
@@ -68,16 +76,14 @@ function profileWith(pods: number): Profile {
   return { ...findProfile('spread'), namespaces: 10, servicesPerNamespace, sizes, handMadeShare: 0.05 };
 }
 
-async function converge(client: ApiClient, url: string, shards: number, cluster: Cluster): Promise<string[]> {
+async function converge({ client, url, program }: World, shards: number, cluster: Cluster): Promise<string[]> {
   const expected = await readExpected(client, cluster.namespaces, CONTROLLERS);
   const outputs = await watchOutputs(client);
   const from = performance.now();
-  const controller = startController([
-    `--master=${url}`,
-    `--shards=${shards}`,
-    '--kube-api-qps=5000',
-    '--kube-api-burst=5000',
-  ]);
+  const controller = startController(
+    [`--master=${url}`, `--shards=${shards}`, '--kube-api-qps=5000', '--kube-api-burst=5000'],
+    program,
+  );
   await Promise.race([converged(outputs, expected, CONVERGE_MS_MAX), controller.failed]);
   const seconds = (performance.now() - from) / 1000;
   const { cpuSeconds, peakBytes } = usageOf(controller.pid);

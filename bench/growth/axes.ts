@@ -15,6 +15,15 @@ export interface Point {
   readonly shape: Shape;
 }
 
+export const KUBE_MANAGER = 'kube-controller-manager';
+/** Each may cost seconds. */
+const MANAGER_FLIPS_MAX = 40;
+
+/** How many flips of `wanted` are made with this controller at a point. */
+export function flipsOf(peer: string, wanted: number): number {
+  return peer === KUBE_MANAGER ? Math.min(wanted, MANAGER_FLIPS_MAX) : wanted;
+}
+
 interface Axis {
   /** The title for a table. */
   readonly title: string;

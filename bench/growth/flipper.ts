@@ -20,6 +20,8 @@ export interface FlipOrder {
   /** An even number. */
   readonly count: number;
   readonly seed: number;
+  /** Milliseconds after which a flip is given up. */
+  readonly seenMsMax: number;
 }
 
 export interface FlipResult {
@@ -47,7 +49,6 @@ interface Ports {
 const CANDIDATES_MAX = 2000;
 /** How many pods are unready at a time. */
 const LAG = 100;
-const SEEN_MS_MAX = 60_000;
 const SAID_MAX = 5;
 
 interface Bench {
@@ -88,7 +89,7 @@ export function createFlipper(shape: Shape, ports: Ports): Flipper {
  * Makes one flip at a time: the next one follows when the writes of the one before are done. So no two share a batch,
  * however loaded the machine is.
  */
-async function flip(bench: Bench, { count, seed }: FlipOrder): Promise<FlipResult> {
+async function flip(bench: Bench, { count, seed, seenMsMax }: FlipOrder): Promise<FlipResult> {
   const { streams, shape } = bench;
   const both = Object.values(streams);
   const before = both.map(({ writes, bytes }) => ({ writes, bytes }));
@@ -99,7 +100,7 @@ async function flip(bench: Bench, { count, seed }: FlipOrder): Promise<FlipResul
   for (const { pod, ready } of plan) {
     const made = turn(bench, pod, ready);
     changes.push(made);
-    await seen(bench, made);
+    await seen(bench, made, seenMsMax);
     if (isUnseen(made)) break;
   }
   const sum = (of: 'writes' | 'bytes'): number =>
@@ -109,7 +110,7 @@ async function flip(bench: Bench, { count, seed }: FlipOrder): Promise<FlipResul
     writes: sum('writes'),
     bytes: sum('bytes'),
     samples: samplesOf(changes),
-    wrong: wrongOf(bench, changes),
+    wrong: wrongOf(bench, changes, seenMsMax),
   };
 }
 
@@ -164,9 +165,9 @@ function turn({ streams, ports, shape }: Bench, index: number, ready: boolean): 
 }
 
 /** Resolves when both kinds show the change, or when it is given up. */
-async function seen(bench: Bench, made: TimedChange): Promise<void> {
+async function seen(bench: Bench, made: TimedChange, seenMsMax: number): Promise<void> {
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, SEEN_MS_MAX);
+    const timer = setTimeout(resolve, seenMsMax);
     bench.written = () => {
       if (isUnseen(made)) return;
       clearTimeout(timer);
@@ -180,10 +181,10 @@ function isUnseen({ endpointsMs, slicesMs }: TimedChange): boolean {
   return Number.isNaN(endpointsMs) || Number.isNaN(slicesMs);
 }
 
-function wrongOf({ streams, begun }: Bench, changes: readonly TimedChange[]): string[] {
+function wrongOf({ streams, begun }: Bench, changes: readonly TimedChange[], seenMsMax: number): string[] {
   const wrong: string[] = [];
   const isSlow = changes.some(isUnseen);
-  if (isSlow) wrong.push(`flip ${changes.length} was not seen within ${SEEN_MS_MAX} ms, so nothing was measured`);
+  if (isSlow) wrong.push(`flip ${changes.length} was not seen within ${seenMsMax} ms, so nothing was measured`);
   for (const { kind, objects, gaps } of Object.values(streams)) {
     if (gaps.length > 0) wrong.push(`${gaps.length} times a ready address was missing in ${kind}, such as ${gaps[0]}`);
     // The pods were not turned back, and the writes may still come.

@@ -11,15 +11,13 @@ import { startController } from '../../src/testbed/controller-process.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
 import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { cpuSecondsOf, usageOf } from '../support/process-usage.ts';
-import type { Point } from './axes.ts';
+import { flipsOf, KUBE_MANAGER, type Point } from './axes.ts';
 import type { GrowthRun } from './flatness.ts';
 import type { FlipResult } from './flipper.ts';
 import type { Order, Report } from './replay-process.ts';
 
 export interface GrowthPeer {
   readonly name: string;
-  /** The most flips at a point. A few are enough where each costs seconds. */
-  readonly flipsMax: number;
   readonly start: (kubeconfigPath: string, directory: string) => Promise<RunningPeer>;
 }
 
@@ -36,6 +34,7 @@ const REPLAY = fileURLToPath(new URL('replay-process.ts', import.meta.url));
 /** The resources that the two controllers watch. */
 const WATCHED = ['pods', 'services', 'nodes', 'endpointslices'];
 const SHOWN_MS_MAX = 600_000;
+const SEEN_MS_MAX = 60_000;
 const REST_MS = 500;
 const REST_SHARE = 0.05;
 const REST_MS_MAX = 120_000;
@@ -44,14 +43,12 @@ export function endpointd(program: URL): GrowthPeer {
   const flags = [`--controllers=${CONTROLLERS.join(',')}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
   return {
     name: 'endpointd',
-    flipsMax: Infinity,
     start: (kubeconfigPath) => Promise.resolve(startController([`--kubeconfig=${kubeconfigPath}`, ...flags], program)),
   };
 }
 
 export const MANAGER: GrowthPeer = {
-  name: 'kube-controller-manager',
-  flipsMax: 40,
+  name: KUBE_MANAGER,
   start: async (kubeconfigPath, directory) => {
     const binaries = await kubeBinaries();
     const manager = await startControllerManager({ kubeconfigPath, directory, binaries }, CONTROLLERS, {
@@ -68,7 +65,7 @@ export const MANAGER: GrowthPeer = {
 
 /** @param wanted the number of flips; even */
 export async function measurePoint(peer: GrowthPeer, point: Point, wanted: number): Promise<GrowthRun> {
-  const flips = Math.min(wanted, peer.flipsMax);
+  const flips = flipsOf(peer.name, wanted);
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-growth-'));
   const replay = startReplay();
   let running: RunningPeer | null = null;
@@ -77,11 +74,11 @@ export async function measurePoint(peer: GrowthPeer, point: Point, wanted: numbe
     const kubeconfigPath = join(directory, 'kubeconfig');
     writeFileSync(kubeconfigPath, kubeconfigFor(url, ''));
     running = await peer.start(kubeconfigPath, directory);
-    const flip = async (count: number, seed: number): Promise<FlipResult> =>
-      (await Promise.race([replay.ask('flipped', { kind: 'flip', count, seed }), running!.failed])).result;
+    const flip = async (count: number, seed: number, seenMsMax = SEEN_MS_MAX): Promise<FlipResult> =>
+      (await Promise.race([replay.ask('flipped', { kind: 'flip', count, seed, seenMsMax }), running!.failed])).result;
     await Promise.race([replay.shown(), running.failed]);
     // The first flip is answered when the controller has taken in the whole cluster.
-    const first = await flip(2, 1);
+    const first = await flip(2, 1, SHOWN_MS_MAX);
     await rests(running.pid);
     const startCpu = cpuSecondsOf(running.pid);
     // As many flips before, so that the measured code is compiled.

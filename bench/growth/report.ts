@@ -2,7 +2,7 @@
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { LinePlot, Series } from '../../src/page/plot.ts';
 import { median } from '../support/statistics.ts';
-import { AXES, AXIS, shapeText, type AxisName, type Point } from './axes.ts';
+import { AXES, AXIS, flipsOf, shapeText, type AxisName, type Point } from './axes.ts';
 import { byteCost, excessOf, FLAT_SHARE, flatnessOf, type Flatness, type GrowthRun } from './flatness.ts';
 
 export interface Growth {
@@ -13,7 +13,7 @@ export interface Growth {
   readonly versions: Readonly<Record<string, string>>;
   readonly startedAt: string;
   readonly endedAt: string;
-  /** The number of flips at each point. */
+  /** The number of flips at each point, but for those of `flipsOf`. */
   readonly flips: number;
   readonly runs: readonly GrowthRun[];
   readonly notRun: readonly Point[];
@@ -29,6 +29,7 @@ export interface GrowthTable {
 const COLUMNS = [
   'controller',
   '',
+  'flips',
   'CPU a flip, ms',
   'beyond its bytes',
   'written a flip, kB',
@@ -41,7 +42,8 @@ const COLUMNS = [
 ];
 
 /** One table for each axis, with medians over the rounds. */
-export function growthTables({ runs }: Growth): GrowthTable[] {
+export function growthTables(growth: Growth): GrowthTable[] {
+  const { runs } = growth;
   const flatness = flatnessOf(told(merged(runs)).filter(({ peer }) => peer === 'endpointd'));
   return AXES.flatMap((axis) => {
     const of = merged(runs).filter((run) => run.axis === axis);
@@ -50,7 +52,7 @@ export function growthTables({ runs }: Growth): GrowthTable[] {
     const wrong = of.flatMap((run) => run.wrong.map((what) => `WRONG at ${run.at}, ${run.peer}: ${what}`));
     const note = [...(found === undefined ? [] : [verdictText(found)]), ...wrong].join('. ');
     const columns = COLUMNS.with(1, axis);
-    return [{ title: AXIS[axis].title, note, columns, rows: rowsOf(of, runs) }];
+    return [{ title: AXIS[axis].title, note, columns, rows: rowsOf(of, growth) }];
   });
 }
 
@@ -59,13 +61,15 @@ function verdictText({ flat, worst, drift, grows }: Flatness): string {
   return `${verdict} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}; from first to last it is ${percent(drift)}. The mark for both is ${FLAT_SHARE * 100} % either way, from first to last over three decades`;
 }
 
-function rowsOf(of: readonly GrowthRun[], all: readonly GrowthRun[]): string[][] {
+function rowsOf(of: readonly GrowthRun[], { runs: all, flips }: Growth): string[][] {
   return of.map((run) => {
     const cost = byteCost(told(merged(all)).filter(({ peer }) => peer === run.peer));
-    if (!isTold(run)) return [run.peer, String(run.at), 'WRONG', ...COLUMNS.slice(3).map(() => '-')];
+    const made = String(flipsOf(run.peer, flips));
+    if (!isTold(run)) return [run.peer, String(run.at), made, 'WRONG', ...COLUMNS.slice(4).map(() => '-')];
     return [
       run.peer,
       String(run.at),
+      made,
       run.cpuAFlip.toFixed(2),
       percent(excessOf(run, cost)),
       (run.bytesAFlip / 1000).toFixed(1),
@@ -106,12 +110,24 @@ function percent(share: number): string {
   return `${share < 0 ? '' : '+'}${(share * 100).toFixed(0)} %`;
 }
 
+function flipsText({ flips, runs }: Growth): string {
+  const peers = [...new Set(runs.map(({ peer }) => peer))];
+  return peers.map((peer) => `${flipsOf(peer, flips)} of ${peer}`).join(', ');
+}
+
 export function growthPage(growth: Growth): string {
   const flatness = flatnessOf(told(merged(growth.runs)).filter(({ peer }) => peer === 'endpointd'));
   const flat = flatness.filter((each) => each.flat).length;
   const wrong = growth.runs.some((run) => run.wrong.length > 0);
-  const { command, commit, machine, versions, startedAt, endedAt, flips } = growth;
-  const facts = { command, commit, when: `${startedAt} to ${endedAt}`, ...machine, ...versions, flips: String(flips) };
+  const { command, commit, machine, versions, startedAt, endedAt } = growth;
+  const facts = {
+    command,
+    commit,
+    when: `${startedAt} to ${endedAt}`,
+    ...machine,
+    ...versions,
+    flips: flipsText(growth),
+  };
   return renderPage({
     title: 'What a change costs while the cluster grows',
     headline: {

@@ -3,13 +3,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { plotSvg } from '../../src/page/plot.ts';
 import { growthPage, type Growth } from '../growth/report.ts';
 import { peersPage } from './report-page.ts';
-import { addResults, compareAll, RESULTS_FORMAT, type Results } from './results.ts';
+import { addResults, compareAll, RESULTS_FORMAT, type Results, withScenarios } from './results.ts';
 import { growthText, pictures, resultsText, sweepSection } from './results-page.ts';
-import type { Sweep } from '../sweep/report.ts';
-import { marksByScenario, SCENARIOS } from './scenarios.ts';
+import { sweepPage, type Sweep } from '../sweep/report.ts';
+import { scenariosByName, SCENARIOS } from './scenarios.ts';
 
-const BENCH = new URL('../', import.meta.url);
-const IMAGES = new URL('../../docs/images/', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
+const BENCH = new URL('bench/', ROOT);
+const IMAGES = new URL('docs/images/', ROOT);
 const KEPT = new URL('results.json', BENCH);
 
 /** The results that are kept; null = there are none. @throws Error if bench/results.json is of an older bench */
@@ -52,21 +53,35 @@ function readResults(path: URL | string): Results {
 
 function writeResults(unordered: Results): void {
   const names = SCENARIOS.map(({ name }) => name);
+  const known = withScenarios(unordered, names);
   const results = {
-    ...unordered,
-    scenarios: unordered.scenarios.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)),
+    ...known,
+    scenarios: known.scenarios.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)),
   };
   writeFileSync(KEPT, `${JSON.stringify(results)}\n`);
-  writeFileSync(new URL('results.html', BENCH), peersPage(results));
-  const growth = lastGrowth();
-  if (growth !== null) writeFileSync(new URL('growth.html', BENCH), growthPage(growth));
-  const comparisons = compareAll(results, marksByScenario());
-  const sections = [...growthText(growth), ...sweepSection(lastSweep())];
-  writeFileSync(new URL('RESULTS.md', BENCH), [resultsText(results, comparisons), ...sections].join('\n'));
   mkdirSync(IMAGES, { recursive: true });
-  for (const { name, plot } of pictures(results, comparisons)) {
-    writeFileSync(new URL(`${name}.svg`, IMAGES), `${plotSvg(plot, true)}\n`);
-  }
+  for (const [path, text] of Object.entries(textsOf(results))) writeFileSync(new URL(path, ROOT), text);
+}
+
+/** The texts that are made of the kept data, by their paths in the repository. */
+export function keptTexts(): Readonly<Record<string, string>> {
+  const kept = readKept();
+  return kept === null ? {} : textsOf(kept);
+}
+
+function textsOf(results: Results): Readonly<Record<string, string>> {
+  const [growth, sweep] = [lastGrowth(), lastSweep()];
+  const comparisons = compareAll(results, scenariosByName());
+  const sections = [...growthText(growth), ...sweepSection(sweep)];
+  return {
+    'bench/RESULTS.md': [resultsText(results, comparisons), ...sections].join('\n'),
+    'bench/results.html': peersPage(results),
+    ...(growth === null ? {} : { 'bench/growth.html': growthPage(growth) }),
+    ...(sweep === null ? {} : { 'bench/sweep.html': sweepPage(sweep) }),
+    ...Object.fromEntries(
+      pictures(results, comparisons).map(({ name, plot }) => [`docs/images/${name}.svg`, `${plotSvg(plot, true)}\n`]),
+    ),
+  };
 }
 
 /** The data of the last `growth --results`; null = there are none. */

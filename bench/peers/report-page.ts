@@ -2,7 +2,7 @@
 import { renderPage, type Page, type Section, type Table } from '../../src/page/page.ts';
 import { plotsOf } from './plots.ts';
 import { type Command, compareAll, notRun, type Comparison, type MarkResult, type Results } from './results.ts';
-import { marksByScenario } from './scenarios.ts';
+import { scenariosByName } from './scenarios.ts';
 import { headOf, remarksOf, rowTexts } from './text.ts';
 
 export function peersPage(results: Results): string {
@@ -10,7 +10,7 @@ export function peersPage(results: Results): string {
 }
 
 function pageOf(results: Results): Page {
-  const comparisons = compareAll(results, marksByScenario());
+  const comparisons = compareAll(results, scenariosByName());
   const marks = comparisons.flatMap((comparison) => comparison.marks);
   const measured = marks.filter(({ verdict }) => verdict !== 'not measured');
   const reached = measured.filter(({ verdict }) => verdict === 'reached').length;

@@ -48,26 +48,30 @@ function growthSection({ title, note, columns, rows }: GrowthTable): string[] {
 
 export function growthText(growth: Growth | null): string[] {
   if (growth === null) return [];
-  const { command, commit, startedAt, notRun: left } = growth;
+  const { command, commit, startedAt, machine, notRun: left } = growth;
   return [
     '## growth',
     '',
-    `What a flip costs while one number of the cluster grows: \`${command}\`, commit ${commit}, ${startedAt}. [growth.html](growth.html) has the plots.`,
+    `What a flip costs while one number of the cluster grows: \`${command}\`, commit ${commit}, ${startedAt}, on ${machineText(machine)}. Where the flips are few, the p99 is the longest of them. [growth.html](growth.html) has the plots.`,
     '',
     ...growthTables(growth).flatMap(growthSection),
     ...(left.length === 0 ? [] : [`Not run: ${left.map(({ shape }) => shapeText(shape)).join('; ')}.`, '']),
   ];
 }
 
+function machineText({ processor, cores, kernel }: Growth['machine']): string {
+  return `${processor}, ${cores} cores, ${kernel}`;
+}
+
 /** All settings of both controllers in one scenario. */
 export function sweepSection(sweep: Sweep | null): string[] {
   if (sweep === null) return [];
-  const { command, commit, scenario } = sweep;
+  const { command, commit, scenario, machine } = sweep;
   const { columns, rows, notes } = sweepTable(sweep);
   return [
     '## sweep',
     '',
-    `Syncs, batch period and QPS in the scenario ${scenario}, one run of each setting: \`${command}\`, commit ${commit}. [sweep.html](sweep.html) has the plots.`,
+    `Syncs, batch period and QPS in the scenario ${scenario}, one run of each setting: \`${command}\`, commit ${commit}, on ${machineText(machine)}. [sweep.html](sweep.html) has the plots.`,
     '',
     ...tableText(columns, rows),
     '',

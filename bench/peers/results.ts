@@ -9,7 +9,7 @@ import {
   spread,
   type Ratio,
 } from '../support/statistics.ts';
-import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type FigureOf, type Mark, type PeerName } from './scenario.ts';
+import { type ComparedScenario, ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type FigureOf, type PeerName } from './scenario.ts';
 import type { RunResult } from './stage.ts';
 import { CPU_SECONDS_OF, FIGURES } from './window.ts';
 
@@ -79,6 +79,8 @@ export interface Comparison {
   /** What was wrong, one line each. */
   readonly wrong: readonly string[];
   readonly marks: readonly MarkResult[];
+  /** The settings of the scenario itself, `name=value` each. */
+  readonly settings: readonly string[];
 }
 
 export interface MarkResult {
@@ -90,10 +92,10 @@ export interface MarkResult {
   readonly runs: string;
 }
 
-/** Compares all scenarios that were run. @param marks by the scenario's name */
+/** Compares all scenarios that were run. @param known by the scenario's name */
 export function compareAll(
   { runs, scenarios, commands }: Results,
-  marks: Readonly<Record<string, readonly Mark[]>>,
+  known: Readonly<Record<string, ComparedScenario>>,
 ): readonly Comparison[] {
   return scenarios.flatMap((scenario) => {
     const of = runs.filter((run) => run.scenario === scenario.name);
@@ -102,7 +104,8 @@ export function compareAll(
     const own = commands[first.command]!;
     // A mark may look at another scenario. If that was measured otherwise, the two cannot be compared.
     const alike = runs.filter(({ command }) => isSameMeasurement(commands[command]!, own));
-    return [compare(scenario, of, isMarked(own) ? (marks[scenario.name] ?? []) : [], alike)];
+    const about = known[scenario.name] ?? {};
+    return [compare(scenario, of, isMarked(own) ? about : { ...about, marks: [] }, alike)];
   });
 }
 
@@ -150,6 +153,15 @@ function isSameMeasurement(a: Command, b: Command): boolean {
   return isDeepStrictEqual(factsOf(a), factsOf(b));
 }
 
+/** The results without scenarios that are no more. */
+export function withScenarios(results: Results, names: readonly string[]): Results {
+  return withoutIdleCommands({
+    ...results,
+    scenarios: results.scenarios.filter(({ name }) => names.includes(name)),
+    runs: results.runs.filter(({ scenario }) => names.includes(scenario)),
+  });
+}
+
 /** A command whose runs were all replaced tells nothing of the others. */
 function withoutIdleCommands({ commands, runs, ...rest }: Results): Results {
   const used = commands.map((_, at) => at).filter((at) => runs.some(({ command }) => command === at));
@@ -177,7 +189,7 @@ export function notRun({ runs, scenarios }: Results): readonly ScenarioText[] {
 function compare(
   scenario: ScenarioText,
   runs: readonly RunRecord[],
-  marks: readonly Mark[],
+  { marks = [], endsAtRest = false, settings = {} }: ComparedScenario,
   all: readonly RunRecord[],
 ): Comparison {
   const peers = [...new Set(runs.map(({ peer }) => peer))];
@@ -202,7 +214,8 @@ function compare(
     base,
     subject,
     runs: counts,
-    rows: rowsOf(peers, base, subject, valuesOf),
+    rows: rowsOf(peers, base, subject, valuesOf).filter(({ figure }) => !(endsAtRest && OF_WALL.has(figure))),
+    settings: Object.entries(settings).map(([name, value]) => `${name}=${String(value)}`),
     wrong: runs.flatMap(({ peer, round, wrong }) => wrong.map((what) => `${peer}, round ${round + 1}: ${what}`)),
     marks: marks.map(({ what, look }) => {
       const seen = look(of);
@@ -213,6 +226,9 @@ function compare(
 }
 
 const DAY_CHARS = 10;
+
+/** The wall time, and what is divided by it. */
+const OF_WALL: ReadonlySet<string> = new Set(['wall', 'serverShare']);
 
 function countsOf(runs: readonly RunRecord[]): { all: number; right: number } {
   return { all: runs.length, right: runs.filter(({ wrong }) => wrong.length === 0).length };

@@ -22,7 +22,7 @@ import { machineOf, versionsOf } from './machine.ts';
 import { peersPage } from './report-page.ts';
 import { keepResults, readKept } from './kept-results.ts';
 import type { Scenario } from './scenario.ts';
-import { findScenarios, marksByScenario, SCENARIOS } from './scenarios.ts';
+import { findScenarios, scenariosByName, SCENARIOS } from './scenarios.ts';
 import { isSaid, progress, requestOf, runPair } from './pair.ts';
 import { programOf } from './peers.ts';
 import { programHash } from '../support/program-hash.ts';
@@ -50,7 +50,7 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   const command = commandOf(options, args);
   const kept = options.results ? readKept() : null;
   const results = await runAll(scenarios, options, command, kept);
-  const comparisons = compareAll(results, marksByScenario());
+  const comparisons = compareAll(results, scenariosByName());
   for (const comparison of comparisons) console.log(comparisonText(comparison));
   for (const { name } of notRun(results)) console.log(`\n${name}: not run, no time was left for it`);
   if (options.page !== null) writeFileSync(options.page, peersPage(results));

@@ -161,9 +161,17 @@ export interface Scenario {
   readonly peers?: (settings: Settings) => readonly Peer[];
   /** Defaults where the command line gives nothing. */
   readonly settings?: Partial<Settings>;
+  /**
+   * Whether the measure ends when the controller is found at rest. Then its wall time is that of the looks, and so is what
+   * is divided by it.
+   */
+  readonly endsAtRest?: boolean;
   readonly story: (stage: Stage) => Promise<void>;
   readonly marks?: readonly Mark[];
 }
+
+/** What a comparison needs to know of a scenario. */
+export type ComparedScenario = Pick<Scenario, 'marks' | 'endsAtRest' | 'settings'>;
 
 /**
  * The median of a figure over all runs of a peer; NaN where there are none.

@@ -1,11 +1,11 @@
 /** All scenarios, in the order in which they are measured and reported. */
 import { BIG, BURST, RAMP, REMOVAL, SCALE_UP } from './scenarios/bursts.ts';
 import { CHURN, HUGE_FLIPS, READY, TWO_NUMBERS } from './scenarios/flips.ts';
-import { FAILOVER, INTAKE, MIRROR, NODE } from './scenarios/others.ts';
+import { FAILOVER, INTAKE, MIRROR, NODE_LOST, NODE_ZONE } from './scenarios/others.ts';
 import { BEST, FLOW_CONTROL, JOURNAL, NET, SHIPPED, SOAK, WATCHERS } from './scenarios/setups.ts';
 import { ROLLOUT, STORM } from './scenarios/sides.ts';
 import { LARGE_COLD, LARGE_RESTART, MEMORY, ONENS_COLD, RESTART, RESTART_FEW, SPREAD_COLD } from './scenarios/start.ts';
-import type { Mark, Scenario } from './scenario.ts';
+import type { ComparedScenario, Scenario } from './scenario.ts';
 
 /** The scenarios of the table of marks. They are run where no scenario is named. */
 const TABLE: readonly Scenario[] = [
@@ -30,7 +30,8 @@ export const SCENARIOS: readonly Scenario[] = [
   REMOVAL,
   BIG,
   STORM,
-  NODE,
+  NODE_ZONE,
+  NODE_LOST,
   MIRROR,
   FAILOVER,
   INTAKE,
@@ -44,17 +45,21 @@ export const SCENARIOS: readonly Scenario[] = [
   SOAK,
 ];
 
-/** @throws Error that names all scenarios */
+/**
+ * A name may be the first word of several: `node` is `node-zone` and `node-lost`.
+ * @throws Error that names all scenarios
+ */
 export function findScenarios(names: readonly string[]): readonly Scenario[] {
   if (names.length === 0) return TABLE;
   if (names.includes('all')) return SCENARIOS;
-  return names.map((name) => {
-    const found = SCENARIOS.find((scenario) => scenario.name === name);
-    if (found !== undefined) return found;
+  return names.flatMap((name) => {
+    const exact = SCENARIOS.filter((scenario) => scenario.name === name);
+    const found = exact.length > 0 ? exact : SCENARIOS.filter((scenario) => scenario.name.startsWith(`${name}-`));
+    if (found.length > 0) return found;
     throw new Error(`no scenario is called ${name}: there are ${SCENARIOS.map((each) => each.name).join(', ')}`);
   });
 }
 
-export function marksByScenario(): Readonly<Record<string, readonly Mark[]>> {
-  return Object.fromEntries(SCENARIOS.map(({ name, marks = [] }) => [name, marks]));
+export function scenariosByName(): Readonly<Record<string, ComparedScenario>> {
+  return Object.fromEntries(SCENARIOS.map((scenario) => [scenario.name, scenario]));
 }

@@ -1,8 +1,8 @@
 /** Comparisons as text: what a terminal shows, and the tables of the page and of RESULTS.md. */
-import { PAIRS_FOR_INTERVAL, type Ratio } from '../support/statistics.ts';
+import { median, PAIRS_FOR_INTERVAL, type Ratio } from '../support/statistics.ts';
 import { table } from '../support/table.ts';
 import { type Comparison, pooledP99, type Row, type RunRecord } from './results.ts';
-import { ENDPOINTD, ratioText } from './scenario.ts';
+import { ratioText } from './scenario.ts';
 import { FIGURES } from './window.ts';
 
 export function comparisonText(comparison: Comparison): string {
@@ -54,33 +54,48 @@ export function valueText(value: number, digits: number): string {
 }
 
 const THREADS_MAX = 5;
+/** A tick of the kernel. */
+const SHOWN_SECONDS = 0.01;
 
 /** What no row of the table has, one sentence each without its full stop. */
-export function remarksOf({ scenario, peers }: Comparison, runs: readonly RunRecord[]): string[] {
+export function remarksOf({ scenario, peers, settings }: Comparison, runs: readonly RunRecord[]): string[] {
   const own = runs.filter((run) => run.scenario === scenario.name && run.wrong.length === 0);
   const p99s = peers.flatMap((peer) => {
     const { count, ms } = pooledP99(own, scenario.name, peer, 'slices');
     return count === 0 ? [] : [`${peer} ${ms.toFixed(1)} ms of ${count}`];
   });
+  const runsOf = (peer: string): readonly RunRecord[] => own.filter((run) => run.peer === peer);
   const peaks = peers.flatMap((peer) => {
-    const run = own.find((each) => each.peer === peer);
-    return run === undefined || run.peakStep === '' ? [] : [`${peer}: ${run.peakStep}`];
+    const step = mostFrequent(runsOf(peer).map(({ peakStep }) => peakStep));
+    return step === '' ? [] : [`${peer}: ${step}`];
   });
-  const first = own.find(({ peer }) => peer === ENDPOINTD);
-  const threads = first === undefined ? '' : busiestThreads(first);
+  const threads = peers.flatMap((peer) => {
+    const busiest = busiestThreads(runsOf(peer));
+    return busiest === '' ? [] : [`${peer} ${busiest}`];
+  });
   return [
+    ...(settings.length === 0 ? [] : [`Settings of the scenario: ${settings.join(', ')}`]),
     ...(p99s.length === 0
       ? []
       : [`From the change to the slice, p99 of all samples of all right runs: ${p99s.join(', ')}`]),
     ...(peaks.length === 0 ? [] : [`Memory was highest at the step: ${peaks.join(', ')}`]),
-    ...(threads === '' ? [] : [`CPU by thread: ${ENDPOINTD} ${threads}`]),
+    ...(threads.length === 0 ? [] : [`CPU by thread, medians: ${threads.join('; ')}`]),
   ];
 }
 
-function busiestThreads({ threads }: RunRecord): string {
-  return Object.entries(threads)
-    .toSorted((a, b) => b[1] - a[1])
-    .slice(0, THREADS_MAX)
-    .map(([name, seconds]) => `${name} ${seconds.toFixed(2)} s`)
+/** '' = there are none. */
+function mostFrequent(texts: readonly string[]): string {
+  const groups = [...Map.groupBy(texts, (text) => text)].toSorted((a, b) => b[1].length - a[1].length);
+  return groups[0]?.[0] ?? '';
+}
+
+/** A run in which a thread has used nothing does not name it. */
+function busiestThreads(runs: readonly RunRecord[]): string {
+  const names = new Set(runs.flatMap(({ threads }) => Object.keys(threads)));
+  return [...names]
+    .map((name) => ({ name, seconds: median(runs.map(({ threads }) => threads[name] ?? 0)) }))
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .filter(({ seconds }, i) => i < THREADS_MAX && seconds >= SHOWN_SECONDS)
+    .map(({ name, seconds }) => `${name} ${seconds.toFixed(2)} s`)
     .join(', ');
 }

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { programOf } from '../peers/peers.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf, usageOf } from '../support/process-usage.ts';
@@ -33,21 +34,23 @@ interface Case {
   readonly title: string;
   /** Whether the cache of an earlier start is kept; null = no cache is used. */
   readonly cache: 'kept' | 'emptied' | null;
-  readonly flags: readonly string[];
+  readonly serving: 'nothing' | 'plain' | 'TLS';
 }
 
-const BARE = ['--leader-elect=false', '--secure-port=0'];
+/** Of the image in `deploy/`: its file system takes no cache, and it serves with TLS. */
+const DEPLOYED: Case = {
+  title: 'as deployed: no compile cache, with its secure port',
+  cache: null,
+  serving: 'TLS',
+};
 
 /** Without a Lease, no request about one comes before the lists. */
 const CASES: readonly Case[] = [
-  { title: 'warm compile cache', cache: 'kept', flags: BARE },
-  { title: 'its first start', cache: 'emptied', flags: BARE },
-  { title: 'no compile cache', cache: null, flags: BARE },
-  {
-    title: 'warm, with its port',
-    cache: 'kept',
-    flags: ['--leader-elect=false', '--secure-port=0', '--metrics-bind-address=127.0.0.1:0'],
-  },
+  DEPLOYED,
+  { title: 'warm compile cache', cache: 'kept', serving: 'nothing' },
+  { title: 'its first start', cache: 'emptied', serving: 'nothing' },
+  { title: 'no compile cache', cache: null, serving: 'nothing' },
+  { title: 'warm, with its plain port', cache: 'kept', serving: 'plain' },
 ];
 
 export async function runStartupBench(size: Size): Promise<void> {
@@ -60,7 +63,7 @@ export async function runStartupBench(size: Size): Promise<void> {
     rows.push(rowOf(each.title, start));
   }
   console.log(`\n${table(['until the first list request', 'CPU ms', 'of it main', 'resident MB'], rows)}`);
-  const { cpuMs, residentMB } = starts.get(CASES[0]!.title)!;
+  const { cpuMs, residentMB } = starts.get(DEPLOYED.title)!;
   const verdict = (reached: boolean): string => (reached ? 'reached' : 'not reached');
   console.log(`mark: CPU <= ${CPU_MS_MAX} ms: ${cpuMs.toFixed(0)}: ${verdict(cpuMs <= CPU_MS_MAX)}`);
   console.log(
@@ -72,18 +75,29 @@ function rowOf(title: string, { cpuMs, mainMs, residentMB }: Start): string[] {
   return [title, cpuMs.toFixed(0), mainMs.toFixed(0), residentMB.toFixed(1)];
 }
 
-async function measureCase(main: string, { cache, flags }: Case, runs: number): Promise<Start> {
+async function measureCase(main: string, { cache, serving }: Case, runs: number): Promise<Start> {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-startup-'));
   const env = cache === null ? { NODE_DISABLE_COMPILE_CACHE: '1' } : { NODE_COMPILE_CACHE: directory };
   const once = async (): Promise<Start> => {
     if (cache === 'emptied') rmSync(directory, { recursive: true, force: true });
-    return startController([main, 'run', ...flags], env);
+    return startController([main, 'run', '--leader-elect=false', ...(await servingFlags(serving))], env);
   };
   try {
     if (cache === 'kept') await once();
     return await measure(runs, once);
   } finally {
     rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function servingFlags(serving: Case['serving']): Promise<string[]> {
+  switch (serving) {
+    case 'nothing':
+      return ['--secure-port=0'];
+    case 'plain':
+      return ['--secure-port=0', '--metrics-bind-address=127.0.0.1:0'];
+    case 'TLS':
+      return ['--bind-address=127.0.0.1', `--secure-port=${(await freePorts(1))[0]}`];
   }
 }
 

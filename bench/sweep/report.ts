@@ -51,7 +51,8 @@ function rows(runs: readonly SweepRun[]): string[][] {
   });
 }
 
-function figureText({ figures }: SweepRun, figure: string): string {
+function figureText({ figures, wrong }: SweepRun, figure: string): string {
+  if (wrong.length > 0) return 'WRONG';
   const value = figures[figure];
   return value === undefined ? '-' : value.toFixed(FIGURES[figure]!.digits);
 }

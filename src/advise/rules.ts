@@ -27,6 +27,11 @@ export interface Seen extends QueueObservation {
   readonly restSeconds: number;
   /** The most seconds of a sync that may be a wait for a token. The limiter's sum is that of all controllers. */
   readonly throttleSecondsMax: number;
+  /**
+   * The share of the workers' busy time that is a wait for a token; null = controllers that are not looked at wait too,
+   * and no metric tells theirs apart.
+   */
+  readonly tokenShare: number | null;
 }
 
 export interface Rule {
@@ -48,6 +53,10 @@ const PODS_FULL = 0.7;
 /** A part that has at least this share of the mean sync is most of it. */
 const MOST = 0.5;
 const LITTLE = 0.3;
+/** Where syncs would get faster by less, more tokens alone help little. */
+const GAIN = 0.2;
+/** A smaller share of waits for tokens is that of a burst. */
+const BURSTS = 0.05;
 /** The clocks of two looks, and the rounding of an interval, explain no more than this. */
 const POSSIBLE_MAX = 1.05;
 
@@ -97,6 +106,19 @@ export const RULES: readonly Rule[] = [
       `a sync takes ${ms(seen.workSeconds)}, of which the API server is about ${ms(seen.ioSeconds)}, and requests of the process waited ${round(seen.of.throttled)} s a second for tokens`,
   },
   {
+    name: 'all workers are busy, and the bucket is empty',
+    reason:
+      'A worker waits for a token only while the bucket is empty. If all workers are always busy and wait, endpointd writes as often as QPS lets it: more workers would wait too. More tokens make each sync shorter by its wait.',
+    holds: (seen) =>
+      seen.utilisation >= SATURATED &&
+      seen.tokenShare !== null &&
+      seen.tokenShare >= GAIN * (1 - seen.tokenShare) &&
+      hasCpu(seen),
+    verdict: 'tokens',
+    because: (seen) =>
+      `${round(seen.busy)} of ${seen.syncsMax} workers are busy, ${percent(seen.tokenShare ?? 0)} of that time they wait for tokens, and ${round(seen.waiting)} keys wait, each for ${ms(seen.waitSeconds)}`,
+  },
+  {
     name: 'all workers are busy with the API server',
     reason:
       'Workers that are busy nearly all the time make keys wait. If most of a sync is its write, and the limiter cannot be the cause of the rest, more workers take the wait away, as long as the API server stays as fast.',
@@ -104,6 +126,7 @@ export const RULES: readonly Rule[] = [
       seen.utilisation >= SATURATED &&
       seen.restSeconds < MOST * seen.workSeconds &&
       Math.min(seen.throttleSecondsMax, seen.restSeconds) <= LITTLE * seen.workSeconds &&
+      (seen.tokenShare ?? 0) <= BURSTS &&
       hasCpu(seen),
     verdict: 'syncs',
     because: (seen) =>
@@ -232,7 +255,15 @@ function seenOf(queue: QueueObservation, of: Observation): Seen {
     ioSeconds,
     restSeconds: workSeconds - ioSeconds,
     throttleSecondsMax: Math.min(workSeconds, throttledEach),
+    tokenShare: tokenShareOf(of),
   };
+}
+
+function tokenShareOf({ program, throttled, queues }: Observation): number | null {
+  const busy = queues.reduce((sum, queue) => sum + queue.busy, 0);
+  if (program !== 'endpointd' || busy === 0) return null;
+  // The writes of one sync wait at the same time.
+  return Math.min(1, throttled / busy);
 }
 
 function ms(seconds: number): string {

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import process from 'node:process';
 import { createLoop, type Loop } from '../controller/loop.ts';
 import { createMetricStore, gauge, readMetric, type MetricStore } from '../metrics/store.ts';
+import { watchCertificate } from '../node/client-certificate.ts';
 import { createClock } from '../node/clock.ts';
 import { endNow, looksUpNames } from '../node/end-process.ts';
 import { createLog, type Log } from '../node/log.ts';
@@ -56,7 +57,9 @@ export async function run(args: readonly string[]): Promise<number> {
     transport(deliver) {
       const { read: readAccess, refreshMs } = credentials;
       const { maxWritesInFlight } = options.controller;
-      const more = { userAgent: userAgent(), clock, log: log.write, observe: createRestClientObserver(metrics) };
+      const observeAccess = watchCertificate({ metrics, log: log.write, wallMs: () => clock.wallMs() });
+      const observe = createRestClientObserver(metrics);
+      const more = { userAgent: userAgent(), clock, log: log.write, observe, observeAccess };
       const transport = createTransport({ access, readAccess, refreshMs, maxWritesInFlight, ...more }, deliver);
       closers.push(() => transport.close());
       return transport;

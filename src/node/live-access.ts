@@ -13,6 +13,8 @@ export interface LiveAccessConfig {
   /** Most connections of the write lane. */
   readonly maxWritesInFlight: number;
   readonly log: (line: LogLine) => void;
+  /** Called with the access in effect, at the start and whenever it was read again. */
+  readonly observeAccess?: (access: Access) => void;
   /** After so many milliseconds a connection that is not made is given up. Default: that of the pools. */
   readonly connectMs?: number;
   /** A second refusal within so many milliseconds does not make the credentials be read again. Default 1000. */
@@ -69,9 +71,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
     }
     const pools = createPools(next, maxWritesInFlight, connectMs);
     inEffect = { access: next, generation, pools, host: new URL(next.origin).host };
-    retired.add(before.pools);
-    const forget = (): boolean => retired.delete(before.pools);
-    void Promise.all(Object.values(before.pools).map((pool) => pool.close())).then(forget, forget);
+    retire(retired, before.pools);
     log({ level: 'info', v: 0, message: 'Credentials changed, new connections use them', fields: {} });
   }
 
@@ -88,8 +88,10 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
       const message = 'Cannot read the credentials again, going on with the last ones';
       log({ level: 'error', v: 0, message, fields: { err: failureMessage(error) } });
     }
+    config.observeAccess?.(inEffect.access);
   }
 
+  config.observeAccess?.(access);
   const timer = setInterval(() => void reread('refresh'), config.refreshMs);
   timer.unref();
 
@@ -114,4 +116,10 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
       await Promise.all(all.map((pool) => pool.destroy()));
     },
   };
+}
+
+function retire(retired: Set<Pools>, pools: Pools): void {
+  retired.add(pools);
+  const forget = (): boolean => retired.delete(pools);
+  void Promise.all(Object.values(pools).map((pool) => pool.close())).then(forget, forget);
 }

@@ -19,6 +19,7 @@ const SKIPPABLE = 0x184d2a5e;
 const TITLE = 'endpointd recording\n';
 const HEAD_BYTES = 8 + TITLE.length + 4;
 const FRAME_HEAD_BYTES = 8 + 12;
+const FRAME_BEGIN = skippable(12).subarray(0, 8);
 /** Beyond so many bytes a new frame begins, so a longer frame is none of ours. */
 const LINES_BYTES = 256 * 1024;
 const LINES_BYTES_MAX = 32 * 2 ** 20;
@@ -113,7 +114,11 @@ export function* readFrames(readAt: ReadAt, { decompress, crc32 }: Compression):
     }
     const frame = readAt(at + FRAME_HEAD_BYTES, length);
     if (frame.length < length) {
-      yield { kind: 'cut', atByte: at };
+      // The length itself is not in the checksum. If it is wrong, other frames follow.
+      yield {
+        kind: Buffer.from(frame.buffer, frame.byteOffset, frame.length).includes(FRAME_BEGIN) ? 'damaged' : 'cut',
+        atByte: at,
+      };
       return;
     }
     const lines = crc32(frame) === head.readUInt32LE(16) ? linesOf(frame, rawLength, decompress) : null;

@@ -230,7 +230,9 @@ function onOutput(
 ): void {
   const { listener, services, measured, missing } = measuring;
   const isWatched = told === 'watch' && missing.size === 0;
-  if (isWatched && by !== 'other') {
+  // When a Service is deleted, its slices are deleted by the garbage collector.
+  const isCollected = kind === 'endpointslices' && after === null && service === null;
+  if (isWatched && by !== 'other' && !isCollected) {
     measured[kind].writes++;
     listener.written(kind, atMs);
   }

@@ -1,12 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { selfSigned } from '../node/self-signed.ts';
 import { parseMetrics, samplesOf, type Metrics } from '../metrics/text.ts';
+import { freePorts } from './free-ports.ts';
 import { startChild, type Child } from './child.ts';
 
 /** Paths of the real Kubernetes programs that tests and benches run against. */
@@ -400,20 +400,6 @@ export async function writeServing(
 function sumOfQueues(metrics: Metrics, name: string): number {
   const own = samplesOf(metrics, name).filter(({ labels }) => labels['name']?.startsWith('endpoint'));
   return own.reduce((sum, { value }) => sum + value, 0);
-}
-
-/** Different ports, all free a moment ago. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => void server.close(resolve))));
-  return ports;
 }
 
 async function isReady(url: string, caFile: string): Promise<boolean> {

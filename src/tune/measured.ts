@@ -191,6 +191,9 @@ function ofApiServer({ before, after, from }: Scrapes): Part {
     sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
   const slices = watching('endpointslices');
   const rejected = grown('apiserver_flowcontrol_rejected_requests_total');
+  const refused = WRITE_VERBS.flatMap((verb) =>
+    OUTPUT_RESOURCES.map((of) => grown('apiserver_request_total', { ...of, verb, code: '429' })),
+  ).reduce((sum, count) => sum + count, 0);
   return {
     apiMs: sourceOf(latency, `${count} writes of Endpoints and slices in ${from}, at the server`),
     // Every node watches slices. If few watch here, another API server has the others.
@@ -202,7 +205,7 @@ function ofApiServer({ before, after, from }: Scrapes): Part {
           }
         : null,
     flowWaits: flowWaitsOf(grown, after, from),
-    doubts: [],
+    doubts: refused > 0 ? [`${from}: the API server refused ${refused} writes of Endpoints and slices with 429`] : [],
     notes: [
       ...notesOf(latency, `${count} writes of Endpoints and slices`, from),
       ...(rejected > 0 ? [`${from}: flow control rejected ${rejected} requests between the scrapes`] : []),

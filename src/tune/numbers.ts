@@ -2,7 +2,7 @@
 import { cpuOf, writesOf } from '../twin/figures.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
-import type { Held } from './back-test.ts';
+import type { NumberName } from './back-test.ts';
 import { type CpuPerWrite, type Measured, UNSURE } from './measured.ts';
 import type { Unsure } from './recommend.ts';
 
@@ -19,37 +19,48 @@ export interface KnownNumber {
 export interface Start {
   /** The calibration with the measured numbers, where a fit begins. */
   readonly calibration: Calibration;
-  readonly held: Held;
+  /** The measured numbers. */
+  readonly held: readonly NumberName[];
   readonly unsure: Unsure;
+  /** Whether the CPU is at most what metrics tell; null = they do not bound it. */
+  readonly cpuFactorMax: number | null;
 }
 
 /** endpointd's CPU is its own. The other work in the process depends on the load. */
 const UNSURE_CPU = 1.1;
+/** What neither the recording nor metrics tell is a guess: a machine may be half or twice as fast as the measured one. */
+const UNSURE_GUESS = 2;
 
 export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
-  const names: Held['names'][number][] = [];
+  const held: NumberName[] = [];
   let { calibration } = run;
   const unsure = { 'API latency': UNSURE, CPU: UNSURE, 'watch lag': UNSURE };
   if (apiMs !== null) {
     const { median, tail } = apiMs.value;
     calibration = { ...calibration, apiMs: { median, tail } };
-    names.push('API latency');
+    held.push('API latency');
     unsure['API latency'] = apiMs.value.unsure;
   }
-  let cpuFactorMax = Infinity;
+  let cpuFactorMax: number | null = null;
   if (cpuMsPerWrite !== null) {
-    const { isMost } = cpuMsPerWrite.value;
     const factor = cpuFactorFor({ ...run, calibration }, cpuMsPerWrite.value);
-    if (isMost) {
+    held.push('CPU');
+    if (cpuMsPerWrite.value.isMost) {
       cpuFactorMax = factor;
       calibration = { ...calibration, cpuFactor: Math.min(calibration.cpuFactor, factor) };
+      unsure['CPU'] = Math.min(UNSURE_GUESS, Math.max(UNSURE, factor / calibration.cpuFactor));
     } else {
       calibration = { ...calibration, cpuFactor: factor };
-      names.push('CPU');
       unsure['CPU'] = UNSURE_CPU;
     }
   }
-  return { calibration, held: { names, cpuFactorMax }, unsure };
+  return { calibration, held, unsure, cpuFactorMax };
+}
+
+/** The start for a recording: what it does not tell, and nobody has measured, is a guess. */
+export function withUntold(start: Start, untold: readonly NumberName[]): Start {
+  const guessed = [...untold, ...(start.held.includes('CPU') ? [] : (['CPU'] as const))];
+  return { ...start, unsure: { ...start.unsure, ...Object.fromEntries(guessed.map((name) => [name, UNSURE_GUESS])) } };
 }
 
 /** The factor with which the model uses so much CPU for each write of these outputs. */
@@ -59,29 +70,35 @@ function cpuFactorFor(run: Run, { ms, of }: CpuPerWrite): number {
   return writes === 0 ? run.calibration.cpuFactor : (run.calibration.cpuFactor * ms * writes) / cpuOf(ledger);
 }
 
-/** @param fallback the source of numbers that nobody has measured: a fit, a file, usual values */
+/** @param fallback the sources of numbers that nobody has measured: a fit, a file, usual values */
 export function calibrationNumbers(
   { apiMs, cpuFactor, watchLagMs, cores }: Calibration,
-  { unsure, held }: Start,
+  { unsure, cpuFactorMax }: Start,
   measured: Measured,
-  fallback: string,
+  fallback: Readonly<Record<NumberName, string>>,
 ): KnownNumber[] {
-  const spread = (name: keyof Unsure): string => `${Math.round(100 * (unsure[name] - 1))} %`;
-  const most = held.cpuFactorMax === Infinity ? '' : `${fallback}, at most what was measured: `;
+  const spread = (name: NumberName): string =>
+    unsure[name] >= UNSURE_GUESS ? 'half to twice as much' : `${Math.round(100 * (unsure[name] - 1))} %`;
+  const most = cpuFactorMax === null ? '' : `${fallback.CPU}, at most what was measured: `;
   return [
     {
       name: 'API latency, median',
       value: `${apiMs.median.toFixed(1)} ms`,
       unsure: spread('API latency'),
-      from: measured.apiMs?.from ?? fallback,
+      from: measured.apiMs?.from ?? fallback['API latency'],
     },
     {
       name: 'CPU, of that of the machine that was measured',
       value: `${cpuFactor.toFixed(2)} x`,
       unsure: spread('CPU'),
-      from: measured.cpuMsPerWrite === null ? fallback : most + measured.cpuMsPerWrite.from,
+      from: measured.cpuMsPerWrite === null ? fallback.CPU : most + measured.cpuMsPerWrite.from,
     },
-    { name: 'watch lag', value: `${watchLagMs.toFixed(1)} ms`, unsure: spread('watch lag'), from: fallback },
+    {
+      name: 'watch lag',
+      value: `${watchLagMs.toFixed(1)} ms`,
+      unsure: spread('watch lag'),
+      from: fallback['watch lag'],
+    },
     { name: 'cores', value: String(cores), unsure: '', from: measured.cores?.from ?? 'given, or what is usual' },
     ...(measured.flowWaits?.value ?? []).slice(0, FLOWS_SHOWN).map(({ schema, ms }) => ({
       name: `wait in flow control, ${schema}`,

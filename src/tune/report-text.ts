@@ -56,7 +56,7 @@ function backTestLines({ backTest, from }: Answer, table: Table): string[] {
 }
 
 export const BACK_TEST_TITLE =
-  "Today's flags on the second half of the recording, at most three numbers fitted on the first";
+  "Today's flags on the second half of the recording, at most two numbers fitted on the first";
 
 export function backTestRows(comparisons: readonly Comparison[]): string[][] {
   return comparisons.map((one) => [

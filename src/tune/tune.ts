@@ -1,11 +1,11 @@
 /** `endpointd tune` without reading and printing: a question with a story becomes an answer. */
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
-import { backTest } from './back-test.ts';
+import { type BackTest, backTest, type NumberName } from './back-test.ts';
 import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
 import { type Objective, smallMs, TELLING_CHANGES_MIN } from './objective.ts';
 import type { Measured } from './measured.ts';
-import { calibrationNumbers, type KnownNumber, startOf } from './numbers.ts';
+import { calibrationNumbers, type KnownNumber, startOf, withUntold } from './numbers.ts';
 import { recommend } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
@@ -37,11 +37,12 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
   checkStory(story);
-  const start = startOf(input.run, measured);
+  const begun = startOf(input.run, measured);
   const tested =
     evidence === null
       ? null
-      : backTest({ ...input.run, calibration: start.calibration }, evidence, start.held, smallMs(objective));
+      : backTest({ ...input.run, calibration: begun.calibration }, evidence, begun.held, smallMs(objective));
+  const start = tested === null ? begun : withUntold(begun, tested.untold);
   const calibration = tested?.calibration ?? start.calibration;
   // A pod that no Service selects only costs the controller time.
   const changes = story.changes.filter(
@@ -58,7 +59,6 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   // The cluster's slices are packed by today's limit, whichever is tried.
   const run = { ...input.run, calibration, endpointsPerSliceAtStart: settings.endpointsPerSlice };
   const question = { run, objective, nodes, endpointsWatchers, unsure: start.unsure };
-  const fallback = tested === null ? input.calibrationFrom : 'fitted on the first half of the recording';
   return {
     tuneVersion: 1,
     program,
@@ -75,10 +75,29 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     refusals,
     recommendation: refusals.length > 0 ? null : recommend(question, progress),
     confirmation: null,
-    numbers: [...input.given, ...calibrationNumbers(calibration, start, measured, fallback)],
-    notes: [...input.notes, ...leftOut(story), ...measured.notes],
+    numbers: [...input.given, ...calibrationNumbers(calibration, start, measured, sourcesOf(input, tested))],
+    notes: [...input.notes, ...leftOut(story), ...measured.notes, ...guesses(tested)],
     assumptions: ASSUMPTIONS,
   };
+}
+
+/** Where the numbers are from that nobody has measured. */
+function sourcesOf({ calibrationFrom }: TuneInput, tested: BackTest | null): Readonly<Record<NumberName, string>> {
+  const of = (name: NumberName): string => {
+    if (tested === null) return calibrationFrom;
+    const isFitted = name !== 'CPU' && !tested.untold.includes(name);
+    return isFitted
+      ? 'fitted on the first half of the recording'
+      : `${calibrationFrom}: the recording does not tell it`;
+  };
+  return { 'API latency': of('API latency'), CPU: of('CPU'), 'watch lag': of('watch lag') };
+}
+
+function guesses(tested: BackTest | null): string[] {
+  if (tested?.untold.includes('API latency') !== true) return [];
+  return [
+    'the recording does not tell the API latency, which other waits hide, such as those for tokens: --apiserver-metrics tells it',
+  ];
 }
 
 /** Which figures of the objective rest on too few changes. Both halves of a recording are needed, the second one tells. */

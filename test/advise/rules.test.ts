@@ -75,6 +75,25 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([verdict, flag], ['syncs', '--concurrent-endpoint-syncs']);
   });
 
+  it('the advice for endpointd is QPS if all workers are busy and wait for tokens', () => {
+    const more = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 10\n';
+    const saturated = { syncs: 5000, workSeconds: 495, waitSeconds: 9000, cpuSeconds: 20 };
+    // endpointd's requests have no wait for a token in them.
+    const said = (throttleSeconds: number): Advice => {
+      const apiSeconds = 490 - 2 * throttleSeconds;
+      return adviceOf({ ...saturated, throttleSeconds, apiSeconds, more });
+    };
+    const { verdict, flag, because } = said(90);
+    assert.deepEqual([verdict, flag], ['tokens', '--kube-api-qps']);
+    assert.equal(
+      because,
+      '4.95 of 5 workers are busy, 18 % of that time they wait for tokens, and 90 keys wait, each for 1800 ms',
+    );
+    // Tokens and workers are short at the same time: neither alone would help much.
+    assert.equal(said(60).verdict, 'cannot tell');
+    assert.deepEqual([said(15).verdict, said(15).flag], ['syncs', '--concurrent-endpoint-syncs']);
+  });
+
   it('the advice is no flag if all cores are busy, whatever else is slow', () => {
     const { verdict, flag } = adviceOf({
       syncs: 2000,

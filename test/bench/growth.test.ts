@@ -34,7 +34,7 @@ describe('the flips of the bench of growth', () => {
     const shape: Shape = { pods: 1, podsPerService: 1, nodes: 1 };
     let version = 100;
     const flipper = createFlipper(shape, { nextVersion: () => ++version, send: () => undefined });
-    const flipped = flipper.flip({ count: 2, seed: 1 });
+    const flipped = flipper.flip({ count: 2, seed: 1, seenMsMax: 60_000 });
     // The controller shows that the pod is not ready, and is not done with its return in time.
     const [slice] = slicesAt(shape, 0);
     flipper.note('endpoints', { ...endpointsAt(shape, 0), subsets: [] }, 1, performance.now());
@@ -152,13 +152,13 @@ describe('flatness', () => {
 
   it('a point whose runs all ended wrong has no figures in the table', () => {
     const runs = [run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['flip 1 was not seen']), run(1000, 3)];
-    const [table] = growthTables({ runs } as unknown as Growth);
+    const [table] = growthTables({ runs, flips: 1000 } as unknown as Growth);
     assert.deepEqual(
-      table!.rows.map((row) => row.slice(0, 3)),
+      table!.rows.map((row) => row.slice(0, 4)),
       [
-        ['endpointd', '1000', '2.00'],
-        ['endpointd', '10000', '1.00'],
-        ['endpointd', '100000', 'WRONG'],
+        ['endpointd', '1000', '1000', '2.00'],
+        ['endpointd', '10000', '1000', '1.00'],
+        ['endpointd', '100000', '1000', 'WRONG'],
       ],
     );
     assert.match(table!.note, /WRONG at 100000, endpointd: flip 1 was not seen/);

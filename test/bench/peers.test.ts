@@ -10,7 +10,7 @@ import type { Results } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN } from '../../bench/peers/scenario.ts';
 import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
 import { STAGES } from '../../bench/peers/stages.ts';
-import { SCENARIOS } from '../../bench/peers/scenarios.ts';
+import { findScenarios, SCENARIOS } from '../../bench/peers/scenarios.ts';
 
 // Every scenario is a start of processes of its own: on a busy machine they take longer together than one test may.
 const ALL_MS_MAX = 900_000;
@@ -143,6 +143,13 @@ describe('the flags of the bench of the peers', () => {
         .map((line) => line.split(' ')[0]),
       SCENARIOS.map(({ name }) => name),
     );
+  });
+
+  it('the first word of several scenarios names them all', () => {
+    const namesOf = (...said: string[]): string[] => findScenarios(said).map(({ name }) => name);
+    assert.deepEqual(namesOf('node', 'churn'), ['node-zone', 'node-lost', 'churn']);
+    assert.deepEqual(namesOf('large'), ['large']);
+    assert.throws(() => namesOf('nod'), /no scenario is called nod: there are spread, /);
   });
 
   it('an error about a flag of the peers says what is allowed', () => {

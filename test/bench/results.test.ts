@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { createBudget } from '../../bench/peers/budget.ts';
 import {
@@ -8,16 +9,18 @@ import {
   notRun,
   type Results,
   type RunRecord,
+  withScenarios,
 } from '../../bench/peers/results.ts';
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
 import { peersPage } from '../../bench/peers/report-page.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
-import { marksByScenario } from '../../bench/peers/scenarios.ts';
+import { keptTexts } from '../../bench/peers/kept-results.ts';
+import { scenariosByName } from '../../bench/peers/scenarios.ts';
 import { comparisonText, headOf, rowTexts } from '../../bench/peers/text.ts';
 
 const MARKS = {
-  churn: [shareMark('CPU', 'controllerCpu', 0.5, '1/2'), floorMark('p50', 'slicesP50', 1.5, 0, 'ms')],
+  churn: { marks: [shareMark('CPU', 'controllerCpu', 0.5, '1/2'), floorMark('p50', 'slicesP50', 1.5, 0, 'ms')] },
 };
 
 function run(peer: string, round: number, cpu: number, wrong: readonly string[] = []): RunRecord {
@@ -169,7 +172,7 @@ describe('results of the peers', () => {
       'restart-few': { [MANAGER]: { controllerCpu: 1, pods: 1 }, [ENDPOINTD]: { controllerCpu: 1, pods: 1 } },
     };
     const look = (scenario: string, mark: number) =>
-      marksByScenario()[scenario]![mark]!.look(
+      scenariosByName()[scenario]!.marks![mark]!.look(
         (peer, figure, other = scenario) => figures[other]?.[peer]?.[figure] ?? Number.NaN,
       );
     assert.deepEqual(look('ready', 1), { got: '1.04 x, p99 1.20', reached: true });
@@ -249,6 +252,13 @@ describe('results of several commands', () => {
     );
   });
 
+  it('a scenario that is no more takes its runs and its command with it', () => {
+    const all = addResults(results(run(ENDPOINTD, 0, 4)), later(LATER, { ...run(ENDPOINTD, 0, 5), scenario: 'huge' }));
+    const left = withScenarios(all, ['huge']);
+    assert.deepEqual(runsOf(left), [['huge', 0, 0, 5]]);
+    assert.deepEqual([left.scenarios.map(({ name }) => name), left.commands], [['huge'], [LATER]]);
+  });
+
   it('page and document tell the pooled p99, the step of the peak, and the threads', () => {
     const all = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4), run(ENDPOINTD, 1, 5));
     for (const text of [resultsText(all, compareAll(all, {})), peersPage(all)]) {
@@ -257,7 +267,36 @@ describe('results of several commands', () => {
         /p99 of all samples of all right runs: kube-controller-manager 20\.0 ms of 2, endpointd 10\.0 ms of 4/,
       );
       assert.match(text, /Memory was highest at the step: kube-controller-manager: flips, endpointd: flips/);
-      assert.match(text, /CPU by thread: endpointd node-MainThread 4\.00 s/);
+      assert.match(
+        text,
+        /CPU by thread, medians: kube-controller-manager node-MainThread 10\.00 s; endpointd node-MainThread 4\.50 s/,
+      );
+    }
+  });
+
+  it('a measure that ends when the controller is found at rest has no wall time', () => {
+    const withWall = (one: RunRecord): RunRecord => ({ ...one, figures: { ...one.figures, wall: 5, serverShare: 60 } });
+    const all = results(withWall(run(MANAGER, 0, 10)), withWall(run(ENDPOINTD, 0, 4)));
+    const figuresOf = (endsAtRest: boolean): string[] =>
+      compareAll(all, { churn: { endsAtRest } })[0]!.rows.map(({ figure }) => figure);
+    assert.deepEqual(
+      figuresOf(false).filter((figure) => !figuresOf(true).includes(figure)),
+      ['serverShare', 'wall'],
+    );
+  });
+
+  it('document and page name the settings that are of the scenario itself', () => {
+    const all = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4));
+    const known = { churn: { settings: { syncs: 50, endpointdFlags: ['--max-writes-in-flight=100'] } } };
+    assert.match(
+      resultsText(all, compareAll(all, known)),
+      /\nSettings of the scenario: syncs=50, endpointdFlags=--max-writes-in-flight=100\.\n/,
+    );
+  });
+
+  it('each kept page and document is what its code makes of the kept data', () => {
+    for (const [name, made] of Object.entries(keptTexts())) {
+      assert.equal(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'), made, name);
     }
   });
 
@@ -305,7 +344,7 @@ describe('growth in the document of results', () => {
     }).join('\n');
     assert.match(
       text,
-      /### pods, in services of 10\n\n.*\n.*\n\| endpointd \| 1000 \| 1\.25 \| \+0 % \| 3\.0 \| 2\.00 \|/,
+      /### pods, in services of 10\n\n.*\n.*\n\| endpointd \| 1000 \| 10 \| 1\.25 \| \+0 % \| 3\.0 \| 2\.00 \|/,
     );
     assert.match(text, /\n\nflat over a factor of 10: /);
     assert.match(text, /Not run: 100000 pods, 10000 services of 10, 5 nodes\./);

@@ -95,7 +95,7 @@ describe('settings that are tried for real', () => {
     const programs = { server: null, kubeControllerManager: null };
     const refused = { ...smallAnswer(), recommendation: null };
     const { notes } = await confirmed(refused, OBJECTIVE, { part: PART, programs }, () => undefined);
-    assert.deepEqual(notes, ["nothing was tried for real: there are no settings to try except today's"]);
+    assert.deepEqual(notes, ['nothing was tried for real: nothing is recommended']);
   });
 
   it('a confirmation begins with the pods of its part, and counts them', async () => {

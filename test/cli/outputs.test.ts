@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
@@ -65,14 +65,6 @@ function readAll(fd: number): string {
   return text;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
-
 interface Controller {
   readonly child: ChildProcess;
   readonly metric: (name: string) => Promise<number>;
@@ -89,7 +81,7 @@ describe('a controller', () => {
 
   /** Ready, with all it says on `output`. */
   async function start(output: number | 'pipe', preload: Preload = NOTHING): Promise<Controller> {
-    const port = await freePort();
+    const port = (await freePorts(1))[0]!;
     const flags = [
       `--kubeconfig=${server.kubeconfig}`,
       '--shards=0',

@@ -35,9 +35,9 @@ export const GENERATED: readonly GeneratedDocument[] = [
   inPart('docs/explain.md', EXPLAIN_PARTS),
   inPart('docs/live-view.md', TOP_PARTS),
   inPart('docs/recording.md', RECORD_PARTS),
-  inPart('docs/tune.md', TUNE_PARTS),
+  inPart('docs/tune-command.md', TUNE_PARTS),
   inPart('docs/embedded-api-server.md', SERVE_PARTS),
-  inPart('docs/choosing-flags.md', ADVISE_PARTS),
+  inPart('docs/tuning.md', ADVISE_PARTS),
   inPart('docs/verify.md', VERIFY_PARTS),
   inPart('docs/retiring-endpoints.md', RETIRING_PARTS),
 ];

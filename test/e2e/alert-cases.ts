@@ -129,6 +129,26 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: [],
   },
   {
+    title: 'a client certificate of a year ends in five hours, the other one in weeks',
+    series: {
+      ...A_LEADS,
+      [`endpointd_client_certificate_expiration_timestamp_seconds{${A}}`]: '20000x60',
+      [`endpointd_client_certificate_lifetime_seconds{${A}}`]: '31536000x60',
+      [`endpointd_client_certificate_expiration_timestamp_seconds{${B}}`]: '2000000x60',
+      [`endpointd_client_certificate_lifetime_seconds{${B}}`]: '31536000x60',
+    },
+    firing: ['EndpointdClientCertificateEnds 10.0.0.1:10267'],
+  },
+  {
+    title: 'the client certificate of an hour, of a plugin, is renewed late: none',
+    series: {
+      ...A_LEADS,
+      [`endpointd_client_certificate_expiration_timestamp_seconds{${A}}`]: '2460x60',
+      [`endpointd_client_certificate_lifetime_seconds{${A}}`]: '3600x60',
+    },
+    firing: [],
+  },
+  {
     title: 'rights are missing, of the standby too',
     series: {
       ...A_LEADS,

@@ -1,5 +1,5 @@
 /**
- * docs/choosing-flags.md, carried out: from a running kube-controller-manager to a changed flag. Where the prediction of
+ * docs/tuning.md, carried out: from a running kube-controller-manager to a changed flag. Where the prediction of
  * today's flags was too far off on this machine, tune has to refuse, with a reason that the recording bears out.
  */
 import assert from 'node:assert/strict';

@@ -17,6 +17,7 @@ import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { shardsFactory } from '../../src/cli/shards.ts';
 import { createLoop } from '../../src/controller/loop.ts';
 import { createMetricStore, samples, type MetricStore } from '../../src/metrics/store.ts';
+import type { Access } from '../../src/node/access.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
 import { createClock } from '../../src/node/clock.ts';
@@ -88,6 +89,8 @@ function passOn(api: ApiServerHttp, incoming: IncomingMessage, response: ServerR
 interface Running {
   readonly lines: readonly LogLine[];
   readonly metrics: MetricStore;
+  /** The client certificates that were in effect. */
+  readonly certificates: ReadonlySet<string | null>;
   readonly stop: () => Promise<void>;
 }
 
@@ -102,6 +105,8 @@ async function startController(kubeconfig: string): Promise<Running> {
   const log = (line: LogLine): void => void lines.push(line);
   const stopped = Promise.withResolvers<void>();
   const closers: (() => void | Promise<void>)[] = [() => clock.close()];
+  const certificates = new Set<string | null>();
+  const observeAccess = ({ tls }: Access): void => void certificates.add(tls.cert);
   const loop = createLoop({
     options: options.controller,
     clock,
@@ -109,7 +114,7 @@ async function startController(kubeconfig: string): Promise<Running> {
     transport(deliver) {
       const more = { userAgent: 'endpointd/test', maxWritesInFlight: 64, clock, log, observe: () => undefined };
       const transport = createTransport(
-        { access, readAccess: read, refreshMs: REFRESH_MS, refusedMs: 0, ...more },
+        { access, readAccess: read, refreshMs: REFRESH_MS, refusedMs: 0, observeAccess, ...more },
         deliver,
       );
       closers.push(() => transport.close());
@@ -129,6 +134,7 @@ async function startController(kubeconfig: string): Promise<Running> {
   return {
     lines,
     metrics,
+    certificates,
     async stop() {
       loop.stop();
       await stopped.promise;
@@ -200,7 +206,7 @@ test('token, client certificate and authority are replaced under load', { timeou
   );
 
   const running = await startController(fileOf('kubeconfig'));
-  const { lines, metrics } = running;
+  const { lines, metrics, certificates } = running;
   const client = createApiClient({ url: api.url }, 8);
   const world = await fill(client);
   await expectRight(client);
@@ -233,6 +239,7 @@ test('token, client certificate and authority are replaced under load', { timeou
   assert.ok(syncs.reduce((sum, { value }) => sum + value, 0) > ROTATIONS);
   // Streams stay on the connection that they began on, which is one each; what else is open is of the last lanes.
   await until(() => Promise.resolve(door.sockets.size <= 20));
+  assert.deepEqual(certificates, new Set(CLIENTS.map(({ cert }) => cert)));
   const told = JSON.stringify(lines);
   assert.doesNotMatch(told, /secret-|PRIVATE|BEGIN/);
   await running.stop();

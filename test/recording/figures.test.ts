@@ -60,6 +60,16 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([endpoints!.writes, endpointslices!.writes, endpoints!.writesPerSecond], [2, 2, 0.2]);
   });
 
+  it('slices that go with their Service are deleted by the garbage collector', () => {
+    const { controller } = figures(1, (encoder) => {
+      publish(encoder, ['web-0', 'web-1'], 1000);
+      encoder.remove('services', 'shop', 'web', { by: 'other', version: '' }, 2000);
+      encoder.remove('endpoints', 'shop', 'web', { by: 'unknown', version: '' }, 2010);
+      encoder.remove('endpointslices', 'shop', 'web-x', { by: 'unknown', version: '' }, 2020);
+    });
+    assert.deepEqual([controller.endpoints!.writes, controller.endpointslices!.writes], [2, 1]);
+  });
+
   it('each write has the number of changes that it showed', () => {
     const { controller } = figures(1, (encoder) => {
       for (const name of ['web-1', 'web-2', 'web-3']) encoder.put('pods', pod(name), 'other', 1000);

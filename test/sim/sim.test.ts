@@ -7,12 +7,14 @@ import { describe, it } from 'node:test';
 import type { HappeningKind } from './happenings.ts';
 import { play } from './play.ts';
 import type { SecondKind } from './second.ts';
+import { playShapes } from './shapes.ts';
 import { shrink } from './shrink.ts';
 import { makeStory, SIMPLEST_WORLD, type Happening, type Story } from './story.ts';
 import type { Sim } from '../support/sim.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
 const SEEDS = 100;
+const SHAPES = 80;
 
 describe('stories from seeds', () => {
   it(`none of the first ${SEEDS} seeds goes wrong`, () => {
@@ -25,6 +27,12 @@ describe('stories from seeds', () => {
   it('a story that is played twice is the same', () => {
     const story = makeStory(7);
     assert.deepEqual(play(story), play(story));
+  });
+});
+
+describe('stories of objects of every shape', () => {
+  it(`none of the first ${SHAPES} seeds goes wrong`, () => {
+    for (let seed = 1; seed <= SHAPES; seed++) playShapes(seed);
   });
 });
 

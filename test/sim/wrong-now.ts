@@ -11,7 +11,11 @@ import {
 } from '../../src/kube/names.ts';
 import type { Endpoint, KubeObject } from '../../src/kube/types.ts';
 
-export function wrongNow({ sim, flags, maxEndpointsPerSlice }: Run): string[] {
+export function wrongNow({
+  sim,
+  flags,
+  maxEndpointsPerSlice,
+}: Pick<Run, 'sim' | 'flags' | 'maxEndpointsPerSlice'>): string[] {
   const services = objectsOf(sim, 'services');
   const optedOut = new Set(
     services.filter(({ metadata }) => metadata.labels?.[OPT_OUT_LABEL] !== undefined).map(keyOf),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backTest } from '../../src/tune/back-test.ts';
-import type { Evidence } from '../../src/tune/evidence.ts';
+import { type Evidence, evidenceBetween, shownBefore } from '../../src/tune/evidence.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel, type Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -35,7 +35,7 @@ function evidence(apiMs: number, watchLagMs: number): Evidence {
   return { samples, writes: { endpoints: spread(writes.endpoints), slices: spread(writes.slices) } };
 }
 
-test('three numbers that are fitted on the first half predict the second half', () => {
+test('two numbers that are fitted on the first half predict the second half', () => {
   const { worst, comparisons } = backTest(TODAY, evidence(40, 15));
   assert.equal(comparisons.length, 8);
   assert.ok(worst! < 0.1, `off by ${(100 * worst!).toFixed(1)} %`);
@@ -45,12 +45,34 @@ test('a backlog at the middle of the recording is there in the second half too',
   // Ten writes a second are fewer than the changes, and the bucket is empty after three seconds.
   const slow: Run = { ...TODAY, settings: { ...TODAY.settings, qps: 3, burst: 10 } };
   const { samples, writes } = runModel(slow);
-  const { worst } = backTest(
-    slow,
-    { samples, writes },
-    { names: ['API latency', 'CPU', 'watch lag'], cpuFactorMax: 1 },
-  );
+  const { worst } = backTest(slow, { samples, writes }, ['API latency', 'CPU', 'watch lag']);
   assert.ok(worst! < 0.01, `off by ${(100 * worst!).toFixed(1)} %`);
+});
+
+test('a number that waits for tokens hide is not told, and stays as it was given', () => {
+  const throttled: Run = { ...TODAY, settings: { ...TODAY.settings, qps: 3, burst: 10 } };
+  const slow = { ...DEFAULT_CALIBRATION, apiMs: { median: 12, tail: 4 }, watchLagMs: 2 };
+  const recorded = (of: Run): Evidence => {
+    const { samples, writes } = runModel({ ...of, calibration: slow, seed: 9 });
+    const { durationMs } = of.story;
+    return shownBefore(evidenceBetween({ samples, writes }, 0, durationMs), durationMs);
+  };
+  const hidden = backTest(throttled, recorded(throttled));
+  assert.deepEqual(hidden.untold, ['API latency', 'watch lag']);
+  assert.deepEqual(hidden.calibration, DEFAULT_CALIBRATION);
+  assert.ok(hidden.worst! < 0.1, `off by ${(100 * hidden.worst!).toFixed(1)} %`);
+  const free: Run = { ...TODAY, settings: { ...TODAY.settings, slicesBatchMs: 0, endpointsBatchMs: 0 } };
+  const told = backTest(free, recorded(free));
+  assert.ok(!told.untold.includes('API latency'));
+  const { median } = told.calibration.apiMs;
+  assert.ok(median > 9 && median < 16, `${median} ms instead of 12`);
+});
+
+test('a watch lag of 0, as a calibration may have it, is not moved', () => {
+  const calibration = { ...DEFAULT_CALIBRATION, watchLagMs: 0 };
+  const found = backTest({ ...TODAY, calibration }, evidence(40, 0));
+  assert.equal(found.calibration.watchLagMs, 0);
+  assert.ok(found.worst! < 0.1, `off by ${(100 * found.worst!).toFixed(1)} %`);
 });
 
 test('a controller with other flags than given is not believed', () => {

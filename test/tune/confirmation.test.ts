@@ -55,11 +55,14 @@ describe('settings that are tried for real', () => {
       const others = STORY.changes.filter(({ atMs }) => atMs >= fromMs && atMs < fromMs + 10_000).length;
       assert.ok(part.changes.length >= others);
     }
-    const services = STORY.services.map((service) => ({ ...service, isNew: true }));
-    const { changes, services: played } = busiestPart({ ...STORY, services }, STORY.durationMs);
-    assert.equal(changes, STORY.changes);
-    // The test API server has them from the beginning.
-    assert.ok(played.every(({ isNew }) => isNew === false));
+    const services = STORY.services.map((service) => ({ ...service, isNew: true, families: 2, hasHints: true }));
+    const first = STORY.changes[0]!;
+    const changesOfOthers = [{ ...first, kind: 'foreign' } as const, { ...first, kind: 'node' } as const];
+    const story = { ...STORY, services, changes: [...changesOfOthers, ...STORY.changes] };
+    const { changes, services: played } = busiestPart(story, STORY.durationMs);
+    // The replay plays no others, and has all Services from the beginning, in one family.
+    assert.deepEqual(changes, STORY.changes);
+    assert.ok(played.every(({ isNew, families, hasHints }) => !isNew && families === 1 && hasHints === false));
   });
 
   it('a prediction is confirmed if the measured order is the predicted one', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { type Measured, measuredOf, NOTHING_MEASURED, type Scrapes } from '../../src/tune/measured.ts';
-import { startOf } from '../../src/tune/numbers.ts';
+import { type Start, startOf, withUntold } from '../../src/tune/numbers.ts';
 import { OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -124,6 +124,17 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.deepEqual(factsOf(controller({ writes: 200, more }), null).doubts, [
       'a.txt, b.txt: the API server refused 7 requests (429) between the scrapes',
     ]);
+  });
+
+  it('refused writes of these objects in scrapes of the API server do so too', () => {
+    const refused = (resource: string, verb: string): string =>
+      `apiserver_request_total{code="429",group="discovery.k8s.io",resource="${resource}",verb="${verb}"} 9\n`;
+    const doubtsOf = (more: string): readonly string[] =>
+      factsOf(null, scrapes(serverText(NONE), `${serverText({ writes: 10_000 })}${more}`)).doubts;
+    assert.deepEqual(doubtsOf(refused('endpointslices', 'PUT')), [
+      'a.txt, b.txt: the API server refused 9 writes of Endpoints and slices with 429',
+    ]);
+    assert.deepEqual(doubtsOf(refused('endpointslices', 'LIST') + refused('leases', 'PUT')), []);
   });
 
   it('scrapes without CPU give none, and not 0', () => {
@@ -254,22 +265,32 @@ describe('what was measured', () => {
   it('a measured number is not fitted, and is less unsure than a fitted one', () => {
     const measured = factsOf(controller({ writes: 10_000 }), null);
     const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
-    assert.deepEqual(held.names, ['API latency']);
+    assert.deepEqual(held, ['API latency']);
     assert.deepEqual(unsure, { 'API latency': 1.15, CPU: 1.25, 'watch lag': 1.25 });
     assert.deepEqual(calibration.apiMs.median, measured.apiMs!.value.median);
   });
 
-  it('the CPU of a process with other controllers is the most that a fit may take', () => {
-    const cpuMsPerWrite = { value: { ms: 0.01, of: ['slices'] as const, isMost: true }, from: '' };
-    const { calibration, held } = startOf(run, { ...NOTHING_MEASURED, cpuMsPerWrite });
-    assert.ok(held.cpuFactorMax < 0.1 && calibration.cpuFactor === held.cpuFactorMax);
-    assert.deepEqual(held.names, []);
+  it('the CPU of a process with other controllers is the most that the guess may be', () => {
+    const startWith = (ms: number): Start => {
+      const cpuMsPerWrite = { value: { ms, of: ['slices'] as const, isMost: true }, from: '' };
+      return startOf(run, { ...NOTHING_MEASURED, cpuMsPerWrite });
+    };
+    const low = startWith(0.01);
+    assert.ok(low.calibration.cpuFactor < 0.1 && low.calibration.cpuFactor === low.cpuFactorMax);
+    assert.deepEqual([low.held, low.unsure.CPU], [['CPU'], 1.25]);
+    const high = startWith(1000);
+    assert.deepEqual([high.calibration.cpuFactor, high.unsure.CPU], [run.calibration.cpuFactor, 2]);
+  });
+
+  it('what a recording does not tell, and nobody has measured, is a guess', () => {
+    const start = startOf(run, NOTHING_MEASURED);
+    assert.deepEqual(start.unsure, { 'API latency': 1.25, CPU: 1.25, 'watch lag': 1.25 });
+    assert.deepEqual(withUntold(start, ['watch lag']).unsure, { 'API latency': 1.25, CPU: 2, 'watch lag': 2 });
   });
 
   it('the CPU of endpointd is its own', () => {
     const cpuMsPerWrite = { value: { ms: 5, of: OUTPUTS, isMost: false }, from: '' };
-    assert.deepEqual(startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite }).held.names, [
-      'CPU',
-    ]);
+    const { held, unsure } = startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite });
+    assert.deepEqual([held, unsure.CPU], [['CPU'], 1.1]);
   });
 });

@@ -13,14 +13,25 @@ import { dense, HAND_MADE, SPREAD } from './profiles.ts';
 const ZONE_LABEL = 'topology.kubernetes.io/zone';
 const FLIGHTS = { tiny: 4, small: 48, full: 64 };
 
-export const NODE: Scenario = {
-  name: 'node',
-  what: 'a node with some 110 pods changes its zone; then another is lost, and its pods are deleted',
+/** kube-controller-manager does not follow it, so its runs are wrong. */
+export const NODE_ZONE: Scenario = {
+  name: 'node-zone',
+  what: 'a node with some 110 pods changes its zone',
   pairSeconds: 50,
   server: 'kube',
   outset: 'right',
   profile: dense(SPREAD),
-  story: node,
+  story: nodeZone,
+};
+
+export const NODE_LOST: Scenario = {
+  name: 'node-lost',
+  what: 'a node with some 110 pods is lost, and its pods are deleted',
+  pairSeconds: 35,
+  server: 'kube',
+  outset: 'right',
+  profile: dense(SPREAD),
+  story: nodeLost,
 };
 
 export const MIRROR: Scenario = {
@@ -55,43 +66,43 @@ export const INTAKE: Scenario = {
   story: intake,
 };
 
-async function node(stage: Stage): Promise<void> {
+async function nodeZone(stage: Stage): Promise<void> {
   const { cluster, server } = stage;
-  const [moved, lost] = [0, 1].map((index) => cluster.nodes[index]!.name);
+  const { name } = cluster.nodes[0]!;
   const elsewhere = { [ZONE_LABEL]: 'zone-elsewhere' };
   await running(stage);
   stage.step('zone');
   await stage.measure(async () => {
     stage.expect((objects) => ({
       ...objects,
-      nodes: objects.nodes.map((each) => relabelled(each, moved!, elsewhere)),
+      nodes: objects.nodes.map((each) => relabelled(each, name, elsewhere)),
     }));
-    const zoneMs = performance.now();
-    await server.client.send(patch('Node', undefined, moved!, { metadata: { labels: elsewhere } }));
-    const moves = await stage.follows("a node's new zone");
-    if (moves) stage.note('rightMs', performance.now() - zoneMs);
-    // Whoever has not followed would take the new zone with the next change of a Service, here and there.
-    else
-      await server.client.send(
-        patch('Node', undefined, moved!, { metadata: { labels: { [ZONE_LABEL]: cluster.nodes[0]!.zone } } }),
-      );
-    stage.step('lost');
-    const gone = cluster.pods.filter((pod) => cluster.nodes[pod.node]!.name === lost);
+    const fromMs = performance.now();
+    await server.client.send(patch('Node', undefined, name, { metadata: { labels: elsewhere } }));
+    if (await stage.follows("a node's new zone")) stage.note('rightMs', performance.now() - fromMs);
+  });
+}
+
+async function nodeLost(stage: Stage): Promise<void> {
+  const { cluster, server } = stage;
+  const { name } = cluster.nodes[0]!;
+  await running(stage);
+  stage.step('lost');
+  await stage.measure(async () => {
+    const gone = cluster.pods.filter((pod) => cluster.nodes[pod.node]!.name === name);
     for (const pod of gone) {
       for (const service of stage.servicesOf(pod.app)) stage.mayVanish(service, pod.address);
     }
-    const keys = new Set(gone.map(({ app, name }) => `${app.namespace}/${name}`));
+    const keys = new Set(gone.map(({ app, name: pod }) => `${app.namespace}/${pod}`));
     stage.expect((objects) => ({
       ...objects,
       pods: objects.pods.filter(({ metadata }) => !keys.has(`${metadata.namespace}/${metadata.name}`)),
-      nodes: objects.nodes
-        .filter(({ metadata }) => metadata.name !== lost)
-        .map((each) => (moves ? relabelled(each, moved!, elsewhere) : each)),
+      nodes: objects.nodes.filter(({ metadata }) => metadata.name !== name),
     }));
-    const lostMs = performance.now();
-    await server.client.send(remove('Node', undefined, lost!, 0));
-    await Promise.all(gone.map(({ app, name }) => server.client.send(remove('Pod', app.namespace, name, 0))));
-    if (await stage.follows('the loss of a node')) stage.note('lostMs', performance.now() - lostMs);
+    const fromMs = performance.now();
+    await server.client.send(remove('Node', undefined, name, 0));
+    await Promise.all(gone.map(({ app, name: pod }) => server.client.send(remove('Pod', app.namespace, pod, 0))));
+    if (await stage.follows('the loss of a node')) stage.note('lostMs', performance.now() - fromMs);
   });
 }
 

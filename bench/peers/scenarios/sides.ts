@@ -52,6 +52,9 @@ async function rollout(stage: Stage): Promise<void> {
 async function replace(stage: Stage, old: PodModel, dueMs: number): Promise<void> {
   const { cluster, server } = stage;
   const { app } = old;
+  const lateMs = performance.now() - dueMs;
+  // A later request of the chain is due when the one before it is answered.
+  const dueNow = (): number => performance.now() - lateMs;
   const fresh = addPod(cluster, app, true);
   const services = stage.servicesOf(app);
   const object = podObject(cluster, fresh);
@@ -59,9 +62,9 @@ async function replace(stage: Stage, old: PodModel, dueMs: number): Promise<void
   await server.client.send(create);
   const status = patchStatus('Pod', app.namespace, fresh.name, readyNow(object['status'] as PodStatus));
   const comes = services.map((service) => ({ service, address: fresh.address, ready: true }));
-  await stage.change({ request: status, dueMs, expected: comes });
+  await stage.change({ request: status, dueMs: dueNow(), expected: comes });
   const goes = services.map((service) => ({ service, address: old.address, ready: false }));
-  await stage.change({ request: remove('Pod', app.namespace, old.name, 0), dueMs, expected: goes });
+  await stage.change({ request: remove('Pod', app.namespace, old.name, 0), dueMs: dueNow(), expected: goes });
 }
 
 interface PodStatus {

@@ -65,6 +65,7 @@ export const RESTART: Scenario = {
   outset: 'right',
   profile: SPREAD,
   leavesInputs: true,
+  endsAtRest: true,
   story: restart,
   marks: [shareMark('CPU', 'controllerCpu', 1 / 3, '1/3'), NOTHING_WRITTEN],
 };
@@ -77,6 +78,7 @@ export const RESTART_FEW: Scenario = {
   outset: 'right',
   profile: FEW,
   leavesInputs: true,
+  endsAtRest: true,
   story: restart,
   marks: [
     {
@@ -112,6 +114,7 @@ export const LARGE_RESTART: Scenario = {
   outset: 'right',
   profile: LARGE,
   leavesInputs: true,
+  endsAtRest: true,
   story: restart,
   marks: [shareMark('CPU', 'controllerCpu', 1 / 15, '1/15'), NOTHING_WRITTEN],
 };
@@ -124,6 +127,7 @@ export const MEMORY: Scenario = {
   outset: 'right',
   profile: LARGER,
   leavesInputs: true,
+  endsAtRest: true,
   story: restart,
   marks: [
     {

@@ -22,6 +22,7 @@ export async function confirmed(
   const { controller, today, calibration, seed, kubeMinor, nodes, endpointsWatchers, recommendation } = answer;
   const candidates = recommendation?.candidates ?? [];
   const noted = (note: string): Answer => ({ ...answer, notes: [...answer.notes, note] });
+  if (recommendation === null) return noted('nothing was tried for real: nothing is recommended');
   if (candidates.length === 0) return noted("nothing was tried for real: there are no settings to try except today's");
   const run = { story: part, controller, settings: today, calibration, seed, kubeMinor };
   const question = { run, objective, watchers: { nodes, endpointsWatchers }, candidates, programs };
