@@ -3,16 +3,16 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { remakeKept } from '../peers/kept-results.ts';
 import { commitText } from '../support/commit.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
-import { plotSvg } from '../../src/page/plot.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
 import { programOf } from '../peers/peers.ts';
 import { table } from '../support/table.ts';
 import { AXES, pointsOf, shapeText, type AxisName, type Point } from './axes.ts';
 import type { GrowthRun } from './flatness.ts';
 import { endpointd, MANAGER, measurePoint } from './measure.ts';
-import { growthPage, growthPicture, growthTables, type Growth } from './report.ts';
+import { growthPage, growthTables, type Growth } from './report.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 
@@ -28,7 +28,7 @@ nothing holds. Flips are made one at a time, so that a loaded machine changes no
   --for=DURATION     begin no point after that: 10m
   --json=FILE        write all runs there, as data
   --page=FILE        write the report there, as one HTML page
-  --results          write bench/growth.json, bench/growth.html and docs/images/bench-growth.svg
+  --results          write bench/growth.json, and anew what is made of it
   --help             this`;
 
 export interface GrowthOptions {
@@ -123,8 +123,7 @@ const MANAGER_PODS_MAX = 100_000;
 
 function writeGrowth(growth: Growth): void {
   writeFileSync(new URL('bench/growth.json', ROOT), `${JSON.stringify(growth)}\n`);
-  writeFileSync(new URL('bench/growth.html', ROOT), growthPage(growth));
-  writeFileSync(new URL('docs/images/bench-growth.svg', ROOT), `${plotSvg(growthPicture(growth), true)}\n`);
+  remakeKept();
 }
 
 /** Measures the small points first, because the long ones are left out if time is short. */

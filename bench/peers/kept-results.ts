@@ -1,11 +1,11 @@
 /** The files of the results that the repository keeps: data, and the document and pictures made from them. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { plotSvg } from '../../src/page/plot.ts';
-import { growthPage, type Growth } from '../growth/report.ts';
+import { type Plot, plotSvg } from '../../src/page/plot.ts';
+import { growthPage, growthPicture, type Growth } from '../growth/report.ts';
 import { peersPage } from './report-page.ts';
 import { addResults, compareAll, RESULTS_FORMAT, type Results, withScenarios } from './results.ts';
 import { growthText, pictures, resultsText, sweepSection } from './results-page.ts';
-import { sweepPage, type Sweep } from '../sweep/report.ts';
+import { sweepPage, sweepPicture, type Sweep } from '../sweep/report.ts';
 import { scenariosByName, SCENARIOS } from './scenarios.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -59,29 +59,38 @@ function writeResults(unordered: Results): void {
     scenarios: known.scenarios.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)),
   };
   writeFileSync(KEPT, `${JSON.stringify(results)}\n`);
+  remakeKept();
+}
+
+/** Writes anew what is made of the kept data. To be called when some of them have changed. */
+export function remakeKept(): void {
   mkdirSync(IMAGES, { recursive: true });
-  for (const [path, text] of Object.entries(textsOf(results))) writeFileSync(new URL(path, ROOT), text);
+  for (const [path, text] of Object.entries(keptTexts())) writeFileSync(new URL(path, ROOT), text);
 }
 
-/** The texts that are made of the kept data, by their paths in the repository. */
+/** The documents, pages and pictures that are made of the kept data, by their paths in the repository. */
 export function keptTexts(): Readonly<Record<string, string>> {
-  const kept = readKept();
-  return kept === null ? {} : textsOf(kept);
+  const [results, growth, sweep] = [readKept(), lastGrowth(), lastSweep()];
+  return {
+    ...(results === null ? {} : peersTexts(results, [...growthText(growth), ...sweepSection(sweep)])),
+    ...(growth === null
+      ? {}
+      : { 'bench/growth.html': growthPage(growth), ...picture('bench-growth', growthPicture(growth)) }),
+    ...(sweep === null ? {} : { 'bench/sweep.html': sweepPage(sweep), ...picture('bench-sweep', sweepPicture(sweep)) }),
+  };
 }
 
-function textsOf(results: Results): Readonly<Record<string, string>> {
-  const [growth, sweep] = [lastGrowth(), lastSweep()];
+function peersTexts(results: Results, sections: readonly string[]): Record<string, string> {
   const comparisons = compareAll(results, scenariosByName());
-  const sections = [...growthText(growth), ...sweepSection(sweep)];
   return {
     'bench/RESULTS.md': [resultsText(results, comparisons), ...sections].join('\n'),
     'bench/results.html': peersPage(results),
-    ...(growth === null ? {} : { 'bench/growth.html': growthPage(growth) }),
-    ...(sweep === null ? {} : { 'bench/sweep.html': sweepPage(sweep) }),
-    ...Object.fromEntries(
-      pictures(results, comparisons).map(({ name, plot }) => [`docs/images/${name}.svg`, `${plotSvg(plot, true)}\n`]),
-    ),
+    ...Object.assign({}, ...pictures(results, comparisons).map(({ name, plot }) => picture(name, plot))),
   };
+}
+
+function picture(name: string, plot: Plot): Record<string, string> {
+  return { [`docs/images/${name}.svg`]: `${plotSvg(plot, true)}\n` };
 }
 
 /** The data of the last `growth --results`; null = there are none. */

@@ -7,10 +7,10 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { remakeKept } from '../peers/kept-results.ts';
 import { commitText } from '../support/commit.ts';
 import { programHash } from '../support/program-hash.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
-import { plotSvg } from '../../src/page/plot.ts';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
 import { parsePeersFlags } from '../peers/flags.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
@@ -20,7 +20,7 @@ import { ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
 import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type RunKey, type SweepRun } from './grid.ts';
-import { sweepPage, sweepPicture, sweepText, type Sweep } from './report.ts';
+import { sweepPage, sweepText, type Sweep } from './report.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const DEFAULT_SCENARIO = 'ready';
@@ -45,7 +45,7 @@ Each run is kept as a line of JSON as soon as it is over: the same command goes 
   --data=FILE          where runs are kept (sweep.jsonl beside the data of peers)
   --json=FILE          write all runs of this sweep there, earlier ones too
   --page=FILE          write the report there, as one HTML page
-  --results            write bench/sweep.json, bench/sweep.html and docs/images/bench-sweep.svg
+  --results            write bench/sweep.json, and anew what is made of it
   --help               this`;
 
 interface SweepOptions {
@@ -150,8 +150,7 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
 
 function writeSweep(sweep: Sweep): void {
   writeFileSync(new URL('bench/sweep.json', ROOT), `${JSON.stringify(sweep)}\n`);
-  writeFileSync(new URL('bench/sweep.html', ROOT), sweepPage(sweep));
-  writeFileSync(new URL('docs/images/bench-sweep.svg', ROOT), `${plotSvg(sweepPicture(sweep), true)}\n`);
+  remakeKept();
 }
 
 function keysOf(options: SweepOptions, programs: Readonly<Record<string, string>>): Set<string> {

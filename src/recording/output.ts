@@ -282,7 +282,14 @@ function readEndpoints(bytes: Uint8Array, reading: Reading): Body {
       }
       if (field !== SUBSET_ADDRESSES && field !== SUBSET_NOT_READY) return false;
       const stop = readLength(reader);
-      readEndpoint(reading, bytes, reader.position, stop, field === SUBSET_ADDRESSES ? ready : notReady, endpointOf);
+      readEndpoint(
+        reading,
+        bytes,
+        reader.position,
+        stop,
+        field === SUBSET_ADDRESSES ? ready : notReady,
+        addressEndpoint,
+      );
       reader.position = stop;
       return true;
     });
@@ -290,7 +297,12 @@ function readEndpoints(bytes: Uint8Array, reading: Reading): Body {
   return { addressType: '', ports };
 }
 
-function endpointOf(bytes: Uint8Array, start: number, end: number, { subset, conditions }: Part): RecordedEndpoint {
+function addressEndpoint(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  { subset, conditions }: Part,
+): RecordedEndpoint {
   const address = decodeMessage(ENDPOINT_ADDRESS, bytes, start, end) as unknown as EndpointAddress;
   return {
     addresses: [address.ip],

@@ -37,12 +37,12 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
   checkStory(story);
-  const begun = startOf(input.run, measured);
+  const given = startOf(input.run, measured);
   const tested =
     evidence === null
       ? null
-      : backTest({ ...input.run, calibration: begun.calibration }, evidence, begun.held, smallMs(objective));
-  const start = tested === null ? begun : withUntold(begun, tested.untold);
+      : backTest({ ...input.run, calibration: given.calibration }, evidence, given.held, smallMs(objective));
+  const start = tested === null ? given : withUntold(given, tested.untold);
   const calibration = tested?.calibration ?? start.calibration;
   // A pod that no Service selects only costs the controller time.
   const changes = story.changes.filter(
@@ -54,7 +54,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     ...(absence === null ? [] : [absence]),
     ...measured.doubts,
     ...(tested === null ? [] : weaknesses(changes, tested.worst, controller)),
-    ...(evidence === null ? [] : untold(objective, story, evidence)),
+    ...(evidence === null ? [] : tooFewChanges(objective, story, evidence)),
   ];
   // The cluster's slices are packed by today's limit, whichever is tried.
   const run = { ...input.run, calibration, endpointsPerSliceAtStart: settings.endpointsPerSlice };
@@ -101,7 +101,7 @@ function guesses(tested: BackTest | null): string[] {
 }
 
 /** Which figures of the objective rest on too few changes. Both halves of a recording are needed, the second one tells. */
-function untold({ constraints, goal }: Objective, { durationMs }: Story, evidence: Evidence): string[] {
+function tooFewChanges({ constraints, goal }: Objective, { durationMs }: Story, evidence: Evidence): string[] {
   const { samples } = evidenceBetween(evidence, durationMs / 2, durationMs);
   return [...constraints, goal].flatMap(({ expression, text }) => {
     if (expression.of !== 'quantile' && expression.of !== 'later') return [];

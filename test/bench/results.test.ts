@@ -295,7 +295,15 @@ describe('results of several commands', () => {
   });
 
   it('each kept page and document is what its code makes of the kept data', () => {
-    for (const [name, made] of Object.entries(keptTexts())) {
+    const texts = Object.entries(keptTexts());
+    assert.deepEqual(
+      texts.map(([name]) => name.replace(/^.*\//, '')),
+      [
+        ...['RESULTS.md', 'results.html', 'bench-cpu.svg', 'bench-latency.svg'],
+        ...['growth.html', 'bench-growth.svg', 'sweep.html', 'bench-sweep.svg'],
+      ],
+    );
+    for (const [name, made] of texts) {
       assert.equal(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'), made, name);
     }
   });

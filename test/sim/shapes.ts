@@ -58,6 +58,8 @@ function onAny(resource: ResourceName, act: (sim: Sim, prng: Prng, object: KubeO
 /** Pods of a host network share the address of their node. Of two ports of one name the first of the protocol counts. */
 function createPod(sim: Sim, prng: Prng): void {
   const [namespace, name] = [one(prng, NAMESPACES), `p${nextInt(prng, 12)}`];
+  // One node is not known, and a pod may have none yet.
+  const nodeName = one(prng, [...NODES, 'node-9', '']);
   const port = { name: 'http', containerPort: 8080 + nextInt(prng, 2), protocol: one(prng, ['TCP', 'TCP', 'UDP']) };
   const sidecar = { name: 'i', image: 'i', ports: [{ name: 'http', containerPort: 9999, protocol: 'TCP' }] };
   make(sim, 'pods', {
@@ -66,8 +68,7 @@ function createPod(sim: Sim, prng: Prng): void {
     metadata: { namespace, name, labels: drawPodLabels(prng), ...sometimes(prng, 6, { finalizers: [FINALIZER] }) },
     spec: {
       containers: [{ name: 'm', image: 'm', ports: isOneIn(prng, 3) ? [] : [port] }],
-      // One of them is not known, and a pod without one waits for it.
-      ...one(prng, [...NODES, 'node-9'].map((nodeName) => ({ nodeName })).concat({} as { nodeName: string })),
+      ...(nodeName === '' ? {} : { nodeName }),
       ...sometimes(prng, 3, { hostname: `h${nextInt(prng, 2)}`, subdomain: one(prng, SERVICES) }),
       ...sometimes(prng, 3, { initContainers: [{ ...sidecar, ...sometimes(prng, 2, { restartPolicy: 'Always' }) }] }),
     },
@@ -332,7 +333,7 @@ const ACTS: readonly (readonly [weight: number, act: Act])[] = [
 ];
 const BAG: readonly Act[] = ACTS.flatMap(([weight, act]) => Array<Act>(weight).fill(act));
 
-/** Longer than the resync of a slice that is not there any more, and than the longest back-off. */
+/** Longer than the longest back-off, which is five minutes. */
 const QUIET_MS = 400_000;
 const RESYNC_MS = 600_000;
 const LATE_MS = 2 * RESYNC_MS;
