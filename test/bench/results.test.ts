@@ -299,8 +299,14 @@ describe('results of several commands', () => {
     assert.deepEqual(
       texts.map(([name]) => name.replace(/^.*\//, '')),
       [
-        ...['RESULTS.md', 'results.html', 'bench-cpu.svg', 'bench-latency.svg'],
-        ...['growth.html', 'bench-growth.svg', 'sweep.html', 'bench-sweep.svg'],
+        'RESULTS.md',
+        'results.html',
+        'bench-cpu.svg',
+        'bench-latency.svg',
+        'growth.html',
+        'bench-growth.svg',
+        'sweep.html',
+        'bench-sweep.svg',
       ],
     );
     for (const [name, made] of texts) {
