@@ -30,6 +30,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'the cost of a request to the embedded API server, beside the real one (--embedded-only: alone)',
     run: async (size, rest) => (await import('./apiserver/run.ts')).runApiServerBench(size, rest),
   },
+  'object-size': {
+    what: 'latency and CPU of a write at kube-apiserver by the size of the object (--embedded-only: at the embedded one)',
+    run: async (size, rest) => (await import('./apiserver/object-size.ts')).runObjectSizeBench(size, rest),
+  },
   'server-memory': {
     what: 'bytes of the embedded API server for each of 100,000 pods',
     run: async (size) => (await import('./apiserver/memory.ts')).runServerMemoryBench(size),

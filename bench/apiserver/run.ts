@@ -4,32 +4,21 @@
  * of kube-apiserver's.
  */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { ACCEPT_METADATA, PROTOBUF } from '../../src/kube/media-type.ts';
-import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import type { ApiClient } from '../../src/node/api-client.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import { readinessConditions } from '../../src/workload/objects.ts';
 import { patchStatus } from '../../src/workload/request.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
-import { startCluster } from '../../test/e2e/cluster.ts';
-import { startServe } from '../../src/testbed/serve-process.ts';
-import { openLoadWatch, receivedBy, sendAll, type LoadRequest, type LoadTarget } from '../support/http-load.ts';
+import { openLoadWatch, receivedBy, sendAll, type LoadRequest } from '../support/http-load.ts';
 import type { Size } from '../support/micro-bench.ts';
-import { usageOf } from '../support/process-usage.ts';
 import { SEED } from '../support/records.ts';
 import { table } from '../support/table.ts';
-
-interface Server {
-  readonly name: string;
-  readonly target: LoadTarget;
-  readonly cpuSeconds: () => number;
-  readonly client: ApiClient;
-  readonly stop: () => Promise<unknown>;
-}
+import { CONNECTIONS, openEmbedded, openReal, type Server } from './server.ts';
 
 interface Scale {
   readonly puts: number;
@@ -43,8 +32,6 @@ interface Scale {
   readonly realEvery: number;
 }
 
-/** A divisor of the numbers of services and pods. */
-const CONNECTIONS = 4;
 const WATCHERS = 4;
 const ADDRESSES = 5;
 /** The fewest requests per second that a core should do. */
@@ -56,13 +43,13 @@ export async function runApiServerBench(size: Size, rest: readonly string[]): Pr
     size === 'full'
       ? { puts: 16_000, patches: 8000, services: 200, watchers: [0, WATCHERS, 32], realEvery: 4 }
       : { puts: 200, patches: 100, services: 4, watchers: [0, WATCHERS], realEvery: 1 };
-  const servers: (() => Promise<Server>)[] = [embedded];
-  if (!rest.includes('--embedded-only') && (await kubeBinaries().catch(() => null)) !== null) servers.push(real);
+  const servers: (() => Promise<Server>)[] = [openEmbedded];
+  if (!rest.includes('--embedded-only') && (await kubeBinaries().catch(() => null)) !== null) servers.push(openReal);
   const rows: string[][] = [];
   for (const start of servers) {
     const server = await start();
     try {
-      const every = start === real ? scale.realEvery : 1;
+      const every = start === openReal ? scale.realEvery : 1;
       const less = { puts: scale.puts / every, patches: scale.patches / every };
       rows.push(...(await measure(server, { ...scale, ...less })));
     } finally {
@@ -79,27 +66,6 @@ export async function runApiServerBench(size: Size, rest: readonly string[]): Pr
     const row = rows.find(([name]) => name!.startsWith(`embedded: ${what}, ${WATCHERS} `))!;
     console.log(`${what}: at least ${min} a second on one core: ${Number(row[3]) >= min ? 'yes' : 'NO'}`);
   }
-}
-
-async function embedded(): Promise<Server> {
-  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0']);
-  const client = createApiClient({ url: serve.url }, CONNECTIONS);
-  const cpuSeconds = (): number => usageOf(serve.pid).cpuSeconds;
-  return { name: 'embedded', target: { url: serve.url }, cpuSeconds, client, stop: () => serve.stop() };
-}
-
-async function real(): Promise<Server> {
-  const cluster = await startCluster();
-  const { url, token, caFile } = cluster;
-  const client = createApiClient({ url, token, ca: await readFile(caFile, 'utf8') }, CONNECTIONS);
-  const target = { url, token, caFile };
-  return {
-    name: 'kube-apiserver',
-    target,
-    cpuSeconds: () => cluster.apiserverCpuSeconds(),
-    client,
-    stop: () => cluster.stop(),
-  };
 }
 
 async function measure(server: Server, scale: Scale): Promise<string[][]> {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../../src/lib/duration.ts';
-import { type Calibration, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
+import { type Calibration, DEFAULT_CALIBRATION, SIZES_ALIKE } from '../../src/twin/settings.ts';
 import { programOf } from '../peers/peers.ts';
 import { calibrationPath, readCalibration, writeCalibration } from './calibration-file.ts';
 import { runCell } from './cell.ts';
@@ -41,7 +41,7 @@ const FOLDER = new URL('.', import.meta.url).pathname;
 
 /** The calibration before any measurement. The embedded server waits, and its latency hardly varies. */
 const STARTS: Readonly<Record<World['server'], Calibration>> = {
-  embedded: { ...DEFAULT_CALIBRATION, apiMs: { median: WRITE_DELAY_MS + 2, tail: 1.5 } },
+  embedded: { ...DEFAULT_CALIBRATION, apiMs: { median: WRITE_DELAY_MS + 2, tail: 1.5 }, apiEach: SIZES_ALIKE },
   kube: DEFAULT_CALIBRATION,
 };
 

@@ -79,7 +79,7 @@ const REPEATED = new Set(['endpointd-flag', 'manager-flag', 'other-flag']);
 
 export const HELP = [
   'npm run bench -- peers [SCENARIO ...] [flags]',
-  'Measures endpointd beside kube-controller-manager, in interleaved pairs. Without a scenario: those of the table of marks;',
+  'Measures endpointd beside kube-controller-manager, in interleaved pairs. Without a scenario: most of the table of marks;',
   '`all`: each. The real API server, etcd and kube-controller-manager are built with Go the first time.',
   '',
   ...Object.entries(FLAGS as Record<string, Flag>).map(

@@ -69,3 +69,17 @@ export function isBeyondNoise({ value, low, high }: Ratio, noise: number): boole
   const leavesOne = low > 1 || high < 1;
   return leavesOne && (value > noise || value < 1 / noise);
 }
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/**
+ * The line through the points by the medians of the slopes between all pairs, so a point that was disturbed does not move
+ * it (Theil and Sen).
+ */
+export function lineThrough(points: readonly Point[]): { readonly base: number; readonly each: number } {
+  const each = median(points.flatMap((a, i) => points.slice(i + 1).map((b) => (b.y - a.y) / (b.x - a.x))));
+  return { base: median(points.map(({ x, y }) => y - each * x)), each };
+}

@@ -9,7 +9,8 @@ export function calibrationText(calibration: Calibration): string {
 }
 
 /**
- * Reads the text of `calibrationText`. Every number must be there and above 0. Costs may be 0. Cores are whole.
+ * Reads the text of `calibrationText`. Every number must be there and above 0. Costs, and what endpoints add, may be 0. Cores are
+ * whole.
  * @throws CalibrationError
  */
 export function parseCalibration(json: unknown): Calibration {
@@ -32,13 +33,13 @@ function taken(sample: object, json: Readonly<Record<string, unknown>>, path: st
         if (isRecord(given)) return [name, taken(value as object, given, `${field}.`)];
         throw new CalibrationError(`${field}: ${text(given)} is no JSON object`);
       }
-      const isCost = field.startsWith('costs.');
+      const mayBeNothing = /^(costs|apiEach)\./.test(field);
       if (field === 'cores' && typeof given === 'number' && !Number.isInteger(given)) {
         throw new CalibrationError(`${field}: ${text(given)} is no whole number`);
       }
-      if (typeof given === 'number' && Number.isFinite(given) && (isCost ? given >= 0 : given > 0))
+      if (typeof given === 'number' && Number.isFinite(given) && (mayBeNothing ? given >= 0 : given > 0))
         return [name, given];
-      throw new CalibrationError(`${field}: ${text(given)} is no number ${isCost ? 'of at least' : 'above'} 0`);
+      throw new CalibrationError(`${field}: ${text(given)} is no number ${mayBeNothing ? 'of at least' : 'above'} 0`);
     }),
   );
 }

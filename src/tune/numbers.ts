@@ -1,5 +1,8 @@
 /** The numbers of an answer and their sources. Measured numbers enter the calibration. */
+import { percentile } from '../lib/percentile.ts';
+import { sizeFactor } from '../twin/api-latency.ts';
 import { cpuOf, writesOf } from '../twin/figures.ts';
+import { OUTPUTS } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
 import type { NumberName } from './back-test.ts';
@@ -37,7 +40,7 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
   const unsure = { 'API latency': UNSURE, CPU: UNSURE, 'watch lag': UNSURE };
   if (apiMs !== null) {
     const { median, tail } = apiMs.value;
-    calibration = { ...calibration, apiMs: { median, tail } };
+    calibration = { ...calibration, apiMs: { median: median / usualFactor(run), tail } };
     held.push('API latency');
     unsure['API latency'] = apiMs.value.unsure;
   }
@@ -63,6 +66,15 @@ export function withUntold(start: Start, untold: readonly NumberName[]): Start {
   return { ...start, unsure: { ...start.unsure, ...Object.fromEntries(guessed.map((name) => [name, UNSURE_GUESS])) } };
 }
 
+/** How many times as long the median write of the run takes as that of an object without endpoints. */
+function usualFactor(run: Run): number {
+  const { writes } = runModel(run);
+  const factors = OUTPUTS.flatMap((output) =>
+    writes[output].map(({ endpoints }) => sizeFactor(run.calibration, output, endpoints)),
+  );
+  return factors.length === 0 ? 1 : percentile(factors, 0.5);
+}
+
 /** The factor with which the model uses so much CPU for each write of these outputs. */
 function cpuFactorFor(run: Run, { ms, of }: CpuPerWrite): number {
   const ledger = runModel(run);
@@ -72,7 +84,7 @@ function cpuFactorFor(run: Run, { ms, of }: CpuPerWrite): number {
 
 /** @param fallback the sources of numbers that nobody has measured: a fit, a file, usual values */
 export function calibrationNumbers(
-  { apiMs, cpuFactor, watchLagMs, cores }: Calibration,
+  { apiMs, apiEach, cpuFactor, watchLagMs, cores }: Calibration,
   { unsure, cpuFactorMax }: Start,
   measured: Measured,
   fallback: Readonly<Record<NumberName, string>>,
@@ -82,10 +94,16 @@ export function calibrationNumbers(
   const most = cpuFactorMax === null ? '' : `${fallback.CPU}, at most what was measured: `;
   return [
     {
-      name: 'API latency, median',
+      name: 'API latency, median of an object without endpoints',
       value: `${apiMs.median.toFixed(1)} ms`,
       unsure: spread('API latency'),
       from: measured.apiMs?.from ?? fallback['API latency'],
+    },
+    {
+      name: 'API latency, more for each endpoint of the object',
+      value: `${percent(apiEach.endpoints)} (Endpoints), ${percent(apiEach.slices)} (slices)`,
+      unsure: '',
+      from: 'as measured on kube-apiserver, or the calibration',
     },
     {
       name: 'CPU, of that of the machine that was measured',
@@ -110,3 +128,7 @@ export function calibrationNumbers(
 }
 
 const FLOWS_SHOWN = 3;
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(2)} %`;
+}

@@ -2,14 +2,27 @@
  * The API server's latency for a write. It is lognormal, and drawn by the write's identity, so that all settings have
  * the same luck.
  */
+import type { Output } from './ledger.ts';
 import type { Calibration } from './settings.ts';
 
-/** @param ordinal the number of the write for this service and output */
-export type DrawLatency = (service: number, ordinal: number) => number;
+/**
+ * @param ordinal the number of the write for this service and output
+ * @param endpoints how many the written object has
+ */
+export type DrawLatency = (service: number, ordinal: number, output: Output, endpoints: number) => number;
 
-export function createLatency({ apiMs }: Calibration, seed: number): DrawLatency {
+export function createLatency(calibration: Calibration, seed: number): DrawLatency {
+  const { apiMs } = calibration;
   const sigma = Math.log(Math.max(1, apiMs.tail)) / NORMAL_P99;
-  return (service, ordinal) => apiMs.median * Math.exp(sigma * normalAt(uniformAt(seed, service, ordinal)));
+  return (service, ordinal, output, endpoints) =>
+    apiMs.median *
+    sizeFactor(calibration, output, endpoints) *
+    Math.exp(sigma * normalAt(uniformAt(seed, service, ordinal)));
+}
+
+/** How many times as long the write of an object takes as that of one without endpoints. */
+export function sizeFactor({ apiEach }: Calibration, output: Output, endpoints: number): number {
+  return 1 + apiEach[output] * endpoints;
 }
 
 const NORMAL_P99 = 2.326;

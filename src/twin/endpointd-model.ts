@@ -358,7 +358,7 @@ function flush(own: Own, sent: QueuedWrite[]): number {
 function send(own: Own, { controller, service, write, done }: QueuedWrite): void {
   const { agenda, costs, latencyOf, watchLagMs } = own.world;
   const { output } = controller.book;
-  at(agenda, agenda.nowMs + latencyOf(service, controller.writesOf[service]!++), () => {
+  at(agenda, agenda.nowMs + latencyOf(service, controller.writesOf[service]!++, output, write.endpoints), () => {
     noteShown(controller.book, write, agenda.nowMs);
     const take = (): void => {
       own.inFlight--;

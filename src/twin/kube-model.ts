@@ -253,7 +253,7 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
   at(agenda, sentMs, () => {
     compute(world.cores, costs.write + costs.writtenByte * bytesOf(book, write), () => {
       const ordinal = controller.writesOf[service]!++;
-      at(agenda, agenda.nowMs + world.latencyOf(service, ordinal), () => {
+      at(agenda, agenda.nowMs + world.latencyOf(service, ordinal, book.output, write.endpoints), () => {
         const { answerMs, eventMs } = world.arrivalsOf(service, ordinal);
         const isConflict = write.verb === 'update' && wasOvertaken(controller, syncing);
         if (!isConflict) noteShown(book, write, agenda.nowMs);

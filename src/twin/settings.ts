@@ -3,6 +3,8 @@
  * queue model.
  */
 
+import type { Output } from './ledger.ts';
+
 export type Controller = 'endpointd' | 'kube-controller-manager';
 
 export interface Settings {
@@ -64,11 +66,16 @@ export interface Costs {
 
 /** The machine of a controller, and the API server to which it talks. */
 export interface Calibration {
-  readonly version: 2;
+  readonly version: 3;
   /** The cores that all processes of the machine share. */
   readonly cores: number;
-  /** The API server's time for a write, from the socket to the answer. Lognormal: median, and p99 over median. */
+  /**
+   * The API server's time for the write of an object without endpoints, from the socket to the answer. Lognormal: median, and
+   * p99 over median.
+   */
   readonly apiMs: { readonly median: number; readonly tail: number };
+  /** What each endpoint of the written object adds to that time, as a share of it. */
+  readonly apiEach: Readonly<Record<Output, number>>;
   /** From the API server's acknowledgement until the event is in the controller's process. */
   readonly watchLagMs: number;
   /** A factor for all costs of the controllers. */
@@ -76,14 +83,19 @@ export interface Calibration {
   readonly costs: Readonly<Record<Controller, Costs>>;
 }
 
+/** The API server's time for a write does not depend on the object. */
+export const SIZES_ALIKE: Calibration['apiEach'] = { endpoints: 0, slices: 0 };
+
 /**
- * Measured on two cores at 2.5 GHz beside a real API server (bench/RESULTS.md): flips in services of five pods and in
+ * Measured on two cores at 2.5 GHz beside a real API server (2026-11-22; `npm run bench -- object-size` has what endpoints add,
+ * 2026-11-25): flips in services of five pods and in
  * one of 5,000, and 2,000 services of one namespace from nothing.
  */
 export const DEFAULT_CALIBRATION: Calibration = {
-  version: 2,
+  version: 3,
   cores: 2,
   apiMs: { median: 3, tail: 4 },
+  apiEach: { endpoints: 0.003, slices: 0.007 },
   watchLagMs: 1,
   cpuFactor: 1,
   costs: {

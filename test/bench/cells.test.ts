@@ -15,14 +15,14 @@ import { runCellsBench } from '../../bench/cells/run.ts';
 import { versionsOf } from '../../bench/cells/versions.ts';
 import { programOf } from '../../bench/peers/peers.ts';
 import type { Output } from '../../src/twin/ledger.ts';
-import { type Calibration, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
+import { type Calibration, DEFAULT_CALIBRATION, SIZES_ALIKE } from '../../src/twin/settings.ts';
 import { story } from '../support/stories.ts';
 
 const WORLD = { server: 'embedded', controller: 'endpointd' } as const;
 const TIMES = { warmUpMs: 2000, measuredMs: 13_000 };
 const MEASUREMENT: Measurement = { ...TIMES, world: WORLD, seed: 1 };
 const VERSIONS = 'endpointd 0123456789ab, Node v26.10.0';
-const TRUTH: Calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: 20, tail: 1.5 } };
+const TRUTH: Calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: 20, tail: 1.5 }, apiEach: SIZES_ALIKE };
 
 /** A run that shows exactly what the model says of a calibration, but for `factor`. */
 function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1): CellRun {

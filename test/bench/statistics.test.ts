@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isBeyondNoise, median, ratioOfMedians, spread } from '../../bench/support/statistics.ts';
+import { isBeyondNoise, lineThrough, median, ratioOfMedians, spread } from '../../bench/support/statistics.ts';
 
 describe('statistics of repeated runs', () => {
   it('the median of an even number of runs is between the middle two', () => {
@@ -38,6 +38,12 @@ describe('statistics of repeated runs', () => {
     }
     const { value, low, high } = ratioOfMedians([1, 1, -1], [2, 2, 2]);
     assert.deepEqual([value, low, high], [0.5, Number.NaN, Number.NaN], 'some resamples have no ratio');
+  });
+
+  it('a line goes through the points, whatever one of five was disturbed by', () => {
+    const points = [1, 2, 3, 4, 5].map((x) => ({ x, y: 10 + 2 * x }));
+    assert.deepEqual(lineThrough(points), { base: 10, each: 2 });
+    assert.deepEqual(lineThrough(points.with(3, { x: 4, y: 100 })), { base: 10, each: 2 });
   });
 
   it('a difference counts if it exceeds that of runs of the same program', () => {

@@ -137,7 +137,7 @@ describe('endpointd tune', () => {
 
   it('tune names the wrong field of a calibration', async () => {
     const path = join(directory, 'calibration.json');
-    writeFileSync(path, '{"version":2,"cores":0}');
+    writeFileSync(path, '{"version":3,"cores":0}');
     const { status, stderr } = await tune('--from=huge', `--calibration=${path}`);
     assert.equal(status, 1);
     assert.match(stderr, /calibration\.json: cores: 0 is no number above 0\n$/);
@@ -181,12 +181,15 @@ describe('endpointd tune', () => {
     const { numbers, today } = JSON.parse(stdout) as Answer;
     assert.deepEqual([today.qps, today.burst], [100, 77]);
     const from = (name: string): string | undefined => numbers.find((number) => number.name === name)?.from;
-    assert.deepEqual(['--kube-api-qps', '--kube-api-burst', 'watchers of slices', 'API latency, median'].map(from), [
-      path,
-      'given',
-      'not given: assumed',
-      'usual: measured on two cores',
-    ]);
+    assert.deepEqual(
+      [
+        '--kube-api-qps',
+        '--kube-api-burst',
+        'watchers of slices',
+        'API latency, median of an object without endpoints',
+      ].map(from),
+      [path, 'given', 'not given: assumed', 'usual: measured on two cores'],
+    );
   });
 
   it('tune says before the search why it cannot try settings for real', async () => {

@@ -6,7 +6,13 @@ import { type Ledger, OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, type StoryProfile } from '../../src/twin/profiles.ts';
 import type { Story } from '../../src/twin/story.ts';
 import { runModel } from '../../src/twin/run.ts';
-import { type Calibration, DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
+import {
+  type Calibration,
+  DEFAULT_CALIBRATION,
+  DEFAULT_SETTINGS,
+  SIZES_ALIKE,
+  type Settings,
+} from '../../src/twin/settings.ts';
 
 export interface Cell {
   readonly title: string;
@@ -61,7 +67,7 @@ function createCell(prng: Prng, i: number, minutes: number): Cell {
     profile,
     seed: 100 + i,
     settings,
-    calibration: { ...DEFAULT_CALIBRATION, apiMs: { median: writeMs, tail: 2 }, cpuFactor },
+    calibration: { ...DEFAULT_CALIBRATION, apiMs: { median: writeMs, tail: 2 }, apiEach: SIZES_ALIKE, cpuFactor },
   };
 }
 
@@ -79,7 +85,13 @@ export function speedCell(minutes: number): Cell {
     podsPerSecond: 0,
   };
   const settings = { ...DEFAULT_SETTINGS, qps: ENOUGH_QPS, burst: ENOUGH_QPS };
-  return { title: '200 events a second', profile, seed: 1, settings, calibration: DEFAULT_CALIBRATION };
+  return {
+    title: '200 events a second',
+    profile,
+    seed: 1,
+    settings,
+    calibration: { ...DEFAULT_CALIBRATION, apiEach: SIZES_ALIKE },
+  };
 }
 
 export interface PlayedCell {

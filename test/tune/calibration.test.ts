@@ -13,10 +13,11 @@ test('a calibration reads as it was written', () => {
 });
 
 for (const [title, change, message] of [
-  ['of a newer program', { version: 3 }, 'version: 3, and this program reads 2'],
+  ['of a newer program', { version: 4 }, 'version: 4, and this program reads 3'],
   ['with a text for a number', { watchLagMs: '1' }, 'watchLagMs: "1" is no number above 0'],
   ['without a number', { cores: undefined }, 'cores: nothing is no number above 0'],
   ['with a number that cannot be', { apiMs: { median: -1, tail: 2 } }, 'apiMs.median: -1 is no number above 0'],
+  ['without what endpoints add', { apiEach: { slices: 0 } }, 'apiEach.endpoints: nothing is no number of at least 0'],
   ['with a part of a core', { cores: 2.5 }, 'cores: 2.5 is no whole number'],
   ['with a field too many', { apiMs: { median: 1, tail: 2, most: 3 } }, 'apiMs.most: there is no such field'],
   ['without its costs', { costs: {} }, 'costs.endpointd: nothing is no JSON object'],

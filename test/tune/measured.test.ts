@@ -267,7 +267,9 @@ describe('what was measured', () => {
     const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
     assert.deepEqual(held, ['API latency']);
     assert.deepEqual(unsure, { 'API latency': 1.15, CPU: 1.25, 'watch lag': 1.25 });
-    assert.deepEqual(calibration.apiMs.median, measured.apiMs!.value.median);
+    // That of a slice of 50 endpoints or so is measured; that of one without endpoints is less.
+    const { median } = calibration.apiMs;
+    assert.ok(median < 0.9 * measured.apiMs!.value.median && median > 0.7 * measured.apiMs!.value.median, `${median}`);
   });
 
   it('the CPU of a process with other controllers is the most that the guess may be', () => {

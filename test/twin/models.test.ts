@@ -3,7 +3,13 @@ import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import type { Ledger, Output } from '../../src/twin/ledger.ts';
 import { runModel } from '../../src/twin/run.ts';
-import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
+import {
+  type Controller,
+  DEFAULT_CALIBRATION,
+  DEFAULT_SETTINGS,
+  SIZES_ALIKE,
+  type Settings,
+} from '../../src/twin/settings.ts';
 import { type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
 
 const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenByte: 0, reply: 0 };
@@ -11,6 +17,7 @@ const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, writ
 const EXACT = {
   ...DEFAULT_CALIBRATION,
   apiMs: { median: 10, tail: 1 },
+  apiEach: SIZES_ALIKE,
   watchLagMs: 1,
   costs: { endpointd: FREE, 'kube-controller-manager': FREE },
 };
@@ -40,6 +47,17 @@ function writtenAtMs({ writes }: Ledger, output: Output): number[] {
 test('a change shows after the watch and the write', () => {
   const one = story({ services: 1, changes: [[1000, 0, 'ready']] });
   for (const controller of ['endpointd', UPSTREAM] as const) assert.deepEqual(latencies(run(one, controller)), [11]);
+});
+
+test('the write of an object with more endpoints takes longer', () => {
+  const one = story({ services: 1, pods: 50, changes: [[1000, 0, 'ready']] });
+  const calibration = { ...EXACT, apiEach: { endpoints: 0.01, slices: 0.02 } };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const { samples } = runModel({ story: one, controller, settings: DEFAULT_SETTINGS, calibration, seed: 1 });
+    const shown = (output: Output): number[] => samples[output].map(({ latencyMs }) => Math.round(latencyMs));
+    // The event comes after 1 ms. A write of 50 endpoints takes 1.5 and 2 times 10 ms.
+    assert.deepEqual([shown('endpoints'), shown('slices')], [[16], [21]], controller);
+  }
 });
 
 test('a batch period collects changes from the first one on', () => {
