@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { HelpShown, StartError, UsageError } from './cli/usage.ts';
 import { CredentialsError } from './node/credentials-error.ts';
+import { printable } from './lib/printable.ts';
 import { wrapWords } from './lib/wrap-words.ts';
 import { endOnStopSignals } from './node/signals.ts';
 import { version } from './node/version.ts';
@@ -124,8 +125,9 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+/** A message has names of files and hosts as somebody has given them. */
 function complain(title: string, { message }: Error, status: number): number {
-  process.stderr.write(`${title}: ${message}\n`);
+  process.stderr.write(`${title}: ${message.split('\n').map(printable).join('\n')}\n`);
   return status;
 }
 

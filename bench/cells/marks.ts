@@ -1,5 +1,5 @@
 /** Compares measured figures with predicted ones, and tells whether the marks are reached. */
-import { API_TAIL, fit, FITTED, type Fitted } from '../../src/tune/back-test.ts';
+import { fit, FITTED, type Fitted } from '../../src/tune/back-test.ts';
 import { OUTPUTS, type Output, perOutput } from '../../src/twin/ledger.ts';
 import type { Calibration, Controller } from '../../src/twin/settings.ts';
 import { median } from '../support/statistics.ts';
@@ -156,7 +156,11 @@ export function calibrate(
     // endpointd does not wait for its own events, so its lag cannot be told from the latency of a write.
     name === 'CPU' || (name === 'watch lag' && controller === 'endpointd');
   const cpuFactor = start.cpuFactor * cpuRatio(cells, controller, start);
-  return fit({ ...start, cpuFactor }, lossOf, [...FITTED.filter((one) => !isHeld(one)), API_TAIL]);
+  return fit(
+    { ...start, cpuFactor },
+    lossOf,
+    FITTED.filter((one) => !isHeld(one)),
+  );
 }
 
 /**

@@ -1,12 +1,15 @@
 /**
- * Whether the model can be believed on this recording. At most two numbers are fitted on its first half. Their prediction
- * of the second half is compared with the measured figures.
+ * Whether the model can be believed on this recording. At most three numbers are fitted on its first half: median and tail
+ * of the API latency, and the watch lag. Their prediction of the second half is compared with the measured figures.
  */
 import { assert } from '../lib/assert.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
 import { storyBetween } from '../twin/story.ts';
-import { compare, type Comparison, type Evidence, evidenceBetween, shownBefore } from './evidence.ts';
+import { UNSURE } from './measured.ts';
+import { compare, type Comparison, type Evidence, evidenceBetween, isOff, shownBefore } from './evidence.ts';
+import { type Objective, smallMs } from './objective.ts';
+import { ownFigures, type OwnFigures, type Raise } from './own-figures.ts';
 
 export interface BackTest {
   readonly calibration: Calibration;
@@ -15,9 +18,13 @@ export interface BackTest {
   readonly worst: number | null;
   /** The numbers that the recording does not tell: half and twice as much predict the same. They are as they were given. */
   readonly untold: readonly NumberName[];
+  /** The factor, up and down, within which each fitted number predicts the first half as well. */
+  readonly unsure: ReadonlyMap<NumberName, number>;
+  /** For each constraint of the objective, and for its goal. */
+  readonly raises: readonly Raise[];
 }
 
-export type NumberName = 'API latency' | 'CPU' | 'watch lag';
+export type NumberName = 'API latency' | 'CPU' | 'watch lag' | 'API tail';
 
 /** A number of the calibration that a recording, or metrics, may tell. */
 export interface Fitted {
@@ -31,7 +38,11 @@ export interface Fitted {
  * of what a change waits for, and hardly its parts, so without a cost one part takes what is of another. They do not tell
  * the CPU at all: the API latency takes its place at no loss.
  */
-const RIGIDITY: Readonly<Partial<Record<NumberName, number>>> = { 'API latency': 0.002, 'watch lag': 0.1 };
+const RIGIDITY: Readonly<Partial<Record<NumberName, number>>> = {
+  'API latency': 0.002,
+  'API tail': 0.02,
+  'watch lag': 0.1,
+};
 
 export const FITTED: readonly Fitted[] = [
   {
@@ -52,25 +63,58 @@ export const FITTED: readonly Fitted[] = [
     scale: (calibration, factor) => ({ ...calibration, watchLagMs: calibration.watchLagMs * factor }),
     of: ({ watchLagMs }) => watchLagMs,
   },
+  {
+    // p99 over median.
+    name: 'API tail',
+    scale: (calibration, factor) => ({
+      ...calibration,
+      apiMs: { ...calibration.apiMs, tail: Math.max(1, calibration.apiMs.tail * factor) },
+    }),
+    of: ({ apiMs }) => apiMs.tail,
+  },
 ];
-
-/** p99 over median of the API latency. It is fitted where runs tell it, as those of a bench do. */
-export const API_TAIL: Pick<Fitted, 'scale'> = {
-  scale: (calibration, factor) => ({
-    ...calibration,
-    apiMs: { ...calibration.apiMs, tail: Math.max(1, calibration.apiMs.tail * factor) },
-  }),
-};
 
 /** Factors of the steps, from coarse to fine. */
 const FACTORS: readonly number[] = [8, 3, 1.6, 1.25, 1.1, 1.04];
+/**
+ * The API latencies from which a fit begins, as factors of the given one. Of a change that waits for a token now and then, a
+ * long latency and a short one with a long lag are two valleys, and the steps of one number do not lead from one to the other.
+ */
+const BEGINS: readonly number[] = [0.16, 0.4, 1, 2.5, 6.25];
+/** The steps of the other numbers there. */
+const COARSE: readonly number[] = [2, 1.3];
 
 /**
  * @param run today's settings; the fit begins at its calibration
  * @param held numbers that were measured, which the fit does not move
- * @param smallMs latencies that differ by no more are not called off, see `smallMs` of an objective
+ * @param objective whose figures of latencies are compared too; null = those that are compared in any case
  */
-export function backTest(run: Run, evidence: Evidence, held: readonly NumberName[] = [], smallMs = 0): BackTest {
+export function backTest(
+  run: Run,
+  evidence: Evidence,
+  held: readonly NumberName[] = [],
+  objective: Objective | null = null,
+): BackTest {
+  const { durationMs } = run.story;
+  const fitted = fitFirstHalf(run, evidence, held);
+  // The whole story is played: the second half begins with the queues and the tokens that the first one has left.
+  const secondHalf = (of: Evidence): Evidence =>
+    shownBefore(evidenceBetween(of, durationMs / 2, durationMs), durationMs);
+  const predicted = secondHalf(runModel({ ...run, calibration: fitted.calibration }));
+  const measured = secondHalf(evidence);
+  const small = objective === null ? 0 : smallMs(objective);
+  const own = objective === null ? NO_OWN : ownFigures(objective, predicted, measured, small);
+  const comparisons = [...compare(predicted, measured, small), ...own.comparisons];
+  const errors = comparisons.filter(isOff).map(({ error }) => error);
+  const worst = comparisons.length === 0 ? null : Math.max(0, ...errors);
+  return { ...fitted, comparisons, worst, raises: own.raises };
+}
+
+const NO_OWN: OwnFigures = { comparisons: [], raises: [] };
+
+type Fit = Pick<BackTest, 'calibration' | 'untold' | 'unsure'>;
+
+function fitFirstHalf(run: Run, evidence: Evidence, held: readonly NumberName[]): Fit {
   const { story } = run;
   const halfMs = story.durationMs / 2;
   const first = storyBetween(story, 0, halfMs);
@@ -85,25 +129,62 @@ export function backTest(run: Run, evidence: Evidence, held: readonly NumberName
   const free = FITTED.filter(isFree);
   const costOf = (tried: Calibration): number =>
     free.reduce((sum, { name, of }) => sum + RIGIDITY[name]! * Math.log(of(tried) / of(run.calibration)) ** 2, 0);
-  const fitted = fit(run.calibration, (tried) => lossAt(tried) + costOf(tried), free);
-  const untold = free.filter(({ scale }) => !isTold(lossAt, fitted, scale));
-  const calibration = untold.reduce((found, { of, scale }) => scale(found, of(run.calibration) / of(fitted)), fitted);
-  // The whole story is played: the second half begins with the queues and the tokens that the first one has left.
-  const secondHalf = (of: Evidence): Evidence =>
-    shownBefore(evidenceBetween(of, halfMs, story.durationMs), story.durationMs);
-  const comparisons = compare(secondHalf(runModel({ ...run, calibration })), secondHalf(evidence));
-  const isOff = ({ figure, predicted, measured }: Comparison): boolean =>
-    figure === 'writes' || Number.isNaN(predicted) || Math.abs(predicted - measured) > smallMs;
-  const errors = comparisons.filter(isOff).map(({ error }) => error);
-  const worst = comparisons.length === 0 ? null : Math.max(0, ...errors);
-  return { calibration, comparisons, worst, untold: untold.map(({ name }) => name) };
+  const begins = beginsOf(run.calibration, (tried) => lossAt(tried) + costOf(tried), free);
+  const [nearest] = begins.toSorted((a, b) => a.loss - b.loss);
+  const fitted = fit(nearest!.calibration, (tried) => lossAt(tried) + costOf(tried), free);
+  const least = lossAt(fitted);
+  const alike = (tried: Calibration): boolean => lossAt(tried) < least + TOLD_LOSS;
+  const asGiven = ({ of }: Fitted): number => of(run.calibration) / of(fitted);
+  const untold = free.filter((one) => [2, 1 / 2, asGiven(one)].every((factor) => alike(one.scale(fitted, factor))));
+  const told = free.filter((one) => !untold.includes(one));
+  return {
+    calibration: untold.reduce((found, one) => one.scale(found, asGiven(one)), fitted),
+    untold: untold.map(({ name }) => name),
+    unsure: new Map(told.map((one) => [one.name, unsureOf(one, fitted, alike, begins)])),
+  };
 }
 
-/** Whether the loss depends on the number. */
-function isTold(lossAt: (calibration: Calibration) => number, fitted: Calibration, scale: Fitted['scale']): boolean {
-  const least = lossAt(fitted);
-  return [2, 1 / 2].some((factor) => Math.abs(lossAt(scale(fitted, factor)) - least) >= TOLD_LOSS);
+interface Begin {
+  readonly calibration: Calibration;
+  readonly loss: number;
 }
+
+/** For each of these API latencies the calibration whose other numbers fit best. */
+function beginsOf(
+  start: Calibration,
+  loss: (calibration: Calibration) => number,
+  free: readonly Fitted[],
+): readonly Begin[] {
+  const [latency, others] = [free.filter(isLatency), free.filter((one) => !isLatency(one))];
+  const starts = latency.length === 0 ? [start] : BEGINS.map((factor) => latency[0]!.scale(start, factor));
+  return starts.map((begin) => {
+    const calibration = fit(begin, loss, others, COARSE);
+    return { calibration, loss: loss(calibration) };
+  });
+}
+
+function isLatency({ name }: Fitted): boolean {
+  return name === 'API latency';
+}
+
+/**
+ * The largest factor, up or down, at which the first half is predicted as well. The API latency may be so far off that only
+ * another lag makes up for it.
+ */
+function unsureOf(
+  one: Fitted,
+  fitted: Calibration,
+  alike: (calibration: Calibration) => boolean,
+  begins: readonly Begin[],
+): number {
+  const { of, scale } = one;
+  const factors = UNSURE_FACTORS.filter((factor) => [factor, 1 / factor].some((by) => alike(scale(fitted, by))));
+  const others = isLatency(one) ? begins.filter(({ calibration }) => alike(calibration)) : [];
+  const far = others.map(({ calibration }) => Math.exp(Math.abs(Math.log(of(calibration) / of(fitted)))));
+  return Math.max(UNSURE, ...factors, ...far);
+}
+
+const UNSURE_FACTORS: readonly number[] = [1.5, 2, 3];
 
 /** Eight figures that are each off by 5 % come to as much. */
 const TOLD_LOSS = 0.02;
@@ -116,10 +197,11 @@ export function fit(
   start: Calibration,
   loss: (calibration: Calibration) => number,
   free: readonly Pick<Fitted, 'scale'>[],
+  factors = FACTORS,
 ): Calibration {
   let best = start;
   let least = loss(best);
-  for (const factor of FACTORS) {
+  for (const factor of factors) {
     for (let isBetter = true; isBetter;) {
       isBetter = false;
       for (const { scale } of free) {

@@ -3,7 +3,7 @@
  * has the same fields.
  */
 import { placeAbove } from '../lib/sorted.ts';
-import { between, latenciesOf, quantile } from '../twin/figures.ts';
+import { between, type Kinds, latenciesOf, quantile } from '../twin/figures.ts';
 import { type Output, OUTPUTS, perOutput, type Sample, type Write } from '../twin/ledger.ts';
 import type { Settings } from '../twin/settings.ts';
 
@@ -65,12 +65,16 @@ export function absenceDoubt(evidence: Evidence, settings: Settings): string | n
 
 /** A predicted figure beside the measured one. */
 export interface Comparison {
-  readonly figure: 'p50' | 'p90' | 'p99' | 'writes';
+  /** Such as `p99`, `p99(add)`, `later(1s)` and `writes`. */
+  readonly figure: string;
   readonly output: Output;
+  readonly unit: 'ms' | 'share' | 'count';
   readonly predicted: number;
   readonly measured: number;
-  /** The error as a share of the measured figure, at least 0. */
+  /** The error as a share of the measured figure, at least 0; of shares that of the larger one. */
   readonly error: number;
+  /** A difference that is not called off. */
+  readonly small: number;
 }
 
 const QUANTILES = [
@@ -81,26 +85,53 @@ const QUANTILES = [
 
 /**
  * Compares the figures of outputs that were written during the recording. Latencies below a millisecond count as one.
+ * @param smallMs latencies that differ by no more are not called off
  */
-export function compare(ledger: Evidence, evidence: Evidence): Comparison[] {
+export function compare(predicted: Evidence, measured: Evidence, smallMs = 0): Comparison[] {
   const comparisons: Comparison[] = [];
   for (const output of OUTPUTS) {
-    const measured = latenciesOf(evidence.samples[output], 'any');
-    if (measured.length === 0) continue;
-    const predicted = latenciesOf(ledger.samples[output], 'any');
-    const written = evidence.writes[output].length;
+    if (measured.samples[output].length === 0) continue;
     for (const [figure, share] of QUANTILES) {
-      comparisons.push(compared(figure, output, quantile(predicted, share), Math.max(1, quantile(measured, share))));
+      comparisons.push(compareQuantile(figure, { output, kinds: 'any', share }, predicted, measured, smallMs));
     }
     // What others have written shows changes too.
-    if (written > 0) comparisons.push(compared('writes', output, ledger.writes[output].length, written));
+    const written = measured.writes[output].length;
+    const writes = predicted.writes[output].length;
+    if (written === 0) continue;
+    const error = Math.abs(writes / written - 1);
+    comparisons.push({
+      figure: 'writes',
+      output,
+      unit: 'count',
+      predicted: writes,
+      measured: written,
+      error,
+      small: 0,
+    });
   }
   return comparisons;
 }
 
-function compared(figure: Comparison['figure'], output: Output, predicted: number, measured: number): Comparison {
-  const error = Number.isNaN(predicted)
-    ? Infinity
-    : Math.abs(Math.max(figure === 'writes' ? 0 : 1, predicted) / measured - 1);
-  return { figure, output, predicted, measured, error };
+export interface QuantileOf {
+  readonly output: Output;
+  readonly kinds: Kinds;
+  readonly share: number;
+}
+
+export function compareQuantile(
+  figure: string,
+  { output, kinds, share }: QuantileOf,
+  predicted: Evidence,
+  measured: Evidence,
+  smallMs: number,
+): Comparison {
+  const of = ({ samples }: Evidence): number => quantile(latenciesOf(samples[output], kinds), share);
+  const [ms, measuredMs] = [of(predicted), Math.max(1, of(measured))];
+  const error = Number.isNaN(ms) ? Infinity : Math.abs(Math.max(1, ms) / measuredMs - 1);
+  return { figure, output, unit: 'ms', predicted: ms, measured: measuredMs, error, small: smallMs };
+}
+
+/** Whether the prediction is off by more than is small. */
+export function isOff({ predicted, measured, small }: Comparison): boolean {
+  return !(Math.abs(predicted - measured) <= small);
 }

@@ -5,7 +5,7 @@ import { cpuOf, writesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
-import type { NumberName } from './back-test.ts';
+import type { BackTest, NumberName } from './back-test.ts';
 import { type CpuPerWrite, type Measured, UNSURE } from './measured.ts';
 import type { Unsure } from './recommend.ts';
 
@@ -37,12 +37,14 @@ const UNSURE_GUESS = 2;
 export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
   const held: NumberName[] = [];
   let { calibration } = run;
-  const unsure = { 'API latency': UNSURE, CPU: UNSURE, 'watch lag': UNSURE };
+  const unsure = { 'API latency': UNSURE, 'API tail': UNSURE, CPU: UNSURE, 'watch lag': UNSURE };
   if (apiMs !== null) {
     const { median, tail } = apiMs.value;
     calibration = { ...calibration, apiMs: { median: median / usualFactor(run), tail } };
-    held.push('API latency');
-    unsure['API latency'] = apiMs.value.unsure;
+    for (const name of ['API latency', 'API tail'] as const) {
+      held.push(name);
+      unsure[name] = apiMs.value.unsure;
+    }
   }
   let cpuFactorMax: number | null = null;
   if (cpuMsPerWrite !== null) {
@@ -61,9 +63,10 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
 }
 
 /** The start for a recording: what it does not tell, and nobody has measured, is a guess. */
-export function withUntold(start: Start, untold: readonly NumberName[]): Start {
+export function withFit(start: Start, { untold, unsure }: Pick<BackTest, 'untold' | 'unsure'>): Start {
   const guessed = [...untold, ...(start.held.includes('CPU') ? [] : (['CPU'] as const))];
-  return { ...start, unsure: { ...start.unsure, ...Object.fromEntries(guessed.map((name) => [name, UNSURE_GUESS])) } };
+  const guesses = guessed.map((name) => [name, UNSURE_GUESS] as const);
+  return { ...start, unsure: { ...start.unsure, ...Object.fromEntries([...unsure, ...guesses]) } };
 }
 
 /** How many times as long the median write of the run takes as that of an object without endpoints. */
@@ -88,9 +91,14 @@ export function calibrationNumbers(
   { unsure, cpuFactorMax }: Start,
   measured: Measured,
   fallback: Readonly<Record<NumberName, string>>,
+  coresFrom: string,
 ): KnownNumber[] {
   const spread = (name: NumberName): string =>
-    unsure[name] >= UNSURE_GUESS ? 'half to twice as much' : `${Math.round(100 * (unsure[name] - 1))} %`;
+    unsure[name] < UNSURE_GUESS
+      ? `${Math.round(100 * (unsure[name] - 1))} %`
+      : unsure[name] === UNSURE_GUESS
+        ? 'half to twice as much'
+        : `up to ${unsure[name].toFixed(1)} times as much, or as little`;
   const most = cpuFactorMax === null ? '' : `${fallback.CPU}, at most what was measured: `;
   return [
     {
@@ -98,6 +106,12 @@ export function calibrationNumbers(
       value: `${apiMs.median.toFixed(1)} ms`,
       unsure: spread('API latency'),
       from: measured.apiMs?.from ?? fallback['API latency'],
+    },
+    {
+      name: 'API latency, p99 over median',
+      value: `${apiMs.tail.toFixed(1)} x`,
+      unsure: spread('API tail'),
+      from: measured.apiMs?.from ?? fallback['API tail'],
     },
     {
       name: 'API latency, more for each endpoint of the object',
@@ -117,7 +131,7 @@ export function calibrationNumbers(
       unsure: spread('watch lag'),
       from: fallback['watch lag'],
     },
-    { name: 'cores', value: String(cores), unsure: '', from: measured.cores?.from ?? 'given, or what is usual' },
+    { name: 'cores', value: String(cores), unsure: '', from: measured.cores?.from ?? coresFrom },
     ...(measured.flowWaits?.value ?? []).slice(0, FLOWS_SHOWN).map(({ schema, ms }) => ({
       name: `wait in flow control, ${schema}`,
       value: `${ms.toFixed(1)} ms`,

@@ -171,12 +171,19 @@ function parseLimit(expression: Expression, text: string, term: string): number 
   }
   if (expression.of === 'later') {
     const percent = /^(\d+(?:\.\d+)?)%$/.exec(text);
-    if (percent === null) throw new ObjectiveError(`objective: "${text}" in "${term}" is no share, such as 0.1%`);
+    if (percent === null || Number(percent[1]) > 100)
+      throw new ObjectiveError(`objective: "${text}" in "${term}" is no share, such as 0.1%`);
     return Number(percent[1]) / 100;
+  }
+  if (expression.of === 'cpu' || expression.of === 'apiserver-cpu') {
+    const percent = /^(\d+(?:\.\d+)?)%$/.exec(text);
+    // Of a core, in milliseconds a second.
+    if (percent !== null) return Number(percent[1]) * 10;
   }
   const rate = /^(\d+(?:\.\d+)?)\s*([kKMG]?B?)(?:\/s)?$/.exec(text);
   const unit = rate === null ? undefined : UNITS[rate[2]!];
-  if (rate === null || unit === undefined)
+  const isOfBytes = rate?.[2]!.endsWith('B') === true;
+  if (rate === null || unit === undefined || (isOfBytes && expression.of !== 'bytes'))
     throw new ObjectiveError(`objective: "${text}" in "${term}" is no number a second, such as 50/s or 2MB/s`);
   return Number(rate[1]) * unit;
 }
@@ -193,8 +200,8 @@ export interface Scope {
 }
 
 /**
- * If there were changes, and none was ever shown, a quantile is Infinity, and all of them count as later. A run does not
- * tell how long those that it ends before have waited.
+ * If there were changes, and none was ever shown, a quantile is Infinity, and all of them count as later. Those that the run
+ * ends before count with the time until then.
  */
 export function valueOf(expression: Expression, ledger: Ledger, scope: Scope): number {
   if (!expression.isWorst) return figureOf(expression, ledger, scope);
@@ -227,11 +234,17 @@ function isTelling(figure: Figure, { samples, hidden }: Ledger): boolean {
   const { kinds, output } = figure;
   const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
   const count = samples[output].filter(isCounted).length + hidden[output].filter(isCounted).length;
-  return count >= TELLING_CHANGES_MIN;
+  return count >= changesMin(figure, 0);
 }
 
 /** A p99, or a share of changes, of fewer is chance. */
-export const TELLING_CHANGES_MIN = 100;
+const TELLING_CHANGES_MIN = 100;
+
+/** How many changes a figure of latencies needs: of fewer the p99.9 is their maximum. @param most its limit; 0 = it has none */
+export function changesMin(figure: Figure, most: number): number {
+  if (figure.of === 'quantile') return Math.max(TELLING_CHANGES_MIN, Math.round(1 / (1 - figure.share)));
+  return Math.max(TELLING_CHANGES_MIN, most > 0 ? Math.round(1 / most) : 0);
+}
 
 function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpointsWatchers }: Scope): number {
   const watchers = { nodes, endpointsWatchers };
@@ -315,9 +328,16 @@ export function scoreOf({ constraints }: Objective, values: Values, margin = 1):
   for (const [i, { most }] of constraints.entries()) {
     const value = values.constraints[i]!;
     const limit = most * margin;
-    if (value > limit) excess += Math.min(EXCESS_MAX, limit === 0 ? EXCESS_MAX : value / limit - 1);
+    if (value > limit) excess += excessOver(limit, value);
   }
   return { excess, goal: values.goal };
+}
+
+/** The share by which a limit is exceeded. What nothing is a share of grows with the value. */
+export function excessOver(limit: number, value: number): number {
+  // What a run does not have meets no limit.
+  if (!(value < Infinity)) return EXCESS_MAX;
+  return Math.min(EXCESS_MAX, limit === 0 ? (EXCESS_MAX * value) / (1 + value) : value / limit - 1);
 }
 
 /** The most of one constraint. So a constraint that cannot be met does not hide the others. */

@@ -4,6 +4,7 @@
  * has not seen.
  */
 import {
+  excessOver,
   type Expression,
   type Objective,
   type Scope,
@@ -21,8 +22,9 @@ import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import { FITTED, type Fitted } from './back-test.ts';
+import type { Raise } from './own-figures.ts';
 import { resamples } from './resample.ts';
-import { type Flag, flagsOf, isBetter, type Score, searchSettings, type Step, writeFlag } from './search.ts';
+import { type Flag, flagsOf, isBetter, readFlag, type Score, searchSettings, type Step, writeFlag } from './search.ts';
 
 /** The question. `run.settings` are today's. */
 export interface Question {
@@ -32,6 +34,8 @@ export interface Question {
   readonly nodes: number;
   readonly endpointsWatchers: number;
   readonly unsure: Unsure;
+  /** How the bounds of the constraints and of the goal are raised by what the back-test found; [] = not at all. */
+  readonly raises: readonly Raise[];
 }
 
 /** Each number of the calibration may be larger or smaller by its factor. */
@@ -129,6 +133,8 @@ const BOUND_SHARE = 0.9;
 /** Flags keep today's values if that costs at most this share of the goal, all together. */
 const TIE = 0.01;
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
+/** The end of both ladders: what holds there may hold beyond it. */
+export const LOAD_MAX = LOADS.at(-1)!;
 const P99_ADD: Expression = { of: 'quantile', share: 0.99, kinds: 'add', output: 'slices', isWorst: false };
 
 /** What is kept of a run: a ledger has each change and each write, and there are some 150 runs. */
@@ -155,27 +161,13 @@ export function recommend(question: Question, progress: (runs: number) => void =
     }
     return found;
   };
-  let best: Outcome | null = null;
-  let nearest: Outcome | null = null;
-  let steps: readonly Step[] = [];
-  for (const margin of MARGINS) {
-    const score = (settings: Settings): Score => scoreOf(objective, triedOf(settings).values, margin);
-    const search = searchSettings(run.settings, flags, score, run.seed);
-    const settings = withFewestChanges(search.best, run.settings, flags, score);
-    const outcome = outcomeOf(question, settings);
-    if (nearest === null || excessOf(outcome) < excessOf(nearest)) {
-      nearest = outcome;
-      steps = search.steps;
-    }
-    if (excessOf(outcome) > 0) continue;
-    best = outcome;
-    break;
-  }
-  const settings = (best ?? nearest!).settings;
+  const choice = choose(question, flags, tried, triedOf);
+  const { best, nearest, steps } = choice;
+  const { settings } = best ?? nearest;
   return {
-    today: outcomeOf(question, run.settings),
+    today: choice.today,
     best,
-    nearest: nearest!,
+    nearest,
     changes: changesOf(run.settings, settings, flags),
     steps,
     candidates: candidatesOf(settings, [...tried.values()], question),
@@ -186,6 +178,99 @@ export function recommend(question: Question, progress: (runs: number) => void =
     nodesMax: best === null ? question.nodes : nodesMaxOf(question, settings),
     runs: tried.size,
   };
+}
+
+interface Choice {
+  readonly today: Outcome;
+  readonly best: Outcome | null;
+  readonly nearest: Outcome;
+  readonly steps: readonly Step[];
+}
+
+/**
+ * The search finds settings whose figures keep a margin to each limit, a larger one each time until their bounds hold too. Of
+ * all that was tried meanwhile the best follows whose bounds hold. Today's settings stay where they are as good.
+ * @param tried what `triedOf` has tried so far
+ */
+function choose(
+  question: Question,
+  flags: readonly Flag[],
+  tried: ReadonlyMap<string, Tried>,
+  triedOf: (settings: Settings) => Tried,
+): Choice {
+  const { run, objective } = question;
+  const outcomes = new Map<Settings, Outcome>();
+  const outcomeFor = ({ settings }: Pick<Tried, 'settings'>): Outcome => {
+    let found = outcomes.get(settings);
+    if (found === undefined) outcomes.set(settings, (found = outcomeOf(question, settings)));
+    return found;
+  };
+  const holds = (one: Tried): boolean => excessOf(outcomeFor(one)) === 0;
+  const goalOf = ({ values }: Tried): number => values.goal;
+  const scoreWith =
+    (margin: number) =>
+    (settings: Settings): Score =>
+      scoreOf(objective, triedOf(settings).values, margin);
+  const kept = (settings: Settings, margin: number): Tried =>
+    triedOf(withFewestChanges(settings, run.settings, flags, scoreWith(margin)));
+  const today = triedOf(run.settings);
+  let [best, nearest, steps]: [Tried | null, Tried, readonly Step[]] = [holds(today) ? today : null, today, []];
+  for (const margin of MARGINS) {
+    const search = searchSettings(run.settings, flags, scoreWith(margin), run.seed);
+    const found = kept(search.best, margin);
+    if (excessOf(outcomeFor(found)) < excessOf(outcomeFor(nearest))) [nearest, steps] = [found, search.steps];
+    if (!holds(found)) continue;
+    if (best === null || goalOf(found) < goalOf(best) * (1 - TIE)) [best, steps] = [found, search.steps];
+    break;
+  }
+  const better = [...tried.values()]
+    .filter((one) => scoreOf(objective, one.values).excess === 0 && (best === null || goalOf(one) < goalOf(best)))
+    .toSorted((a, b) => goalOf(a) - goalOf(b));
+  const first = firstThat(better, holds);
+  if (first !== null) {
+    const simpler = kept(first.settings, 1);
+    best = holds(simpler) ? simpler : first;
+  }
+  if (holds(today) && goalOf(today) <= goalOf(best!) * (1 + TIE)) best = today;
+  return {
+    today: outcomeFor(today),
+    best: best === null ? null : outcomeFor(best),
+    nearest: outcomeFor(best ?? nearest),
+    steps: best === today ? [] : stepsTo((best ?? nearest).settings, steps, run.settings, flags, scoreWith(1)),
+  };
+}
+
+/** The steps of the search, and those from its end to the settings that were chosen, flag by flag. */
+function stepsTo(
+  chosen: Settings,
+  steps: readonly Step[],
+  today: Settings,
+  flags: readonly Flag[],
+  score: (settings: Settings) => Score,
+): Step[] {
+  const all = [...steps];
+  for (const flag of flags) {
+    const last = all.at(-1)?.settings ?? today;
+    if (flag.fields.every((field) => last[field] === chosen[field])) continue;
+    const settings = { ...last, ...flagValues(chosen, flag) };
+    const [from, to] = [readFlag(flag, last), readFlag(flag, settings)];
+    all.push({ flag: flag.name, from, to, settings, score: score(settings) });
+  }
+  return all;
+}
+
+/**
+ * The first of them that holds, if those behind one that holds do as well, as settings do that gain less; a setting that
+ * holds in any case. null = none was found.
+ */
+function firstThat<T>(all: readonly T[], holds: (one: T) => boolean): T | null {
+  let [from, to, found]: [number, number, T | null] = [0, all.length, null];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (holds(all[middle]!)) [to, found] = [middle, all[middle]!];
+    else from = middle + 1;
+  }
+  return found;
 }
 
 function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
@@ -272,21 +357,22 @@ function unseenSeed({ seed }: Run): number {
 
 /**
  * The values that nine of ten resamples do not exceed, of each of these runs: the worst run counts, because each stands for
- * a number that may be so. For each scope those of all constraints and of the goal.
+ * a number that may be so. They are raised by as much as today's figure was measured above its prediction. For each scope those of all constraints and of the goal.
  * @param scopes differ in their watchers alone
  */
-function boundsOf({ run, objective }: Question, runs: readonly Ledger[], scopes: readonly Scope[]): number[][] {
+function boundsOf({ run, objective, raises }: Question, runs: readonly Ledger[], scopes: readonly Scope[]): number[][] {
   const expressions = [...objective.constraints, objective.goal].map(({ expression }) => expression);
   const bounds = scopes.map(() => expressions.map(() => -Infinity));
   const seed = unseenSeed(run);
   const { durationMs, worstMs = WORST_MS } = scopes[0]!;
   const blockMs = Math.min(worstMs, durationMs) / BLOCKS_MIN;
-  for (const [i, ledger] of runs.entries()) {
+  for (const ledger of runs) {
     const values = scopes.map(() => expressions.map((): number[] => []));
     for (const isWorst of [false, true]) {
       if (!expressions.some((expression) => expression.isWorst === isWorst)) continue;
       const blocks = { durationMs, blockMs, partMs: isWorst ? worstMs : Infinity };
-      for (const draw of resamples(ledger, blocks, RESAMPLES, seed + i)) {
+      // The same blocks for each, so that the runs differ by their numbers alone.
+      for (const draw of resamples(ledger, blocks, RESAMPLES, seed)) {
         for (const [s, scope] of scopes.entries()) {
           for (const [e, expression] of expressions.entries())
             if (expression.isWorst === isWorst) values[s]![e]!.push(valueOf(expression, draw, scope));
@@ -296,7 +382,8 @@ function boundsOf({ run, objective }: Question, runs: readonly Ledger[], scopes:
     for (const [s, all] of values.entries()) {
       for (const [e, of] of all.entries()) {
         // NaN stays: what a run does not have meets no limit.
-        bounds[s]![e] = Math.max(bounds[s]![e]!, quantile(Float64Array.from(of).sort(), BOUND_SHARE));
+        const bound = quantile(Float64Array.from(of).sort(), BOUND_SHARE);
+        bounds[s]![e] = Math.max(bounds[s]![e]!, raises[e]?.(bound) ?? bound);
       }
     }
   }
@@ -324,7 +411,7 @@ function uncertain(calibration: Run['calibration'], unsure: Unsure): Run['calibr
 }
 
 function excessOf({ checks }: Outcome): number {
-  return checks.reduce((sum, { bound, most }) => sum + (bound > most ? bound / Math.max(most, 1e-9) - 1 : 0), 0);
+  return checks.reduce((sum, { bound, most }) => sum + (bound <= most ? 0 : excessOver(most, bound)), 0);
 }
 
 const KINDS: readonly ChangeKind[] = ['add', 'remove'];
@@ -409,10 +496,16 @@ const MORE = 1.5;
 /** The last step of the ladder of nodes at which nine of ten draws meet each constraint. null: nodes matter for none. */
 function nodesMaxOf(question: Question, settings: Settings): number | null {
   const { objective, nodes } = question;
-  if (!objective.constraints.some(({ expression: { of } }) => of === 'bytes' || of === 'apiserver-cpu')) return null;
-  const scopes = LOADS.map((factor) => ({ ...scopeOf(question), nodes: nodes * factor }));
+  if (!objective.constraints.some(({ expression }) => isOfNodes(expression))) return null;
+  const more = (factor: number): number => Math.floor(nodes * factor);
+  const scopes = LOADS.map((factor) => ({ ...scopeOf(question), nodes: more(factor) }));
   const bounds = boundsOf(question, unseenRuns(question, settings), scopes);
-  return nodes * lastOf((step) => isMet(objective, bounds[step]!));
+  return more(lastOf((step) => isMet(objective, bounds[step]!)));
+}
+
+/** Nodes watch slices. */
+function isOfNodes(expression: Expression): boolean {
+  return expression.of === 'bytes' ? expression.outputs.includes('slices') : expression.of === 'apiserver-cpu';
 }
 
 /** The last step of the ladder of changes at which nine of ten draws meet each constraint. */

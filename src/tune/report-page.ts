@@ -22,6 +22,7 @@ import {
   outcomeRows,
   questionText,
   REMOVAL_LIMIT,
+  uncheckedText,
   unmetText,
   validText,
 } from './report-text.ts';
@@ -40,7 +41,7 @@ export function answerPage(answer: Answer): Page {
         ? []
         : [{ name: answer.controller, value: `as 1.${answer.kubeMinor} does it` }]),
     ],
-    notices: refusals,
+    notices: backTest === null ? [uncheckedText(answer), ...refusals] : refusals,
     sections: [
       ...(recommendation === null ? [] : recommendationSections(answer, recommendation)),
       ...(answer.confirmation === null ? [] : [confirmationSection(answer, answer.confirmation)]),
@@ -77,7 +78,8 @@ function headlineOf({ today, refusals }: Answer, best: Outcome | null): Page['he
   return { figure: `${flags.length} flags`, words: flags.join(' '), tone: 'good' };
 }
 
-function recommendationSections({ from, today: flags }: Answer, recommendation: Recommendation): Section[] {
+function recommendationSections(answer: Answer, recommendation: Recommendation): Section[] {
+  const { today: flags } = answer;
   const { today, best, nearest, frontier, grid } = recommendation;
   const shown = best ?? nearest;
   return [
@@ -92,7 +94,7 @@ function recommendationSections({ from, today: flags }: Answer, recommendation: 
       tone: 'plain',
       note: [
         ...bindingLines(recommendation),
-        ...(best === null ? [] : [validText(from, recommendation)]),
+        ...(best === null ? [] : [validText(answer, recommendation)]),
         REMOVAL_LIMIT,
       ].join(' '),
       table: { columns: ['', 'today', 'then'], rows: outcomeRows(today, shown) },

@@ -6,7 +6,7 @@ import type { Answer } from './answer.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import { flagLines } from './flag-lines.ts';
-import type { Check, Outcome, Recommendation } from './recommend.ts';
+import { type Check, LOAD_MAX, type Outcome, type Recommendation } from './recommend.ts';
 
 /** Makes lines of cells in columns. */
 export type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => readonly string[];
@@ -43,11 +43,15 @@ export function questionText({ controller, from, nodes, seed }: Answer): string 
   return `${controller}, ${printable(from.name)}: ${formatCount(from.changes)} changes in ${formatCount(from.minutes)} minutes, ${formatCount(nodes)} nodes, seed ${seed}`;
 }
 
-function backTestLines({ backTest, from }: Answer, table: Table): string[] {
-  if (backTest === null) {
-    const why = from.isRecording ? 'the recording holds nothing to compare with' : 'a profile has never been measured';
-    return [`The prediction was not checked: ${why}.`, ''];
-  }
+/** Why there is no back-test. */
+export function uncheckedText({ from }: Answer): string {
+  const why = from.isRecording ? 'the recording holds nothing to compare with' : 'a profile has never been measured';
+  return `The prediction was not checked: ${why}.`;
+}
+
+function backTestLines(answer: Answer, table: Table): string[] {
+  const { backTest } = answer;
+  if (backTest === null) return [uncheckedText(answer), ''];
   return [
     `${BACK_TEST_TITLE}:`,
     ...table(['', 'measured', 'predicted', 'error'], backTestRows(backTest.comparisons)),
@@ -56,7 +60,7 @@ function backTestLines({ backTest, from }: Answer, table: Table): string[] {
 }
 
 export const BACK_TEST_TITLE =
-  "Today's flags on the second half of the recording, at most two numbers fitted on the first";
+  "Today's flags on the second half of the recording, at most three numbers fitted on the first";
 
 export function backTestRows(comparisons: readonly Comparison[]): string[][] {
   return comparisons.map((one) => [
@@ -67,21 +71,27 @@ export function backTestRows(comparisons: readonly Comparison[]): string[][] {
   ]);
 }
 
-function figureText({ figure }: Comparison, value: number): string {
-  return figure === 'writes' ? formatCount(Math.round(value)) : milliseconds(value);
+function figureText({ unit }: Comparison, value: number): string {
+  if (unit === 'ms') return milliseconds(value);
+  return unit === 'share' ? percent(value) : formatCount(Math.round(value));
 }
 
 export const REMOVAL_LIMIT =
   "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.";
 
-/** The load and the number of nodes up to which the constraints hold, by ladders of both. */
-export function validText({ changes, minutes }: Answer['from'], { loadFactor, nodesMax }: Recommendation): string {
+/** The load and the number of nodes up to which the constraints hold, by ladders of both, which end somewhere. */
+export function validText({ from, nodes }: Answer, { loadFactor, nodesMax }: Recommendation): string {
+  const { changes, minutes } = from;
+  const atLeast = (isEnd: boolean): string => (isEnd ? 'at least ' : '');
   const rate = `${formatRate((loadFactor * changes) / (minutes * 60))} changes a second (${formatRate(loadFactor)} x those of today)`;
-  const nodes = nodesMax === null ? 'any number of nodes, with which bytes grow' : `${formatCount(nodesMax)} nodes`;
-  return `Valid up to ${rate} and ${nodes}.`;
+  const count =
+    nodesMax === null
+      ? 'any number of nodes, with which bytes grow'
+      : `${atLeast(nodesMax === Math.floor(nodes * LOAD_MAX))}${formatCount(nodesMax)} nodes`;
+  return `Valid up to ${atLeast(loadFactor === LOAD_MAX)}${rate} and ${count}.`;
 }
 
-function recommendationLines({ from }: Answer, recommendation: Recommendation, table: Table): string[] {
+function recommendationLines(answer: Answer, recommendation: Recommendation, table: Table): string[] {
   const { today, best, nearest, changes } = recommendation;
   const shown = best ?? nearest;
   const title = best === null ? `${unmetText(nearest)} The nearest setting:` : 'Recommended:';
@@ -96,7 +106,7 @@ function recommendationLines({ from }: Answer, recommendation: Recommendation, t
     ...table(['', 'today', 'then'], outcomeRows(today, shown)),
     '',
     ...bindingLines(recommendation),
-    ...(best === null ? [] : [validText(from, recommendation)]),
+    ...(best === null ? [] : [validText(answer, recommendation)]),
     REMOVAL_LIMIT,
     `${recommendation.runs} settings were tried.`,
     '',

@@ -59,7 +59,7 @@ export const FLAGS: readonly Flag[] = [
   },
 ];
 
-function readFlag({ fields }: Flag, settings: Settings): number {
+export function readFlag({ fields }: Flag, settings: Settings): number {
   return settings[fields.at(-1)!];
 }
 

@@ -1,11 +1,11 @@
 /** `endpointd tune` without reading and printing: a question with a story becomes an answer. */
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
-import { type BackTest, backTest, type NumberName } from './back-test.ts';
+import { type BackTest, backTest, FITTED, type NumberName } from './back-test.ts';
 import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
-import { type Objective, smallMs, TELLING_CHANGES_MIN } from './objective.ts';
+import { changesMin, type Objective } from './objective.ts';
 import type { Measured } from './measured.ts';
-import { calibrationNumbers, type KnownNumber, startOf, withUntold } from './numbers.ts';
+import { calibrationNumbers, type KnownNumber, startOf, withFit } from './numbers.ts';
 import { recommend } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
@@ -26,6 +26,8 @@ export interface TuneInput {
   readonly given: readonly KnownNumber[];
   /** The source of the calibration, if nothing is fitted. */
   readonly calibrationFrom: string;
+  /** The source of the cores, if no metrics tell them. */
+  readonly coresFrom: string;
   readonly nodes: number;
   readonly endpointsWatchers: number;
   readonly objective: Objective;
@@ -41,8 +43,8 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   const tested =
     evidence === null
       ? null
-      : backTest({ ...input.run, calibration: given.calibration }, evidence, given.held, smallMs(objective));
-  const start = tested === null ? given : withUntold(given, tested.untold);
+      : backTest({ ...input.run, calibration: given.calibration }, evidence, given.held, objective);
+  const start = tested === null ? given : withFit(given, tested);
   const calibration = tested?.calibration ?? start.calibration;
   // A pod that no Service selects only costs the controller time.
   const changes = story.changes.filter(
@@ -58,7 +60,8 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   ];
   // The cluster's slices are packed by today's limit, whichever is tried.
   const run = { ...input.run, calibration, endpointsPerSliceAtStart: settings.endpointsPerSlice };
-  const question = { run, objective, nodes, endpointsWatchers, unsure: start.unsure };
+  const raises = tested?.raises ?? [];
+  const question = { run, objective, nodes, endpointsWatchers, unsure: start.unsure, raises };
   return {
     tuneVersion: 1,
     program,
@@ -75,7 +78,10 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
     refusals,
     recommendation: refusals.length > 0 ? null : recommend(question, progress),
     confirmation: null,
-    numbers: [...input.given, ...calibrationNumbers(calibration, start, measured, sourcesOf(input, tested))],
+    numbers: [
+      ...input.given,
+      ...calibrationNumbers(calibration, start, measured, sourcesOf(input, tested), input.coresFrom),
+    ],
     notes: [...input.notes, ...leftOut(story), ...measured.notes, ...guesses(tested)],
     assumptions: ASSUMPTIONS,
   };
@@ -90,7 +96,7 @@ function sourcesOf({ calibrationFrom }: TuneInput, tested: BackTest | null): Rea
       ? 'fitted on the first half of the recording'
       : `${calibrationFrom}: the recording does not tell it`;
   };
-  return { 'API latency': of('API latency'), CPU: of('CPU'), 'watch lag': of('watch lag') };
+  return Object.fromEntries(FITTED.map(({ name }) => [name, of(name)])) as Record<NumberName, string>;
 }
 
 function guesses(tested: BackTest | null): string[] {
@@ -103,12 +109,13 @@ function guesses(tested: BackTest | null): string[] {
 /** Which figures of the objective rest on too few changes. Both halves of a recording are needed, the second one tells. */
 function tooFewChanges({ constraints, goal }: Objective, { durationMs }: Story, evidence: Evidence): string[] {
   const { samples } = evidenceBetween(evidence, durationMs / 2, durationMs);
-  return [...constraints, goal].flatMap(({ expression, text }) => {
+  return [...constraints, { ...goal, most: 0 }].flatMap(({ expression, text, most }) => {
     if (expression.of !== 'quantile' && expression.of !== 'later') return [];
     const count = latenciesOf(samples[expression.output], expression.kinds).length;
-    if (count >= TELLING_CHANGES_MIN) return [];
+    const needed = changesMin(expression, most);
+    if (count >= needed) return [];
     return [
-      `the second half of the recording has ${count} changes for ${text}, and fewer than ${TELLING_CHANGES_MIN} say too little`,
+      `the second half of the recording has ${count} changes for ${text}, and fewer than ${needed} say too little`,
     ];
   });
 }

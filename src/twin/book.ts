@@ -4,7 +4,7 @@
  */
 import type { ChangeKind, Ledger, Output } from './ledger.ts';
 import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
-import type { PlaceChange, Published, Story } from './story.ts';
+import type { PlaceChange, Published, Story, StoryChange } from './story.ts';
 
 /** A change of readiness that nothing has shown yet. */
 interface OpenChange {
@@ -261,9 +261,18 @@ export function sizeOf(book: Book, service: number): number {
   return book.services[service]!.published;
 }
 
-/** Counts the changes that were never shown. */
-export function closeBook({ ledger, output, open }: Book): void {
-  for (const change of open) if (change !== undefined) ledger.open[output]++;
+/**
+ * Notes how long the changes have waited that were never shown.
+ * @param left the changes of the story that the controller has not even taken in when the run ends
+ */
+export function closeBook(book: Book, left: readonly StoryChange[], nowMs: number): void {
+  for (const { atMs, places } of left) for (const placed of places) takeChange(book, placed, atMs);
+  const { ledger, open, output } = book;
+  for (const change of open) {
+    if (change === undefined) continue;
+    ledger.open[output]++;
+    ledger.hidden[output].push({ ...change, latencyMs: nowMs - change.atMs });
+  }
 }
 
 function shownBy({ isReady }: Book, places: readonly number[]): ShownPlace[] {

@@ -109,13 +109,19 @@ export function createEndpointdModel(world: World): Model {
     batches: [],
     wakesAtMs: Infinity,
   };
+  let taken = 0;
+  const takeIn = (change: StoryChange): void => {
+    taken++;
+    takeEvent(own, change);
+  };
   return {
     take: (change) => {
       const costMs = world.costs.intake * (change.events ?? 1);
-      arrive(own, { costMs, stream: 'inputs', take: () => takeEvent(own, change) });
+      arrive(own, { costMs, stream: 'inputs', take: () => takeIn(change) });
     },
     close: () => {
-      for (const { book } of own.controllers) closeBook(book);
+      const left = story.changes.slice(taken);
+      for (const { book } of own.controllers) closeBook(book, left, world.agenda.nowMs);
     },
   };
 }

@@ -80,13 +80,16 @@ export function createKubeModel(world: World): Model {
     createController(world, 'endpoints', settings.endpointSyncs, settings.endpointsBatchMs),
     createController(world, 'slices', settings.serviceEndpointSyncs, settings.slicesBatchMs),
   ].filter(({ book }) => outputsOf(world.story).includes(book.output));
+  let taken = 0;
   return {
     take: (change) =>
       runOn(informer, world.costs.intake * (change.events ?? 1), () => {
+        taken++;
         for (const controller of controllers) takeEvent(controller, change);
       }),
     close: () => {
-      for (const { book } of controllers) closeBook(book);
+      const left = world.story.changes.slice(taken);
+      for (const { book } of controllers) closeBook(book, left, world.agenda.nowMs);
     },
   };
 }

@@ -45,7 +45,10 @@ export interface Ledger {
   /** The sizes of the story. */
   readonly sizes: ObjectSizes;
   readonly overtaken: Record<Output, number>;
-  /** Those of them that no object had shown when the next one came: how long they have waited, at least. */
+  /**
+   * How long changes have waited, at least, that no object had shown when the next one of the same place came, or when the
+   * run ended.
+   */
   readonly hidden: Readonly<Record<Output, Sample[]>>;
   /** Changes that no object had shown at the end. */
   readonly open: Record<Output, number>;

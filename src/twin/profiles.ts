@@ -52,7 +52,7 @@ export const STORY_PROFILES: readonly StoryProfile[] = [
   {
     ...CALM,
     name: 'storm',
-    what: 'one namespace that flips 200 times a second beside quiet ones',
+    what: 'one namespace with some 100 changes a second beside quiet ones',
     services: [{ count: 20, pods: 20 }],
     flipsPerSecond: 200,
     isStorm: true,

@@ -135,6 +135,12 @@ describe('endpointd tune', () => {
     assert.match(stderr, /"p98" is no figure: is p90 meant\?/);
   });
 
+  it('tune refuses a flag of endpointd for the other controller', async () => {
+    const flags = ['--from=huge', '--controller=kube-controller-manager', '--adaptive-batch-period-max=5s'];
+    const { status, stderr } = await tune(...flags);
+    assert.deepEqual([status, /is a flag of endpointd: kube-controller-manager has none/.test(stderr)], [2, true]);
+  });
+
   it('tune names the wrong field of a calibration', async () => {
     const path = join(directory, 'calibration.json');
     writeFileSync(path, '{"version":3,"cores":0}');

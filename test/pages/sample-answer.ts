@@ -54,6 +54,7 @@ export function sampleAnswer(): Answer {
         { name: 'watchers of slices', value: '1000', unsure: '', from: 'given' },
       ],
       calibrationFrom: 'usual',
+      coresFrom: 'usual',
       ...watchers,
       objective,
       program: '0.1.0',

@@ -49,6 +49,7 @@ export function smallAnswer(
       measured: NOTHING_MEASURED,
       given: [],
       calibrationFrom: 'usual',
+      coresFrom: 'usual',
       nodes: 100,
       endpointsWatchers: 1,
       objective: parseObjective(objective),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backTest } from '../../src/tune/back-test.ts';
 import { type Evidence, evidenceBetween, shownBefore } from '../../src/tune/evidence.ts';
+import { parseObjective } from '../../src/tune/objective.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel, type Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -27,15 +28,15 @@ const TODAY: Run = {
 };
 
 /** What a recorder would have measured where the API server is slow and the watch is late. */
-function evidence(apiMs: number, watchLagMs: number): Evidence {
+function evidence(apiMs: number, watchLagMs: number, today = TODAY): Evidence {
   const calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: apiMs, tail: 4 }, watchLagMs };
-  const { samples, writes } = runModel({ ...TODAY, calibration, seed: 77 });
+  const { samples, writes } = runModel({ ...today, calibration, seed: 77 });
   const spread = ({ length }: readonly unknown[]): { readonly atMs: number }[] =>
     Array.from({ length }, (_, i) => ({ atMs: (i / length) * TODAY.story.durationMs }));
   return { samples, writes: { endpoints: spread(writes.endpoints), slices: spread(writes.slices) } };
 }
 
-test('two numbers that are fitted on the first half predict the second half', () => {
+test('numbers that are fitted on the first half predict the second half', () => {
   const { worst, comparisons } = backTest(TODAY, evidence(40, 15));
   assert.equal(comparisons.length, 8);
   assert.ok(worst! < 0.1, `off by ${(100 * worst!).toFixed(1)} %`);
@@ -45,8 +46,34 @@ test('a backlog at the middle of the recording is there in the second half too',
   // Ten writes a second are fewer than the changes, and the bucket is empty after three seconds.
   const slow: Run = { ...TODAY, settings: { ...TODAY.settings, qps: 3, burst: 10 } };
   const { samples, writes } = runModel(slow);
-  const { worst } = backTest(slow, { samples, writes }, ['API latency', 'CPU', 'watch lag']);
+  const { worst } = backTest(slow, { samples, writes }, ['API latency', 'API tail', 'CPU', 'watch lag']);
   assert.ok(worst! < 0.01, `off by ${(100 * worst!).toFixed(1)} %`);
+});
+
+for (const controller of ['endpointd', 'kube-controller-manager'] as const) {
+  test(`the fit finds a slow API server where ${controller} waits for tokens`, () => {
+    const rollouts: Run = {
+      ...TODAY,
+      story: profileStory({ ...PROFILE, minutes: 4, rolloutsPerMinute: 20, flipsPerSecond: 0 }, 5),
+      controller,
+      settings: { ...DEFAULT_SETTINGS, qps: controller === 'endpointd' ? 20 : 60 },
+    };
+    const slow = { ...DEFAULT_CALIBRATION, apiMs: { median: 8, tail: 4 } };
+    const { samples, writes } = runModel({ ...rollouts, calibration: slow, seed: 9 });
+    const { worst, calibration, unsure } = backTest(rollouts, { samples, writes });
+    assert.ok(worst! < 0.3, `off by ${(100 * worst!).toFixed(1)} %`);
+    const { median } = calibration.apiMs;
+    const within = unsure.get('API latency') ?? 2;
+    assert.ok(median * within > 8 && median / within < 8, `${median} ms, up to ${within} times`);
+  });
+}
+
+test('a tail of the API latency is found that is longer than the usual one', () => {
+  const long = { ...DEFAULT_CALIBRATION, apiMs: { median: 3, tail: 12 } };
+  const free: Run = { ...TODAY, settings: { ...DEFAULT_SETTINGS, qps: 0 } };
+  const { samples, writes } = runModel({ ...free, calibration: long, seed: 9 });
+  const { calibration } = backTest(free, { samples, writes });
+  assert.ok(calibration.apiMs.tail > 8, `a tail of ${calibration.apiMs.tail}`);
 });
 
 test('a number that waits for tokens hide is not told, and stays as it was given', () => {
@@ -58,7 +85,7 @@ test('a number that waits for tokens hide is not told, and stays as it was given
     return shownBefore(evidenceBetween({ samples, writes }, 0, durationMs), durationMs);
   };
   const hidden = backTest(throttled, recorded(throttled));
-  assert.deepEqual(hidden.untold, ['API latency', 'watch lag']);
+  assert.deepEqual(hidden.untold, ['API latency', 'watch lag', 'API tail']);
   assert.deepEqual(hidden.calibration, DEFAULT_CALIBRATION);
   assert.ok(hidden.worst! < 0.1, `off by ${(100 * hidden.worst!).toFixed(1)} %`);
   const free: Run = { ...TODAY, settings: { ...TODAY.settings, slicesBatchMs: 0, endpointsBatchMs: 0 } };
@@ -82,7 +109,8 @@ test('a controller with other flags than given is not believed', () => {
 
 test('latencies that differ by no more than is small are not called off', () => {
   // The API server has become slower for the second half.
-  const [before, after] = [evidence(5, 1), evidence(9, 1)];
+  const prompt = { ...TODAY, settings: { ...TODAY.settings, slicesBatchMs: 0, endpointsBatchMs: 0 } };
+  const [before, after] = [evidence(5, 1, prompt), evidence(6.5, 1, prompt)];
   const halfMs = TODAY.story.durationMs / 2;
   const both = {
     endpoints: [before, after].flatMap(({ samples }, i) =>
@@ -92,9 +120,11 @@ test('latencies that differ by no more than is small are not called off', () => 
       samples.slices.filter(({ atMs }) => atMs >= halfMs === (i === 1)),
     ),
   };
-  const worst = (smallMs: number): number =>
-    backTest(TODAY, { samples: both, writes: before.writes }, undefined, smallMs).worst!;
-  assert.ok(worst(0) > 2 * worst(30), `off by ${worst(0)} and ${worst(30)}`);
+  const worst = (objective: string): number =>
+    backTest(prompt, { samples: both, writes: before.writes }, undefined, parseObjective(objective)).worst!;
+  // A tenth of the limit, at most 10 ms, is small.
+  const [strict, lenient] = [worst('p99<=10ms, min writes'), worst('p99<=300ms, min writes')];
+  assert.ok(strict > 2 * lenient, `off by ${strict} and ${lenient}`);
 });
 
 test('latencies that are measured and not predicted at all are no small difference', () => {
@@ -102,7 +132,10 @@ test('latencies that are measured and not predicted at all are no small differen
     ...TODAY.story,
     changes: TODAY.story.changes.filter(({ atMs }) => atMs < TODAY.story.durationMs / 2),
   };
-  assert.equal(backTest({ ...TODAY, story }, evidence(40, 15), undefined, 10).worst, Infinity);
+  assert.equal(
+    backTest({ ...TODAY, story }, evidence(40, 15), undefined, parseObjective('p99<=1s, min writes')).worst,
+    Infinity,
+  );
 });
 
 test('without writes nothing is compared', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { type Measured, measuredOf, NOTHING_MEASURED, type Scrapes } from '../../src/tune/measured.ts';
-import { type Start, startOf, withUntold } from '../../src/tune/numbers.ts';
+import { type Start, startOf, withFit } from '../../src/tune/numbers.ts';
 import { OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -265,8 +265,8 @@ describe('what was measured', () => {
   it('a measured number is not fitted, and is less unsure than a fitted one', () => {
     const measured = factsOf(controller({ writes: 10_000 }), null);
     const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
-    assert.deepEqual(held, ['API latency']);
-    assert.deepEqual(unsure, { 'API latency': 1.15, CPU: 1.25, 'watch lag': 1.25 });
+    assert.deepEqual(held, ['API latency', 'API tail']);
+    assert.deepEqual(unsure, { 'API latency': 1.15, 'API tail': 1.15, CPU: 1.25, 'watch lag': 1.25 });
     // That of a slice of 50 endpoints or so is measured; that of one without endpoints is less.
     const { median } = calibration.apiMs;
     assert.ok(median < 0.9 * measured.apiMs!.value.median && median > 0.7 * measured.apiMs!.value.median, `${median}`);
@@ -286,8 +286,9 @@ describe('what was measured', () => {
 
   it('what a recording does not tell, and nobody has measured, is a guess', () => {
     const start = startOf(run, NOTHING_MEASURED);
-    assert.deepEqual(start.unsure, { 'API latency': 1.25, CPU: 1.25, 'watch lag': 1.25 });
-    assert.deepEqual(withUntold(start, ['watch lag']).unsure, { 'API latency': 1.25, CPU: 2, 'watch lag': 2 });
+    assert.deepEqual(start.unsure, { 'API latency': 1.25, 'API tail': 1.25, CPU: 1.25, 'watch lag': 1.25 });
+    const { unsure } = withFit(start, { untold: ['watch lag'], unsure: new Map([['API latency', 3]]) });
+    assert.deepEqual(unsure, { 'API latency': 3, 'API tail': 1.25, CPU: 2, 'watch lag': 2 });
   });
 
   it('the CPU of endpointd is its own', () => {

@@ -83,6 +83,14 @@ function value(text: string): number {
   return valueOf(parseObjective(`min ${text}`).goal.expression, ledger(), SCOPE);
 }
 
+test('CPU is limited by milliseconds a second, or by a share of a core', () => {
+  const limits = parseObjective('cpu<=50, cpu<=5%, apiserver-cpu<=120%, min bytes').constraints;
+  assert.deepEqual(
+    limits.map(({ most }) => most),
+    [50, 50, 1200],
+  );
+});
+
 test('an objective has constraints and one goal', () => {
   const { constraints, goal } = parseObjective('p99(add)<=1s, later(1s)<=0.1%, writes(slices)<=50/s, min bytes');
   assert.deepEqual(
@@ -209,6 +217,8 @@ for (const [text, message] of [
   ['later<=1%, min bytes', 'objective: "later" names no time, as later(1s) does'],
   ['later(1s)<=1, min bytes', 'objective: "1" in "later(1s)<=1" is no share, such as 0.1%'],
   ['writes<=many, min bytes', 'objective: "many" in "writes<=many" is no number a second, such as 50/s or 2MB/s'],
+  ['later(1s)<=150%, min bytes', 'objective: "150%" in "later(1s)<=150%" is no share, such as 0.1%'],
+  ['writes<=50MB/s, min bytes', 'objective: "50MB/s" in "writes<=50MB/s" is no number a second, such as 50/s or 2MB/s'],
   ['p99, min bytes', 'objective: "p99" is neither a constraint (p99(add)<=1s) nor a goal (min bytes)'],
 ] as const) {
   test(`an objective is refused: ${text}`, () =>

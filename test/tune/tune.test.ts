@@ -29,7 +29,10 @@ test('the same question has the same answer, to the byte', () => {
 });
 
 test('the answer says up to how many changes a second and nodes it is valid', () => {
-  assert.match(TEXT, /^Valid up to [\d.,]+ changes a second \([\d.]+ x those of today\) and any number of nodes, /m);
+  assert.match(
+    TEXT,
+    /^Valid up to (at least )?[\d.,]+ changes a second \([\d.]+ x those of today\) and any number of nodes, /m,
+  );
   const bound = smallAnswer('bytes(slices)<=2MB/s, min p99(add)');
   const { nodesMax, best } = bound.recommendation!;
   const perNode = best!.bytesPerSecond.slices.protobuf / 100;

@@ -4,6 +4,7 @@ import { ObjectiveError, parseObjective } from '../../tune/objective.ts';
 import { bool, choice, duration, integer, parsed, text, ValueError } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { MONITOR_FLAGS } from '../live/monitor.ts';
+import { UsageError } from '../usage.ts';
 import { BEYOND_UPSTREAM_FLAGS, CONNECTION_FLAGS, CONTROLLER_FLAGS } from '../flags/flags.ts';
 
 const TUNING = {
@@ -33,7 +34,7 @@ const TUNING = {
   cores: {
     kind: integer(1, 1024),
     default: String(DEFAULT_CALIBRATION.cores),
-    help: 'cores of the machine; a calibration has its own number',
+    help: 'cores of the machine; without it those of the calibration, or of metrics',
   },
   calibration: {
     kind: text('<file>'),
@@ -122,6 +123,8 @@ export interface TuneOptions extends TuningOptions {
 export function parseTuneFlags(args: readonly string[], print: (text: string) => void): TuneOptions {
   const { options, given } = readFlags(TUNE_FLAGS, args, print);
   const flags = options as TuningOptions & OptionsOf<typeof TODAY>;
+  if (flags.controller !== 'endpointd' && flags.adaptiveBatchPeriodMaxMs > 0)
+    throw new UsageError('--adaptive-batch-period-max is a flag of endpointd: kube-controller-manager has none such.');
   const today = {
     endpointSyncs: flags.concurrentEndpointSyncs,
     serviceEndpointSyncs: flags.concurrentServiceEndpointSyncs,

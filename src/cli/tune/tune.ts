@@ -34,7 +34,7 @@ export async function tune(args: readonly string[]): Promise<number> {
   const known = await knownOf(options);
   const played = playedBy(options);
   const tries = options.confirm ? await triesOf(options, played.story) : null;
-  const calibration = await calibrationOf(options, known.measured.cores?.value ?? options.cores);
+  const calibration = await calibrationOf(options, known.measured.cores?.value);
   const progress = createProgress(process.stderr, () => performance.now());
   const predicted = await answerOf(
     {
@@ -52,12 +52,13 @@ export async function tune(args: readonly string[]): Promise<number> {
       measured: known.measured,
       given: known.given,
       calibrationFrom: options.calibration === '' ? 'usual: measured on two cores' : options.calibration,
+      coresFrom: options.given.has('cores') ? 'given' : options.calibration || 'not given: assumed',
       nodes: known.nodes,
       endpointsWatchers: known.endpointsWatchers,
       objective: options.objective,
       program: version(),
     },
-    (runs) => progress.show(`${runs} settings tried`),
+    (runs) => progress.show(`${runs} ${runs === 1 ? 'setting' : 'settings'} tried`),
   );
   const answer =
     tries === null ? predicted : await confirmed(predicted, options.objective, tries, (text) => progress.show(text));
@@ -113,11 +114,16 @@ function playedBy({ from, seed }: TuneOptions): Input {
   });
 }
 
-async function calibrationOf({ calibration: path }: TuneOptions, cores: number): Promise<Calibration> {
-  if (path === '') return { ...DEFAULT_CALIBRATION, cores };
+/** @param measuredCores undefined = no metrics tell them, or the command line does */
+async function calibrationOf(
+  { calibration: path, cores, given }: TuneOptions,
+  measuredCores: number | undefined,
+): Promise<Calibration> {
+  if (path === '') return { ...DEFAULT_CALIBRATION, cores: measuredCores ?? cores };
   const text = await starting(`read the calibration ${path}`, readFile(path, 'utf8'));
   try {
-    return parseCalibration(JSON.parse(text));
+    const calibration = parseCalibration(JSON.parse(text));
+    return given.has('cores') ? { ...calibration, cores } : calibration;
   } catch (error) {
     const why = error instanceof CalibrationError ? error.message : parseErrorText(error);
     throw new StartError(`the calibration ${path}: ${printable(why)}`);
