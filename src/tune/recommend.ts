@@ -137,7 +137,7 @@ const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
 export const LOAD_MAX = LOADS.at(-1)!;
 const P99_ADD: Expression = { of: 'quantile', share: 0.99, kinds: 'add', output: 'slices', isWorst: false };
 
-/** What is kept of a run: a ledger has each change and each write, and there are some 150 runs. */
+/** What is kept of a run: a ledger has each change and each write, and there are hundreds of runs. */
 interface Tried extends FrontierPoint {
   readonly values: Values;
 }
@@ -211,13 +211,13 @@ function choose(
     (margin: number) =>
     (settings: Settings): Score =>
       scoreOf(objective, triedOf(settings).values, margin);
-  const kept = (settings: Settings, margin: number): Tried =>
-    triedOf(withFewestChanges(settings, run.settings, flags, scoreWith(margin)));
+  const simplest = (settings: Settings, margin: number, isAllowed: (one: Settings) => boolean): Tried =>
+    triedOf(withFewestChanges(settings, run.settings, flags, scoreWith(margin), isAllowed));
   const today = triedOf(run.settings);
   let [best, nearest, steps]: [Tried | null, Tried, readonly Step[]] = [holds(today) ? today : null, today, []];
   for (const margin of MARGINS) {
     const search = searchSettings(run.settings, flags, scoreWith(margin), run.seed);
-    const found = kept(search.best, margin);
+    const found = simplest(search.best, margin, () => true);
     if (excessOf(outcomeFor(found)) < excessOf(outcomeFor(nearest))) [nearest, steps] = [found, search.steps];
     if (!holds(found)) continue;
     if (best === null || goalOf(found) < goalOf(best) * (1 - TIE)) [best, steps] = [found, search.steps];
@@ -227,10 +227,7 @@ function choose(
     .filter((one) => scoreOf(objective, one.values).excess === 0 && (best === null || goalOf(one) < goalOf(best)))
     .toSorted((a, b) => goalOf(a) - goalOf(b));
   const first = firstThat(better, holds);
-  if (first !== null) {
-    const simpler = kept(first.settings, 1);
-    best = holds(simpler) ? simpler : first;
-  }
+  if (first !== null) best = simplest(first.settings, 1, (settings) => holds(triedOf(settings)));
   if (holds(today) && goalOf(today) <= goalOf(best!) * (1 + TIE)) best = today;
   return {
     today: outcomeFor(today),
@@ -277,12 +274,16 @@ function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
   return { durationMs: run.story.durationMs, nodes, endpointsWatchers };
 }
 
-/** Returns flag by flag to today's value, each time the one that costs least, until one would cost more than `TIE`. */
+/**
+ * Returns flag by flag to today's value, each time the one that costs least of those that are allowed, until one would cost
+ * more than `TIE`.
+ */
 function withFewestChanges(
   found: Settings,
   today: Settings,
   flags: readonly Flag[],
   score: (settings: Settings) => Score,
+  isAllowed: (settings: Settings) => boolean,
 ): Settings {
   const limit = score(found);
   const isTie = ({ excess, goal }: Score): boolean => excess <= limit.excess && goal <= limit.goal * (1 + TIE);
@@ -296,7 +297,9 @@ function withFewestChanges(
       .filter(({ fields }) => fields.some((field) => best[field] !== today[field]))
       .map((flag) => withToday(flag))
       .filter((without) => isTie(without.score));
-    const [cheapest] = ties.toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : isBetter(b.score, a.score) ? 1 : 0));
+    const cheapest = ties
+      .toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : isBetter(b.score, a.score) ? 1 : 0))
+      .find(({ settings }) => isAllowed(settings));
     if (cheapest === undefined) return best;
     best = cheapest.settings;
   }

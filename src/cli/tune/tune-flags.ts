@@ -99,7 +99,7 @@ const TODAY = {
 export const TUNE_FLAGS = {
   command: 'endpointd tune',
   description:
-    "Plays a recording or a profile with a model of the controller: with today's flags, and with some 150 other settings. Says which flags to set, and how far the prediction was off. Asks no cluster.",
+    "Plays a recording or a profile with a model of the controller: with today's flags, and with some 150 to 300 other settings. Says which flags to set, and how far the prediction was off. Asks no cluster.",
   groups: [
     { title: 'Tuning', flags: TUNING },
     { title: 'What is known beside the recording', flags: KNOWN },
