@@ -164,13 +164,15 @@ export function recommend(question: Question, progress: (runs: number) => void =
   const choice = choose(question, flags, tried, triedOf);
   const { best, nearest, steps } = choice;
   const { settings } = best ?? nearest;
+  const score = (one: Settings): Score => scoreOf(objective, triedOf(one).values);
+  const simplestOf = (one: Settings): Settings => withFewestChanges(one, run.settings, flags, score, () => true);
   return {
     today: choice.today,
     best,
     nearest,
     changes: changesOf(run.settings, settings, flags),
     steps,
-    candidates: candidatesOf(settings, [...tried.values()], question),
+    candidates: candidatesOf(settings, [...tried.values()], question, simplestOf),
     frontier: frontierOf([...tried.values()]),
     grid: gridOf(settings, flags, triedOf),
     bindings: bindingsOf(question, settings),
@@ -435,17 +437,28 @@ function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind, scope: Sco
 
 const CANDIDATES_MAX = 3;
 
-/** Of settings with the same outcome, such as different tokens where none is waited for, one is kept. */
-function candidatesOf(best: Settings, tried: readonly Tried[], { run, objective }: Question): Settings[] {
+/**
+ * Of settings with the same outcome, such as different tokens where none is waited for, one is kept, with as few flags changed
+ * as can be.
+ */
+function candidatesOf(
+  best: Settings,
+  tried: readonly Tried[],
+  { run, objective }: Question,
+  simplestOf: (settings: Settings) => Settings,
+): Settings[] {
   const scored = tried
     .map(({ settings, values }) => ({ settings, score: scoreOf(objective, values) }))
-    .toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : 1));
+    .toSorted((a, b) => (isBetter(a.score, b.score) ? -1 : isBetter(b.score, a.score) ? 1 : 0));
   const textOf = (settings: Settings): string => JSON.stringify(settings);
   const [today, first] = [textOf(run.settings), textOf(best)];
   const chosen: typeof scored = scored.filter(({ settings }) => textOf(settings) === first && first !== today);
-  for (const one of scored) {
-    const isOld = chosen.some(({ score }) => Math.abs(one.score.goal - score.goal) <= TIE * score.goal);
-    if (!isOld && chosen.length < CANDIDATES_MAX && textOf(one.settings) !== today) chosen.push(one);
+  for (const { settings: found, score } of scored) {
+    if (chosen.length === CANDIDATES_MAX) break;
+    if (chosen.some((one) => Math.abs(score.goal - one.score.goal) <= TIE * one.score.goal)) continue;
+    const settings = simplestOf(found);
+    if (![today, ...chosen.map((one) => textOf(one.settings))].includes(textOf(settings)))
+      chosen.push({ settings, score });
   }
   return chosen.map(({ settings }) => settings);
 }
