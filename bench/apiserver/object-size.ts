@@ -1,6 +1,6 @@
 /**
  * What a write costs kube-apiserver by the size of the object: the latency of a PUT while nothing else is asked of the
- * server, and its CPU, without watchers and with some. `tune` scales the latency and the CPU of a write by these slopes.
+ * server, and its CPU beyond that of an idle one, without watchers and with some. `tune` scales the latency and the CPU of a write by these slopes.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,11 +38,13 @@ interface Scale {
   readonly watchers: number;
   readonly rounds: number;
   readonly puts: number;
+  /** How long the server is watched without a request. */
+  readonly idleMs: number;
 }
 
 const SCALES: Readonly<Record<Size, Scale>> = {
-  tiny: { sizes: [2, 20], watchers: 2, rounds: 1, puts: 10 },
-  full: { sizes: [5, 10, 30, 100, 300, 1000], watchers: 64, rounds: 4, puts: 50 },
+  tiny: { sizes: [2, 20], watchers: 2, rounds: 1, puts: 10, idleMs: 50 },
+  full: { sizes: [5, 10, 30, 100, 300, 1000], watchers: 64, rounds: 4, puts: 50, idleMs: 5000 },
 };
 /** Between an answer and the next write. A server that never rests is faster for small objects than one that is woken. */
 const PAUSE_MS = 10;
@@ -63,10 +65,13 @@ export async function runObjectSizeBench(size: Size, rest: readonly string[]): P
     const blocks = OUTPUTS.flatMap((output) => scale.sizes.map((endpoints) => blockOf(output, endpoints)));
     const put = await openWriter(server.target);
     for (const { output, endpoints } of blocks) await put(createOf(output, endpoints));
+    const idleShare = await idleShareOf(server, scale.idleMs);
     // The first round finds a server that is not warm yet.
     for (let round = -1; round < scale.rounds; round++) {
-      await play(server, blocks, put, scale.puts, 'alone', round);
-      await watched(server.target, scale.watchers, () => play(server, blocks, put, scale.puts, 'watched', round));
+      await play(server, blocks, put, scale.puts, 'alone', round, idleShare);
+      await watched(server.target, scale.watchers, () =>
+        play(server, blocks, put, scale.puts, 'watched', round, idleShare),
+      );
     }
     console.log(
       table(
@@ -88,26 +93,38 @@ async function play(
   puts: number,
   when: keyof Block['cpu'],
   round: number,
+  idleShare: number,
 ): Promise<void> {
   for (const { output, endpoints, ms, cpu } of blocks) {
     const requests = ['a', 'b'].map((value) => putOf(output, endpoints, value));
-    const from = cpuSeconds();
+    const [from, fromMs] = [cpuSeconds(), performance.now()];
     for (let i = 0; i < puts; i++) {
       const took = await put(requests[i % 2]!);
       await sleep(PAUSE_MS);
       if (round >= 0 && when === 'alone') ms.push(took);
     }
     if (round < 0) continue;
-    cpu[when].seconds += cpuSeconds() - from;
+    cpu[when].seconds += cpuSeconds() - from - (idleShare * (performance.now() - fromMs)) / 1000;
     cpu[when].puts += puts;
   }
+}
+
+/** The CPU that the server uses anyway, as a share of a core. */
+async function idleShareOf({ cpuSeconds }: Server, ms: number): Promise<number> {
+  await sleep(ms);
+  const from = cpuSeconds();
+  await sleep(ms);
+  return (cpuSeconds() - from) / (ms / 1000);
 }
 
 async function watched(target: LoadTarget, watchers: number, work: () => Promise<void>): Promise<void> {
   const paths = OUTPUTS.flatMap((output) => Array.from({ length: watchers }, () => WATCHES[output]));
   const watches = await Promise.all(paths.map((path) => openLoadWatch(target, path, PROTOBUF)));
-  await work();
-  for (const { stop } of watches) stop();
+  try {
+    await work();
+  } finally {
+    for (const { stop } of watches) stop();
+  }
 }
 
 /** Sends one request after the other. Resolves with the milliseconds until the answer. */

@@ -18,10 +18,18 @@ export interface BackTest {
   readonly worst: number | null;
   /** The numbers that the recording does not tell: half and twice as much predict the same. They are as they were given. */
   readonly untold: readonly NumberName[];
-  /** The factor, up and down, within which each fitted number predicts the first half as well. */
-  readonly unsure: ReadonlyMap<NumberName, number>;
+  /** How far each fitted number may be off, so that it predicts the first half as well. */
+  readonly unsure: ReadonlyMap<NumberName, Spread>;
+  /** Calibrations with quite another API latency, and other numbers with it, that predict the first half as well. */
+  readonly alternatives: readonly Calibration[];
   /** For each constraint of the objective, and for its goal. */
   readonly raises: readonly Raise[];
+}
+
+/** The factors, at least 1, by which a number may be smaller and larger. */
+export interface Spread {
+  readonly down: number;
+  readonly up: number;
 }
 
 export type NumberName = 'API latency' | 'CPU' | 'watch lag' | 'API tail';
@@ -112,7 +120,7 @@ export function backTest(
 
 const NO_OWN: OwnFigures = { comparisons: [], raises: [] };
 
-type Fit = Pick<BackTest, 'calibration' | 'untold' | 'unsure'>;
+type Fit = Pick<BackTest, 'calibration' | 'untold' | 'unsure' | 'alternatives'>;
 
 function fitFirstHalf(run: Run, evidence: Evidence, held: readonly NumberName[]): Fit {
   const { story } = run;
@@ -129,7 +137,7 @@ function fitFirstHalf(run: Run, evidence: Evidence, held: readonly NumberName[])
   const free = FITTED.filter(isFree);
   const costOf = (tried: Calibration): number =>
     free.reduce((sum, { name, of }) => sum + RIGIDITY[name]! * Math.log(of(tried) / of(run.calibration)) ** 2, 0);
-  const begins = beginsOf(run.calibration, (tried) => lossAt(tried) + costOf(tried), free);
+  const begins = fitsFrom(run.calibration, (tried) => lossAt(tried) + costOf(tried), free);
   const [nearest] = begins.toSorted((a, b) => a.loss - b.loss);
   const fitted = fit(nearest!.calibration, (tried) => lossAt(tried) + costOf(tried), free);
   const least = lossAt(fitted);
@@ -140,21 +148,22 @@ function fitFirstHalf(run: Run, evidence: Evidence, held: readonly NumberName[])
   return {
     calibration: untold.reduce((found, one) => one.scale(found, asGiven(one)), fitted),
     untold: untold.map(({ name }) => name),
-    unsure: new Map(told.map((one) => [one.name, unsureOf(one, fitted, alike, begins)])),
+    unsure: new Map(told.map((one) => [one.name, spreadOf(one, fitted, alike)])),
+    alternatives: told.some(isLatency) ? outermost(begins.map(({ calibration }) => calibration).filter(alike)) : [],
   };
 }
 
-interface Begin {
+interface Begun {
   readonly calibration: Calibration;
   readonly loss: number;
 }
 
 /** For each of these API latencies the calibration whose other numbers fit best. */
-function beginsOf(
+function fitsFrom(
   start: Calibration,
   loss: (calibration: Calibration) => number,
   free: readonly Fitted[],
-): readonly Begin[] {
+): readonly Begun[] {
   const [latency, others] = [free.filter(isLatency), free.filter((one) => !isLatency(one))];
   const starts = latency.length === 0 ? [start] : BEGINS.map((factor) => latency[0]!.scale(start, factor));
   return starts.map((begin) => {
@@ -167,24 +176,20 @@ function isLatency({ name }: Fitted): boolean {
   return name === 'API latency';
 }
 
-/**
- * The largest factor, up or down, at which the first half is predicted as well. The API latency may be so far off that only
- * another lag makes up for it.
- */
-function unsureOf(
-  one: Fitted,
-  fitted: Calibration,
-  alike: (calibration: Calibration) => boolean,
-  begins: readonly Begin[],
-): number {
-  const { of, scale } = one;
-  const factors = UNSURE_FACTORS.filter((factor) => [factor, 1 / factor].some((by) => alike(scale(fitted, by))));
-  const others = isLatency(one) ? begins.filter(({ calibration }) => alike(calibration)) : [];
-  const far = others.map(({ calibration }) => Math.exp(Math.abs(Math.log(of(calibration) / of(fitted)))));
-  return Math.max(UNSURE, ...factors, ...far);
+/** The largest factors at which the first half is predicted as well, if nothing else is changed. */
+function spreadOf({ scale }: Fitted, fitted: Calibration, alike: (calibration: Calibration) => boolean): Spread {
+  const down = SPREADS.filter((factor) => alike(scale(fitted, 1 / factor)));
+  const up = SPREADS.filter((factor) => alike(scale(fitted, factor)));
+  return { down: Math.max(UNSURE, ...down), up: Math.max(UNSURE, ...up) };
 }
 
-const UNSURE_FACTORS: readonly number[] = [1.5, 2, 3];
+const SPREADS: readonly number[] = [1.5, 2, 3];
+
+/** Those with the least and the largest API latency. */
+function outermost(calibrations: readonly Calibration[]): Calibration[] {
+  const sorted = calibrations.toSorted((a, b) => a.apiMs.median - b.apiMs.median);
+  return sorted.length < 2 ? sorted : [sorted[0]!, sorted.at(-1)!];
+}
 
 /** Eight figures that are each off by 5 % come to as much. */
 const TOLD_LOSS = 0.02;

@@ -24,8 +24,8 @@ export interface Source<T> {
 
 /** null = the scrapes do not tell it. */
 export interface Measured {
-  /** Milliseconds from a write to its answer. The median may be smaller or larger by the factor `unsure`. */
-  readonly apiMs: Source<Lognormal & { readonly unsure: number }> | null;
+  /** Milliseconds from a write to its answer. */
+  readonly apiMs: Source<MeasuredLatency> | null;
   readonly cpuMsPerWrite: Source<CpuPerWrite> | null;
   readonly cores: Source<number> | null;
   /** How many clients watch one API server. */
@@ -36,6 +36,13 @@ export interface Measured {
   readonly doubts: readonly string[];
   /** Notes for the reader: what could not be used, and why. */
   readonly notes: readonly string[];
+}
+
+export interface MeasuredLatency extends Lognormal {
+  /** The factor by which the median may be smaller or larger. */
+  readonly unsure: number;
+  /** Whether it is of writes of Endpoints and slices alone, or nearly so. */
+  readonly isOfOutputs: boolean;
 }
 
 /** Milliseconds of the controller's CPU for each of its writes of these outputs. */
@@ -113,7 +120,7 @@ function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiM
   const [a, b] = [own.value, server.value];
   const unsure = Math.max(UNSURE_TWICE, Math.sqrt(Math.max(a.median, b.median) / Math.min(a.median, b.median)));
   if (unsure > UNSURE) return null;
-  const value = { median: Math.sqrt(a.median * b.median), tail: Math.sqrt(a.tail * b.tail), unsure };
+  const value = { median: Math.sqrt(a.median * b.median), tail: Math.sqrt(a.tail * b.tail), unsure, isOfOutputs: true };
   return { value, from: `${own.from}; ${server.from}` };
 }
 
@@ -141,7 +148,7 @@ function ofController({ before, after, from }: Scrapes, controller: Controller):
   const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
   const cpu = cpuPerWrite(grown, isEndpointd, from);
   return {
-    apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`),
+    apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`, isEndpointd),
     cpuMsPerWrite: cpu.known,
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
@@ -195,7 +202,7 @@ function ofApiServer({ before, after, from }: Scrapes): Part {
     OUTPUT_RESOURCES.map((of) => grown('apiserver_request_total', { ...of, verb, code: '429' })),
   ).reduce((sum, count) => sum + count, 0);
   return {
-    apiMs: sourceOf(latency, `${count} writes of Endpoints and slices in ${from}, at the server`),
+    apiMs: sourceOf(latency, `${count} writes of Endpoints and slices in ${from}, at the server`, true),
     // Every node watches slices. If few watch here, another API server has the others.
     watchers:
       slices > 0
@@ -264,8 +271,9 @@ function latencyOf(
   return { count: below, fitted: below < WRITES_MIN ? null : lognormalOf(bins), why: ONE_BUCKET };
 }
 
-function sourceOf({ fitted }: Latency, what: string): Part['apiMs'] {
-  return fitted === null ? null : { value: { ...fitted, unsure: UNSURE_ONCE }, from: `histogram of ${what}` };
+function sourceOf({ fitted }: Latency, what: string, isOfOutputs: boolean): Part['apiMs'] {
+  if (fitted === null) return null;
+  return { value: { ...fitted, unsure: UNSURE_ONCE, isOfOutputs }, from: `histogram of ${what}` };
 }
 
 const ONE_BUCKET = 'are nearly all in one bucket of the histogram, which tells no median';

@@ -1,11 +1,11 @@
 /** The numbers of an answer and their sources. Measured numbers enter the calibration. */
-import { percentile } from '../lib/percentile.ts';
-import { sizeFactor } from '../twin/api-latency.ts';
+import { NORMAL_P99, sizeFactor } from '../twin/api-latency.ts';
 import { cpuOf, writesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
-import type { BackTest, NumberName } from './back-test.ts';
+import type { BackTest, NumberName, Spread } from './back-test.ts';
+import type { Lognormal } from './lognormal.ts';
 import { type CpuPerWrite, type Measured, UNSURE } from './measured.ts';
 import type { Unsure } from './recommend.ts';
 
@@ -25,6 +25,8 @@ export interface Start {
   /** The measured numbers. */
   readonly held: readonly NumberName[];
   readonly unsure: Unsure;
+  /** See `BackTest`. */
+  readonly alternatives: readonly Calibration[];
   /** Whether the CPU is at most what metrics tell; null = they do not bound it. */
   readonly cpuFactorMax: number | null;
 }
@@ -37,13 +39,14 @@ const UNSURE_GUESS = 2;
 export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
   const held: NumberName[] = [];
   let { calibration } = run;
-  const unsure = { 'API latency': UNSURE, 'API tail': UNSURE, CPU: UNSURE, 'watch lag': UNSURE };
+  const usual = alike(UNSURE);
+  const unsure = { 'API latency': usual, 'API tail': usual, CPU: usual, 'watch lag': usual };
   if (apiMs !== null) {
-    const { median, tail } = apiMs.value;
-    calibration = { ...calibration, apiMs: { median: median / usualFactor(run), tail } };
+    const { median, tail, isOfOutputs } = apiMs.value;
+    calibration = { ...calibration, apiMs: isOfOutputs ? withoutSizes(apiMs.value, run) : { median, tail } };
     for (const name of ['API latency', 'API tail'] as const) {
       held.push(name);
-      unsure[name] = apiMs.value.unsure;
+      unsure[name] = alike(apiMs.value.unsure);
     }
   }
   let cpuFactorMax: number | null = null;
@@ -53,29 +56,42 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
     if (cpuMsPerWrite.value.isMost) {
       cpuFactorMax = factor;
       calibration = { ...calibration, cpuFactor: Math.min(calibration.cpuFactor, factor) };
-      unsure['CPU'] = Math.min(UNSURE_GUESS, Math.max(UNSURE, factor / calibration.cpuFactor));
+      unsure['CPU'] = alike(Math.min(UNSURE_GUESS, Math.max(UNSURE, factor / calibration.cpuFactor)));
     } else {
       calibration = { ...calibration, cpuFactor: factor };
-      unsure['CPU'] = UNSURE_CPU;
+      unsure['CPU'] = alike(UNSURE_CPU);
     }
   }
-  return { calibration, held, unsure, cpuFactorMax };
+  return { calibration, held, unsure, alternatives: [], cpuFactorMax };
+}
+
+/** As much smaller as larger. */
+function alike(factor: number): Spread {
+  return { down: factor, up: factor };
 }
 
 /** The start for a recording: what it does not tell, and nobody has measured, is a guess. */
-export function withFit(start: Start, { untold, unsure }: Pick<BackTest, 'untold' | 'unsure'>): Start {
-  const guessed = [...untold, ...(start.held.includes('CPU') ? [] : (['CPU'] as const))];
-  const guesses = guessed.map((name) => [name, UNSURE_GUESS] as const);
-  return { ...start, unsure: { ...start.unsure, ...Object.fromEntries([...unsure, ...guesses]) } };
+export function withFit(start: Start, fit: Pick<BackTest, 'untold' | 'unsure' | 'alternatives'>): Start {
+  const guessed = [...fit.untold, ...(start.held.includes('CPU') ? [] : (['CPU'] as const))];
+  const guesses = guessed.map((name) => [name, alike(UNSURE_GUESS)] as const);
+  const unsure = { ...start.unsure, ...Object.fromEntries([...fit.unsure, ...guesses]) };
+  return { ...start, unsure, alternatives: fit.alternatives };
 }
 
-/** How many times as long the median write of the run takes as that of an object without endpoints. */
-function usualFactor(run: Run): number {
+/** The latency of an object without endpoints, of one that was measured on objects of all sizes as today's flags write them. */
+function withoutSizes({ median, tail }: Lognormal, run: Run): Lognormal {
   const { writes } = runModel(run);
-  const factors = OUTPUTS.flatMap((output) =>
-    writes[output].map(({ endpoints }) => sizeFactor(run.calibration, output, endpoints)),
+  const logs = OUTPUTS.flatMap((output) =>
+    writes[output].map(({ endpoints }) => Math.log(sizeFactor(run.calibration, output, endpoints))),
   );
-  return factors.length === 0 ? 1 : percentile(factors, 0.5);
+  if (logs.length === 0) return { median, tail };
+  const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
+  const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length;
+  const sigma = Math.log(tail) / NORMAL_P99;
+  return {
+    median: median / Math.exp(mean),
+    tail: Math.exp(NORMAL_P99 * Math.sqrt(Math.max(0, sigma ** 2 - variance))),
+  };
 }
 
 /** The factor with which the model uses so much CPU for each write of these outputs. */
@@ -88,29 +104,28 @@ function cpuFactorFor(run: Run, { ms, of }: CpuPerWrite): number {
 /** @param fallback the sources of numbers that nobody has measured: a fit, a file, usual values */
 export function calibrationNumbers(
   { apiMs, apiEach, cpuFactor, watchLagMs, cores }: Calibration,
-  { unsure, cpuFactorMax }: Start,
+  { unsure, alternatives, cpuFactorMax }: Start,
   measured: Measured,
   fallback: Readonly<Record<NumberName, string>>,
   coresFrom: string,
 ): KnownNumber[] {
-  const spread = (name: NumberName): string =>
-    unsure[name] < UNSURE_GUESS
-      ? `${Math.round(100 * (unsure[name] - 1))} %`
-      : unsure[name] === UNSURE_GUESS
-        ? 'half to twice as much'
-        : `up to ${unsure[name].toFixed(1)} times as much, or as little`;
   const most = cpuFactorMax === null ? '' : `${fallback.CPU}, at most what was measured: `;
+  const medians = alternatives.map((one) => one.apiMs.median);
+  const latency = {
+    down: Math.max(unsure['API latency'].down, apiMs.median / Math.min(...medians)),
+    up: Math.max(unsure['API latency'].up, Math.max(...medians) / apiMs.median),
+  };
   return [
     {
       name: 'API latency, median of an object without endpoints',
       value: `${apiMs.median.toFixed(1)} ms`,
-      unsure: spread('API latency'),
+      unsure: spreadText(latency),
       from: measured.apiMs?.from ?? fallback['API latency'],
     },
     {
       name: 'API latency, p99 over median',
       value: `${apiMs.tail.toFixed(1)} x`,
-      unsure: spread('API tail'),
+      unsure: spreadText(unsure['API tail']),
       from: measured.apiMs?.from ?? fallback['API tail'],
     },
     {
@@ -122,13 +137,13 @@ export function calibrationNumbers(
     {
       name: 'CPU, of that of the machine that was measured',
       value: `${cpuFactor.toFixed(2)} x`,
-      unsure: spread('CPU'),
+      unsure: spreadText(unsure['CPU']),
       from: measured.cpuMsPerWrite === null ? fallback.CPU : most + measured.cpuMsPerWrite.from,
     },
     {
       name: 'watch lag',
       value: `${watchLagMs.toFixed(1)} ms`,
-      unsure: spread('watch lag'),
+      unsure: spreadText(unsure['watch lag']),
       from: fallback['watch lag'],
     },
     { name: 'cores', value: String(cores), unsure: '', from: measured.cores?.from ?? coresFrom },
@@ -139,6 +154,16 @@ export function calibrationNumbers(
       from: `${measured.flowWaits!.from}; part of the API latency`,
     })),
   ];
+}
+
+function spreadText({ down, up }: Spread): string {
+  if (down === up && up < UNSURE_GUESS) return percentText(up);
+  if (down === UNSURE_GUESS && up === UNSURE_GUESS) return 'half to twice as much';
+  return `down to 1/${down.toFixed(1)}, up to ${up.toFixed(1)} x`;
+}
+
+function percentText(factor: number): string {
+  return `${Math.round(100 * (factor - 1))} %`;
 }
 
 const FLOWS_SHOWN = 3;

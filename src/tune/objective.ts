@@ -200,8 +200,7 @@ export interface Scope {
 }
 
 /**
- * If there were changes, and none was ever shown, a quantile is Infinity, and all of them count as later. Those that the run
- * ends before count with the time until then.
+ * Changes that nothing has shown before the run ends count with the time until then.
  */
 export function valueOf(expression: Expression, ledger: Ledger, scope: Scope): number {
   if (!expression.isWorst) return figureOf(expression, ledger, scope);
@@ -261,13 +260,11 @@ function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpo
     case 'later': {
       const { output, kinds, thanMs } = expression;
       const shown = latenciesOf(ledger.samples[output], kinds);
-      if (shown.length === 0 && ledger.open[output] > 0) return 1;
       return shareLater(withHidden(shown, ledger, expression, thanMs), thanMs);
     }
     case 'quantile': {
       const { output, kinds, share } = expression;
       const shown = latenciesOf(ledger.samples[output], kinds);
-      if (shown.length === 0 && ledger.open[output] > 0) return Infinity;
       return orZero(quantile(withHidden(shown, ledger, expression, orZero(quantile(shown, share))), share));
     }
   }

@@ -29,16 +29,30 @@ export function ownFigures(
   smallMs: number,
 ): OwnFigures {
   const figures = [...constraints, { ...goal, most: 0 }].map(({ expression, most }) => {
-    const comparison = compareOwn(expression, most, predicted, measured, smallMs);
-    return { expression, comparison, raise: raiseOf(expression, comparison, predicted, measured) };
+    const own = compareOwn(expression, most, predicted, measured, smallMs);
+    return { expression, own, raise: raiseOf(expression, own, predicted, measured) };
   });
-  const isNew = ({ expression, comparison }: (typeof figures)[number]): boolean =>
-    comparison !== null &&
-    !(expression.of === 'quantile' && expression.kinds === 'any' && SHARES.includes(expression.share));
-  const comparisons = new Map(
-    figures.filter(isNew).map(({ comparison }) => [`${comparison!.figure} ${comparison!.output}`, comparison!]),
-  );
+  // The same figure may have two limits. The smaller one decides what is a small difference.
+  const comparisons = new Map<string, Comparison>();
+  for (const { expression, own } of figures) {
+    if (own === null || isCompared(expression)) continue;
+    const { comparison } = own;
+    const name = `${comparison.figure} ${comparison.output}`;
+    const known = comparisons.get(name);
+    if (known === undefined || comparison.small < known.small) comparisons.set(name, comparison);
+  }
   return { comparisons: [...comparisons.values()], raises: figures.map(({ raise }) => raise) };
+}
+
+/** Whether the back-test compares it in any case. */
+function isCompared(expression: Expression): boolean {
+  return expression.of === 'quantile' && expression.kinds === 'any' && SHARES.includes(expression.share);
+}
+
+interface OwnComparison {
+  readonly comparison: Comparison;
+  /** How many were measured. */
+  readonly changes: number;
 }
 
 /** null = it is no figure of latencies, or nothing of it was measured. */
@@ -48,7 +62,7 @@ function compareOwn(
   predicted: Evidence,
   measured: Evidence,
   smallMs: number,
-): Comparison | null {
+): OwnComparison | null {
   if (expression.of !== 'quantile' && expression.of !== 'later') return null;
   const { output, kinds } = expression;
   const latencies = latenciesOf(measured.samples[output], kinds);
@@ -56,13 +70,15 @@ function compareOwn(
   const kind = kinds === 'any' ? '' : kinds;
   if (expression.of === 'quantile') {
     const percent = Number((100 * expression.share).toFixed(1));
-    return compareQuantile(`p${percent}${kind && `(${kind})`}`, expression, predicted, measured, smallMs);
+    const figure = `p${percent}${kind && `(${kind})`}`;
+    const comparison = compareQuantile(figure, expression, predicted, measured, smallMs);
+    return { comparison, changes: latencies.length };
   }
   const shares = [
     shareLater(latenciesOf(predicted.samples[output], kinds), expression.thanMs),
     shareLater(latencies, expression.thanMs),
   ] as const;
-  return {
+  const comparison: Comparison = {
     figure: `later(${[formatDuration(expression.thanMs), kind].filter((part) => part !== '').join(', ')})`,
     output,
     unit: 'share',
@@ -71,37 +87,45 @@ function compareOwn(
     error: Math.max(...shares) === 0 ? 0 : Math.abs(shares[0] - shares[1]) / Math.max(...shares),
     small: Math.max(most / 2, CHANCE_CHANGES / latencies.length),
   };
+  return { comparison, changes: latencies.length };
 }
 
-function raiseOf(
-  expression: Expression,
-  comparison: Comparison | null,
-  predicted: Evidence,
-  measured: Evidence,
-): Raise {
+function raiseOf(expression: Expression, own: OwnComparison | null, predicted: Evidence, measured: Evidence): Raise {
   switch (expression.of) {
     case 'cpu':
       return (bound) => bound;
     case 'quantile': {
-      if (comparison === null) return (bound) => bound;
-      const { predicted: was, measured: is } = comparison;
+      if (own === null) return (bound) => bound;
+      const { predicted: was, measured: is } = own.comparison;
       // Of a batch period the error is a sum, of a queue it is a factor. The smaller one counts.
       return (bound) => (is > was ? Math.min(bound + is - was, (bound * is) / was) : bound);
     }
     case 'later': {
-      const more = comparison === null ? 0 : Math.max(0, comparison.measured - comparison.predicted);
-      return (bound) => Math.min(1, bound + more);
+      if (own === null) return (bound) => bound;
+      const { predicted: was, measured: is } = own.comparison;
+      if ((is - was) * own.changes <= CHANCE_CHANGES) return (bound) => bound;
+      return (bound) => Math.min(1, bound + is - was, was > 0 ? (bound * is) / was : Infinity);
     }
     case 'apiserver-cpu':
-      return raiseOfWrites(OUTPUTS, predicted, measured);
-    case 'writes':
+      return raiseByMost(OUTPUTS, predicted, measured);
     case 'bytes':
-      return raiseOfWrites(expression.outputs, predicted, measured);
+      return raiseByMost(expression.outputs, predicted, measured);
+    case 'writes':
+      return raiseBy(writesFactor(expression.outputs, predicted, measured));
   }
 }
 
-function raiseOfWrites(outputs: readonly Output[], predicted: Evidence, measured: Evidence): Raise {
+/** The larger error of the outputs: what is sent of one is not what is sent of the other. */
+function raiseByMost(outputs: readonly Output[], predicted: Evidence, measured: Evidence): Raise {
+  return raiseBy(Math.max(...outputs.map((output) => writesFactor([output], predicted, measured))));
+}
+
+function raiseBy(factor: number): Raise {
+  return (bound) => bound * Math.max(1, factor);
+}
+
+/** How many times as much was written as predicted; 1 = nothing was predicted. */
+function writesFactor(outputs: readonly Output[], predicted: Evidence, measured: Evidence): number {
   const count = ({ writes }: Evidence): number => outputs.reduce((sum, output) => sum + writes[output].length, 0);
-  const [was, is] = [count(predicted), count(measured)];
-  return (bound) => (was > 0 && is > was ? (bound * is) / was : bound);
+  return count(predicted) === 0 ? 1 : count(measured) / count(predicted);
 }

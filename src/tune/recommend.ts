@@ -21,7 +21,7 @@ import type { Encoding } from '../recording/sizes.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
-import { FITTED, type Fitted } from './back-test.ts';
+import { FITTED, type Fitted, type Spread } from './back-test.ts';
 import type { Raise } from './own-figures.ts';
 import { resamples } from './resample.ts';
 import { type Flag, flagsOf, isBetter, readFlag, type Score, searchSettings, type Step, writeFlag } from './search.ts';
@@ -34,12 +34,14 @@ export interface Question {
   readonly nodes: number;
   readonly endpointsWatchers: number;
   readonly unsure: Unsure;
+  /** Other calibrations that may be as true. */
+  readonly alternatives: readonly Run['calibration'][];
   /** How the bounds of the constraints and of the goal are raised by what the back-test found; [] = not at all. */
   readonly raises: readonly Raise[];
 }
 
-/** Each number of the calibration may be larger or smaller by its factor. */
-export type Unsure = Readonly<Record<Fitted['name'], number>>;
+/** By how much each number of the calibration may be smaller or larger. */
+export type Unsure = Readonly<Record<Fitted['name'], Spread>>;
 
 /** Milliseconds, shares, and rates per second. */
 export interface LatencyRow {
@@ -229,8 +231,9 @@ function choose(
     .filter((one) => scoreOf(objective, one.values).excess === 0 && (best === null || goalOf(one) < goalOf(best)))
     .toSorted((a, b) => goalOf(a) - goalOf(b));
   const first = firstThat(better, holds);
+  const found = first ?? best;
   if (first !== null) best = simplest(first.settings, 1, (settings) => holds(triedOf(settings)));
-  if (holds(today) && goalOf(today) <= goalOf(best!) * (1 + TIE)) best = today;
+  if (found !== null && holds(today) && goalOf(today) <= goalOf(found) * (1 + TIE)) best = today;
   return {
     today: outcomeFor(today),
     best: best === null ? null : outcomeFor(best),
@@ -351,9 +354,10 @@ function outcomeOf(question: Question, settings: Settings): Outcome {
 }
 
 /** Runs by draws that the search has not seen: by the calibration, then with each unsure number raised and lowered. */
-function unseenRuns({ run, unsure }: Question, settings: Settings): Ledger[] {
+function unseenRuns({ run, unsure, alternatives }: Question, settings: Settings): Ledger[] {
   const seed = unseenSeed(run);
-  return uncertain(run.calibration, unsure).map((calibration) => runModel({ ...run, settings, calibration, seed }));
+  const calibrations = [...uncertain(run.calibration, unsure), ...alternatives];
+  return calibrations.map((calibration) => runModel({ ...run, settings, calibration, seed }));
 }
 
 function unseenSeed({ seed }: Run): number {
@@ -411,7 +415,10 @@ function distributionOf({ samples }: Ledger): number[] {
 function uncertain(calibration: Run['calibration'], unsure: Unsure): Run['calibration'][] {
   return [
     calibration,
-    ...FITTED.flatMap(({ name, scale }) => [scale(calibration, unsure[name]), scale(calibration, 1 / unsure[name])]),
+    ...FITTED.flatMap(({ name, scale }) => [
+      scale(calibration, unsure[name].up),
+      scale(calibration, 1 / unsure[name].down),
+    ]),
   ];
 }
 

@@ -22,7 +22,7 @@ import {
   outcomeRows,
   questionText,
   REMOVAL_LIMIT,
-  uncheckedText,
+  UNCHECKED,
   unmetText,
   validText,
 } from './report-text.ts';
@@ -41,7 +41,7 @@ export function answerPage(answer: Answer): Page {
         ? []
         : [{ name: answer.controller, value: `as 1.${answer.kubeMinor} does it` }]),
     ],
-    notices: backTest === null ? [uncheckedText(answer), ...refusals] : refusals,
+    notices: backTest === null ? [UNCHECKED, ...refusals] : refusals,
     sections: [
       ...(recommendation === null ? [] : recommendationSections(answer, recommendation)),
       ...(answer.confirmation === null ? [] : [confirmationSection(answer, answer.confirmation)]),

@@ -43,15 +43,10 @@ export function questionText({ controller, from, nodes, seed }: Answer): string 
   return `${controller}, ${printable(from.name)}: ${formatCount(from.changes)} changes in ${formatCount(from.minutes)} minutes, ${formatCount(nodes)} nodes, seed ${seed}`;
 }
 
-/** Why there is no back-test. */
-export function uncheckedText({ from }: Answer): string {
-  const why = from.isRecording ? 'the recording holds nothing to compare with' : 'a profile has never been measured';
-  return `The prediction was not checked: ${why}.`;
-}
+export const UNCHECKED = 'The prediction was not checked: a profile has never been measured.';
 
-function backTestLines(answer: Answer, table: Table): string[] {
-  const { backTest } = answer;
-  if (backTest === null) return [uncheckedText(answer), ''];
+function backTestLines({ backTest }: Answer, table: Table): string[] {
+  if (backTest === null) return [UNCHECKED, ''];
   return [
     `${BACK_TEST_TITLE}:`,
     ...table(['', 'measured', 'predicted', 'error'], backTestRows(backTest.comparisons)),

@@ -61,7 +61,8 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   // The cluster's slices are packed by today's limit, whichever is tried.
   const run = { ...input.run, calibration, endpointsPerSliceAtStart: settings.endpointsPerSlice };
   const raises = tested?.raises ?? [];
-  const question = { run, objective, nodes, endpointsWatchers, unsure: start.unsure, raises };
+  const { unsure, alternatives } = start;
+  const question = { run, objective, nodes, endpointsWatchers, unsure, alternatives, raises };
   return {
     tuneVersion: 1,
     program,

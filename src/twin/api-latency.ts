@@ -25,7 +25,8 @@ export function sizeFactor({ apiEach }: Calibration, output: Output, endpoints: 
   return 1 + apiEach[output] * endpoints;
 }
 
-const NORMAL_P99 = 2.326;
+/** The p99 of the standard normal distribution. */
+export const NORMAL_P99 = 2.326;
 
 /** After the API server has stored a write, the times until its answer and its event are in the writer's process. */
 export type DrawArrivals = (

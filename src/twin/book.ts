@@ -100,9 +100,9 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
       own.waiting.set(i, start);
       continue;
     }
-    isReady[i] = start.isReady ? 1 : 0;
     content[i] = start[output];
     if (content[i] === 0) continue;
+    isReady[i] = start.isReady ? 1 : 0;
     own.held++;
     initial[service]!.push(i);
   }
@@ -130,8 +130,9 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
 /** Takes an event into the cache. @param atMs when the API server acknowledged the change */
 export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: number): void {
   const own = book.services[book.story.places[place]!.service]!;
-  const { isReady } = wanted;
   const content = wanted[book.output];
+  // A pod without an address of the Endpoints' family is ready in slices alone.
+  const isReady = wanted.isReady && content !== 0;
   const hadEndpoint = book.content[place] !== 0;
   if (!hadEndpoint) {
     if (content === 0 && own.waiting.delete(place)) return;
@@ -165,7 +166,7 @@ function setPlace(book: Book, own: ServiceBook, place: number, wanted: Published
   const content = wanted[book.output];
   own.held += (content === 0 ? 0 : 1) - (book.content[place] === 0 ? 0 : 1);
   book.content[place] = content;
-  book.isReady[place] = wanted.isReady ? 1 : 0;
+  book.isReady[place] = wanted.isReady && content !== 0 ? 1 : 0;
   if (content !== book.planned[place]) own.dirty.add(place);
 }
 

@@ -87,9 +87,9 @@ export interface Calibration {
 export const SIZES_ALIKE: Calibration['apiEach'] = { endpoints: 0, slices: 0 };
 
 /**
- * Measured on two cores at 2.5 GHz beside a real API server (2026-11-22; `npm run bench -- object-size` has what endpoints add,
- * 2026-11-25): flips in services of five pods and in
- * one of 5,000, and 2,000 services of one namespace from nothing.
+ * Measured on two cores at 2.5 GHz beside a real API server (2026-11-22): flips in services of five pods and in one of
+ * 5,000, and 2,000 services of one namespace from nothing. What endpoints add is by `npm run bench -- object-size`
+ * (2026-11-25).
  */
 export const DEFAULT_CALIBRATION: Calibration = {
   version: 3,

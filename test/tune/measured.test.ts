@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseMetrics } from '../../src/metrics/text.ts';
+import type { Spread } from '../../src/tune/back-test.ts';
 import { type Measured, measuredOf, NOTHING_MEASURED, type Scrapes } from '../../src/tune/measured.ts';
 import { type Start, startOf, withFit } from '../../src/tune/numbers.ts';
 import { OUTPUTS } from '../../src/twin/ledger.ts';
@@ -253,6 +254,11 @@ describe('scrapes that are none of a controller or an API server', () => {
   }
 });
 
+/** As much smaller as larger. */
+function by(factor: number): Spread {
+  return { down: factor, up: factor };
+}
+
 describe('what was measured', () => {
   const run = {
     story: profileStory({ ...STORY_PROFILES.find(({ name }) => name === 'rollout')!, minutes: 1 }, 1),
@@ -263,10 +269,15 @@ describe('what was measured', () => {
   } as const;
 
   it('a measured number is not fitted, and is less unsure than a fitted one', () => {
-    const measured = factsOf(controller({ writes: 10_000 }), null);
+    const measured = factsOf(null, server({ writes: 10_000 }));
     const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
     assert.deepEqual(held, ['API latency', 'API tail']);
-    assert.deepEqual(unsure, { 'API latency': 1.15, 'API tail': 1.15, CPU: 1.25, 'watch lag': 1.25 });
+    assert.deepEqual(unsure, {
+      'API latency': by(1.15),
+      'API tail': by(1.15),
+      CPU: by(1.25),
+      'watch lag': by(1.25),
+    });
     // That of a slice of 50 endpoints or so is measured; that of one without endpoints is less.
     const { median } = calibration.apiMs;
     assert.ok(median < 0.9 * measured.apiMs!.value.median && median > 0.7 * measured.apiMs!.value.median, `${median}`);
@@ -279,21 +290,30 @@ describe('what was measured', () => {
     };
     const low = startWith(0.01);
     assert.ok(low.calibration.cpuFactor < 0.1 && low.calibration.cpuFactor === low.cpuFactorMax);
-    assert.deepEqual([low.held, low.unsure.CPU], [['CPU'], 1.25]);
+    assert.deepEqual([low.held, low.unsure.CPU], [['CPU'], by(1.25)]);
     const high = startWith(1000);
-    assert.deepEqual([high.calibration.cpuFactor, high.unsure.CPU], [run.calibration.cpuFactor, 2]);
+    assert.deepEqual([high.calibration.cpuFactor, high.unsure.CPU], [run.calibration.cpuFactor, by(2)]);
   });
 
   it('what a recording does not tell, and nobody has measured, is a guess', () => {
     const start = startOf(run, NOTHING_MEASURED);
-    assert.deepEqual(start.unsure, { 'API latency': 1.25, 'API tail': 1.25, CPU: 1.25, 'watch lag': 1.25 });
-    const { unsure } = withFit(start, { untold: ['watch lag'], unsure: new Map([['API latency', 3]]) });
-    assert.deepEqual(unsure, { 'API latency': 3, 'API tail': 1.25, CPU: 2, 'watch lag': 2 });
+    for (const spread of Object.values(start.unsure)) assert.deepEqual(spread, by(1.25));
+    const { unsure } = withFit(start, {
+      untold: ['watch lag'],
+      unsure: new Map([['API latency', { down: 3, up: 2 }]]),
+      alternatives: [],
+    });
+    assert.deepEqual(unsure, {
+      'API latency': { down: 3, up: 2 },
+      'API tail': by(1.25),
+      CPU: by(2),
+      'watch lag': by(2),
+    });
   });
 
   it('the CPU of endpointd is its own', () => {
     const cpuMsPerWrite = { value: { ms: 5, of: OUTPUTS, isMost: false }, from: '' };
     const { held, unsure } = startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite });
-    assert.deepEqual([held, unsure.CPU], [['CPU'], 1.1]);
+    assert.deepEqual([held, unsure.CPU], [['CPU'], by(1.1)]);
   });
 });

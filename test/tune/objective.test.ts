@@ -125,14 +125,15 @@ for (const [text, expected] of [
 }
 
 for (const [constraint, excess] of [
-  ['p99<=1s', 1000],
+  ['p99<=1s', 599],
+  ['p99(remove)<=1s', 0],
   ['later(1s)<=50%', 1],
-  ['later(1h, add)<=50%', 1],
+  ['later(1h, add)<=50%', 0],
   ['later(1s, endpoints)<=50%', 0],
 ] as const) {
-  test(`if no change is ever shown, ${constraint} is exceeded by ${excess}`, () => {
+  test(`if no change is shown until the end, ${constraint} is exceeded by ${excess}`, () => {
     const never = createLedger(SIZES);
-    never.open.slices = 1;
+    never.hidden.slices.push({ atMs: 0, kind: 'add', latencyMs: 600_000 });
     assert.equal(excessOf(`${constraint}, min writes`, never), excess);
   });
 }
@@ -149,14 +150,6 @@ for (const [text, expected] of [
     assert.equal(valueOf(parseObjective(`min ${text}`).goal.expression, hidden, SCOPE), expected);
   });
 }
-
-test('if none was shown and some wait for ever, hidden changes do not help', () => {
-  const hidden = createLedger(SIZES);
-  hidden.hidden.slices.push({ atMs: 0, kind: 'remove', latencyMs: 2000 });
-  hidden.open.slices = 1;
-  assert.equal(valueOf(parseObjective('min p99(remove)').goal.expression, hidden, SCOPE), Infinity);
-  assert.equal(valueOf(parseObjective('min later(3s, remove)').goal.expression, hidden, SCOPE), 1);
-});
 
 test('a hidden change counts if it was hidden for longer than others took', () => {
   const some = ledger();

@@ -63,6 +63,32 @@ describe('figures of the objective beside the recording', () => {
     );
   });
 
+  it('of two outputs the larger error raises bounds of bytes', () => {
+    const both = (endpoints: number, slices: number): Evidence => ({
+      ...calm,
+      writes: { endpoints: evidence(0, 0, endpoints).writes.slices, slices: evidence(0, 0, slices).writes.slices },
+    });
+    const { raises } = figuresOf('bytes<=9/s, writes<=9/s, min apiserver-cpu', both(200, 100), both(150, 130));
+    assert.deepEqual(
+      raises.map((raise) => raise(10)),
+      [13, 10, 13],
+    );
+  });
+
+  it('more late changes than predicted raise bounds by the difference or the factor', () => {
+    const starved = figuresOf('later(1s)<=1%, min writes', evidence(400, 5000, 100), evidence(440, 5000, 100)).raises;
+    assert.deepEqual([0, 0.1].map(starved[0]!), [0, 0.11]);
+    const stalled = figuresOf('later(1s)<=1%, min writes', calm, evidence(40, 5000, 100)).raises;
+    assert.deepEqual([0, 1].map(stalled[0]!), [0.04, 1]);
+    const chance = figuresOf('later(1s)<=1%, min writes', calm, evidence(3, 5000, 100)).raises;
+    assert.equal(chance[0]!(0), 0);
+  });
+
+  it('of two limits of one figure the smaller one decides what is off', () => {
+    for (const text of ['later(1s)<=0.1%, later(1s, worst)<=20%', 'later(1s, worst)<=20%, later(1s)<=0.1%'])
+      assert.ok(figuresOf(`${text}, min writes`, calm, evidence(90, 5000, 100)).comparisons.some(isOff), text);
+  });
+
   it('a longer latency than predicted raises bounds by difference or factor', () => {
     const { raises } = figuresOf('p99(add)<=1s, min writes', calm, evidence(500, 150, 100));
     // 150 ms where 100 were predicted: by half for what is short, by 50 ms for what is long.

@@ -8,6 +8,9 @@ import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 
+/** As much smaller as larger. */
+const UNSURE = { down: 1.25, up: 1.25 };
+
 const PROFILE = {
   name: 'test',
   what: '',
@@ -107,7 +110,8 @@ test('flags of today that differ between the outputs stay where nothing is gaine
     objective: parseObjective('p99(add)<=60ms, min bytes'),
     nodes: 5000,
     endpointsWatchers: 1,
-    unsure: { 'API latency': 1.25, 'API tail': 1.25, CPU: 1.25, 'watch lag': 1.25 },
+    unsure: { 'API latency': UNSURE, 'API tail': UNSURE, CPU: UNSURE, 'watch lag': UNSURE },
+    alternatives: [],
     raises: [],
   });
   const { settings } = best ?? nearest;

@@ -5,7 +5,13 @@ import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
-import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
+import { parseObjective } from '../../src/tune/objective.ts';
+import type { Check } from '../../src/tune/recommend.ts';
+import { tune } from '../../src/tune/tune.ts';
+import { profileStory } from '../../src/twin/profiles.ts';
+import { runModel } from '../../src/twin/run.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const ANSWER = smallAnswer();
 const TEXT = answerText(ANSWER, textTable);
@@ -131,4 +137,48 @@ test('events that concern no Service are no changes to judge a prediction by', (
   const none = { endpoints: [], slices: [] };
   const answer = smallAnswer('min bytes', 'rec', { samples: none, writes: none }, quiet);
   assert.equal(answer.refusals[0], 'the recording has 168 changes, and fewer than 1000 say too little');
+});
+
+const BUSY = {
+  name: 'busy',
+  what: '',
+  namespaces: 1,
+  services: [{ count: 20, pods: 10 }],
+  flipsPerSecond: 10,
+  isStorm: false,
+  rolloutsPerMinute: 0,
+  podsPerSecond: 5,
+};
+
+test('bounds are raised by as much as was written above the prediction', () => {
+  const story = profileStory({ ...BUSY, minutes: 2 }, 1);
+  const controller = 'endpointd';
+  const run = {
+    story,
+    controller,
+    settings: { ...DEFAULT_SETTINGS, qps: 0 },
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+  } as const;
+  const { samples, writes } = runModel({ ...run, seed: 9 });
+  // Every fifth write of a slice was two.
+  const slices = writes.slices.flatMap((write, i) => (i % 5 === 0 ? [write, write] : [write]));
+  const input = {
+    run,
+    evidence: { samples, writes: { ...writes, slices } },
+    doubts: [],
+    notes: [],
+    measured: NOTHING_MEASURED,
+    given: [],
+    calibrationFrom: 'usual',
+    coresFrom: 'usual',
+    nodes: 100,
+    endpointsWatchers: 1,
+    objective: parseObjective('writes(slices)<=1000/s, min bytes'),
+    program: '0.1.0',
+  } as const;
+  const { recommendation, refusals } = tune(input, () => undefined);
+  assert.deepEqual(refusals, []);
+  const [{ value, bound }] = recommendation!.today.checks as [Check];
+  assert.ok(bound > 1.19 * value, `${value} writes a second, at most ${bound}`);
 });

@@ -60,6 +60,27 @@ test('the write of an object with more endpoints takes longer', () => {
   }
 });
 
+test('changes that nothing shows have waited until ten minutes after the last one', () => {
+  const three = story({
+    services: 3,
+    changes: [
+      [1000, 0, 'ready'],
+      [1000, 10, 'ready'],
+      [1000, 20, 'ready'],
+    ],
+  });
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    // The buckets hold one token for each controller that runs, and the next one comes after a day.
+    const { samples, hidden, open } = run(three, controller, { qps: 0.00001, burst: 1, controllers: 2 });
+    const shown = samples.endpoints.length + samples.slices.length;
+    assert.equal(shown, 2, controller);
+    assert.equal(hidden.endpoints.length + hidden.slices.length, 4, controller);
+    assert.equal(open.endpoints + open.slices, 4, controller);
+    for (const { latencyMs, kind } of [...hidden.endpoints, ...hidden.slices])
+      assert.deepEqual([Math.round(latencyMs), kind], [601_000, 'add']);
+  }
+});
+
 test('a batch period collects changes from the first one on', () => {
   const three = story({
     services: 1,
