@@ -41,6 +41,7 @@ const BUILT_FROM = [
   'bench/cells/CELLS.md',
   'bench/cells/unseen/CELLS.md',
   'bench/cells/third/CELLS.md',
+  'bench/cells/fourth/CELLS.md',
   'bin',
   'deploy',
   'docs',

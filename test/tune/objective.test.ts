@@ -28,9 +28,9 @@ function excessOf(text: string, run: Ledger): number {
 const MINUTE_MS = 60_000;
 
 /** CPU for a slice of two endpoints that goes to 100 watchers as 20 bytes. */
-const SLICE_MS = 2 + 2 * 0.03 + 100 * (0.02 + 0.02 * 0.0007);
+const SLICE_MS = 1.4 + 2 * 0.028 + 100 * (0.01 + 0.02 * 0.0009);
 /** CPU for Endpoints of ten addresses that go to one watcher as 150 bytes. */
-const ENDPOINTS_MS = 2 + 10 * 0.01 + 0.02 + 0.15 * 0.0007;
+const ENDPOINTS_MS = 1.4 + 10 * 0.007 + 0.01 + 0.15 * 0.0009;
 
 /**
  * Twelve and a half minutes. In the second five, each change takes 10 s in place of 1 s, and twice as much is written and computed.
