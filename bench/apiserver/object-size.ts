@@ -1,6 +1,7 @@
 /**
  * What a write costs kube-apiserver by the size of the object: the latency of a PUT while nothing else is asked of the
- * server, and its CPU beyond that of an idle one, without watchers and with some. `tune` scales the latency and the CPU of a write by these slopes.
+ * server, and its CPU beyond that of an idle one, without watchers and with some. `tune` scales the latency and the CPU
+ * of a write by these slopes.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
