@@ -137,9 +137,10 @@ function fitFirstHalf(run: Run, evidence: Evidence, held: readonly NumberName[])
   const free = FITTED.filter(isFree);
   const costOf = (tried: Calibration): number =>
     free.reduce((sum, { name, of }) => sum + RIGIDITY[name]! * Math.log(of(tried) / of(run.calibration)) ** 2, 0);
-  const begins = fitsFrom(run.calibration, (tried) => lossAt(tried) + costOf(tried), free);
+  const lossAndCostAt = (tried: Calibration): number => lossAt(tried) + costOf(tried);
+  const begins = fitsFrom(run.calibration, lossAndCostAt, free);
   const [nearest] = begins.toSorted((a, b) => a.loss - b.loss);
-  const fitted = fit(nearest!.calibration, (tried) => lossAt(tried) + costOf(tried), free);
+  const fitted = fit(nearest!.calibration, lossAndCostAt, free);
   const least = lossAt(fitted);
   const alike = (tried: Calibration): boolean => lossAt(tried) < least + TOLD_LOSS;
   const asGiven = ({ of }: Fitted): number => of(run.calibration) / of(fitted);
@@ -153,7 +154,7 @@ function fitFirstHalf(run: Run, evidence: Evidence, held: readonly NumberName[])
   };
 }
 
-interface Begun {
+interface RoughFit {
   readonly calibration: Calibration;
   readonly loss: number;
 }
@@ -163,7 +164,7 @@ function fitsFrom(
   start: Calibration,
   loss: (calibration: Calibration) => number,
   free: readonly Fitted[],
-): readonly Begun[] {
+): readonly RoughFit[] {
   const [latency, others] = [free.filter(isLatency), free.filter((one) => !isLatency(one))];
   const starts = latency.length === 0 ? [start] : BEGINS.map((factor) => latency[0]!.scale(start, factor));
   return starts.map((begin) => {

@@ -2,6 +2,7 @@
  * The lognormal distribution that fits a histogram of latencies best. The histogram's mean would depend on a few
  * stalls.
  */
+import { tailOf } from '../twin/api-latency.ts';
 
 /** One bucket: values above the bound of the bucket before and up to `bound`, in milliseconds. */
 export interface Bin {
@@ -18,7 +19,6 @@ export interface Lognormal {
 /** If one bucket has a larger share of all values, its inside is unknown, and so is the median. */
 const ONE_BIN_MAX = 0.9;
 
-const NORMAL_P99 = 2.326;
 const MEDIAN_STEP = 1.02;
 const [MEDIAN_MIN, MEDIAN_MAX] = [0.1, 10_000];
 const SIGMAS: readonly number[] = Array.from({ length: 50 }, (_, i) => 0.05 + 0.05 * i);
@@ -37,7 +37,7 @@ export function lognormalOf(bins: readonly Bin[]): Lognormal | null {
       const likelihood = likelihoodOf(bins, Math.log(median), sigma);
       if (likelihood <= most) continue;
       most = likelihood;
-      best = { median, tail: Math.exp(sigma * NORMAL_P99) };
+      best = { median, tail: tailOf(sigma) };
     }
   }
   return best;

@@ -1,5 +1,5 @@
 /** The numbers of an answer and their sources. Measured numbers enter the calibration. */
-import { NORMAL_P99, sizeFactor } from '../twin/api-latency.ts';
+import { sigmaOf, sizeFactor, tailOf } from '../twin/api-latency.ts';
 import { cpuOf, writesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
@@ -39,14 +39,14 @@ const UNSURE_GUESS = 2;
 export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
   const held: NumberName[] = [];
   let { calibration } = run;
-  const usual = alike(UNSURE);
+  const usual = eitherWay(UNSURE);
   const unsure = { 'API latency': usual, 'API tail': usual, CPU: usual, 'watch lag': usual };
   if (apiMs !== null) {
     const { median, tail, isOfOutputs } = apiMs.value;
     calibration = { ...calibration, apiMs: isOfOutputs ? withoutSizes(apiMs.value, run) : { median, tail } };
     for (const name of ['API latency', 'API tail'] as const) {
       held.push(name);
-      unsure[name] = alike(apiMs.value.unsure);
+      unsure[name] = eitherWay(apiMs.value.unsure);
     }
   }
   let cpuFactorMax: number | null = null;
@@ -56,24 +56,24 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
     if (cpuMsPerWrite.value.isMost) {
       cpuFactorMax = factor;
       calibration = { ...calibration, cpuFactor: Math.min(calibration.cpuFactor, factor) };
-      unsure['CPU'] = alike(Math.min(UNSURE_GUESS, Math.max(UNSURE, factor / calibration.cpuFactor)));
+      unsure['CPU'] = eitherWay(Math.min(UNSURE_GUESS, Math.max(UNSURE, factor / calibration.cpuFactor)));
     } else {
       calibration = { ...calibration, cpuFactor: factor };
-      unsure['CPU'] = alike(UNSURE_CPU);
+      unsure['CPU'] = eitherWay(UNSURE_CPU);
     }
   }
   return { calibration, held, unsure, alternatives: [], cpuFactorMax };
 }
 
 /** As much smaller as larger. */
-function alike(factor: number): Spread {
+function eitherWay(factor: number): Spread {
   return { down: factor, up: factor };
 }
 
 /** The start for a recording: what it does not tell, and nobody has measured, is a guess. */
 export function withFit(start: Start, fit: Pick<BackTest, 'untold' | 'unsure' | 'alternatives'>): Start {
   const guessed = [...fit.untold, ...(start.held.includes('CPU') ? [] : (['CPU'] as const))];
-  const guesses = guessed.map((name) => [name, alike(UNSURE_GUESS)] as const);
+  const guesses = guessed.map((name) => [name, eitherWay(UNSURE_GUESS)] as const);
   const unsure = { ...start.unsure, ...Object.fromEntries([...fit.unsure, ...guesses]) };
   return { ...start, unsure, alternatives: fit.alternatives };
 }
@@ -87,10 +87,9 @@ function withoutSizes({ median, tail }: Lognormal, run: Run): Lognormal {
   if (logs.length === 0) return { median, tail };
   const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
   const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length;
-  const sigma = Math.log(tail) / NORMAL_P99;
   return {
     median: median / Math.exp(mean),
-    tail: Math.exp(NORMAL_P99 * Math.sqrt(Math.max(0, sigma ** 2 - variance))),
+    tail: tailOf(Math.sqrt(Math.max(0, sigmaOf(tail) ** 2 - variance))),
   };
 }
 

@@ -231,9 +231,9 @@ function choose(
     .filter((one) => scoreOf(objective, one.values).excess === 0 && (best === null || goalOf(one) < goalOf(best)))
     .toSorted((a, b) => goalOf(a) - goalOf(b));
   const first = firstThat(better, holds);
-  const found = first ?? best;
+  const mostGained = first ?? best;
   if (first !== null) best = simplest(first.settings, 1, (settings) => holds(triedOf(settings)));
-  if (found !== null && holds(today) && goalOf(today) <= goalOf(found) * (1 + TIE)) best = today;
+  if (mostGained !== null && holds(today) && goalOf(today) <= goalOf(mostGained) * (1 + TIE)) best = today;
   return {
     today: outcomeFor(today),
     best: best === null ? null : outcomeFor(best),

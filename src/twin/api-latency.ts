@@ -13,7 +13,7 @@ export type DrawLatency = (service: number, ordinal: number, output: Output, end
 
 export function createLatency(calibration: Calibration, seed: number): DrawLatency {
   const { apiMs } = calibration;
-  const sigma = Math.log(Math.max(1, apiMs.tail)) / NORMAL_P99;
+  const sigma = sigmaOf(apiMs.tail);
   return (service, ordinal, output, endpoints) =>
     apiMs.median *
     sizeFactor(calibration, output, endpoints) *
@@ -25,8 +25,18 @@ export function sizeFactor({ apiEach }: Calibration, output: Output, endpoints: 
   return 1 + apiEach[output] * endpoints;
 }
 
+/** The standard deviation of the logarithms of a lognormal distribution whose p99 is so many times its median. */
+export function sigmaOf(tail: number): number {
+  return Math.log(Math.max(1, tail)) / NORMAL_P99;
+}
+
+/** The reverse of `sigmaOf`. */
+export function tailOf(sigma: number): number {
+  return Math.exp(NORMAL_P99 * sigma);
+}
+
 /** The p99 of the standard normal distribution. */
-export const NORMAL_P99 = 2.326;
+const NORMAL_P99 = 2.326;
 
 /** After the API server has stored a write, the times until its answer and its event are in the writer's process. */
 export type DrawArrivals = (

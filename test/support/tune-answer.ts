@@ -3,8 +3,9 @@ import type { Answer } from '../../src/tune/answer.ts';
 import type { Evidence } from '../../src/tune/evidence.ts';
 import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import { tune } from '../../src/tune/tune.ts';
+import { tune, type TuneInput } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
+import type { Run } from '../../src/twin/run.ts';
 import type { StoryChange } from '../../src/twin/story.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
@@ -40,21 +41,24 @@ export function smallAnswer(
     calibration: DEFAULT_CALIBRATION,
     seed: 1,
   } as const;
-  return tune(
-    {
-      run,
-      evidence,
-      doubts: [],
-      notes: [],
-      measured: NOTHING_MEASURED,
-      given: [],
-      calibrationFrom: 'usual',
-      coresFrom: 'usual',
-      nodes: 100,
-      endpointsWatchers: 1,
-      objective: parseObjective(objective),
-      program: '0.1.0',
-    },
-    () => undefined,
-  );
+  return answerTo(run, evidence, objective);
+}
+
+/** The answer for 100 nodes, where nothing is known beside the recording. */
+export function answerTo(run: Run, evidence: Evidence | null, objective: string): Answer {
+  const input: TuneInput = {
+    run,
+    evidence,
+    doubts: [],
+    notes: [],
+    measured: NOTHING_MEASURED,
+    given: [],
+    calibrationFrom: 'usual',
+    coresFrom: 'usual',
+    nodes: 100,
+    endpointsWatchers: 1,
+    objective: parseObjective(objective),
+    program: '0.1.0',
+  };
+  return tune(input, () => undefined);
 }

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { smallAnswer } from '../support/tune-answer.ts';
+import { answerTo, smallAnswer } from '../support/tune-answer.ts';
 import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
-import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
-import { parseObjective } from '../../src/tune/objective.ts';
 import type { Check } from '../../src/tune/recommend.ts';
-import { tune } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -163,21 +160,8 @@ test('bounds are raised by as much as was written above the prediction', () => {
   const { samples, writes } = runModel({ ...run, seed: 9 });
   // Every fifth write of a slice was two.
   const slices = writes.slices.flatMap((write, i) => (i % 5 === 0 ? [write, write] : [write]));
-  const input = {
-    run,
-    evidence: { samples, writes: { ...writes, slices } },
-    doubts: [],
-    notes: [],
-    measured: NOTHING_MEASURED,
-    given: [],
-    calibrationFrom: 'usual',
-    coresFrom: 'usual',
-    nodes: 100,
-    endpointsWatchers: 1,
-    objective: parseObjective('writes(slices)<=1000/s, min bytes'),
-    program: '0.1.0',
-  } as const;
-  const { recommendation, refusals } = tune(input, () => undefined);
+  const evidence = { samples, writes: { ...writes, slices } };
+  const { recommendation, refusals } = answerTo(run, evidence, 'writes(slices)<=1000/s, min bytes');
   assert.deepEqual(refusals, []);
   const [{ value, bound }] = recommendation!.today.checks as [Check];
   assert.ok(bound > 1.19 * value, `${value} writes a second, at most ${bound}`);
