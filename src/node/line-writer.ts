@@ -88,12 +88,16 @@ export function createLineWriter({ sink, bytesMax, dropNotice }: LineWriterConfi
       });
     },
     flushNow: (msMax) => {
-      // A chunk that the sink has is left to it. If its write is stuck, nothing more is written. Else the rest follows.
+      const untilMs = performance.now() + msMax;
+      // A chunk that the sink has is left to it. If its write is stuck, nothing more is written. Else the rest follows,
+      // after the time in which the write ends. The event loop would tell that it has ended, and runs no more.
       if (inFlightSinceMs !== null) {
-        if (performance.now() - inFlightSinceMs > STUCK_MS) return;
+        const stuckAtMs = inFlightSinceMs + STUCK_MS;
+        if (performance.now() > stuckAtMs) return;
+        wait(Math.min(untilMs, stuckAtMs) - performance.now());
         buffer.chunk = null;
       }
-      writeNow(buffer, sink, performance.now() + msMax);
+      writeNow(buffer, sink, untilMs);
     },
     droppedLines: () => buffer.droppedLines,
     writeErrors: () => buffer.writeErrors,
@@ -108,7 +112,12 @@ function writeNow(buffer: LineBuffer, sink: LineSink, untilMs: number): void {
     } catch (error) {
       if (tookChunk(buffer, chunk, error as NodeJS.ErrnoException, 0)) continue;
       if (performance.now() >= untilMs) return;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+      wait(POLL_MS);
     }
   }
+}
+
+/** Stops this thread for `ms`. */
+function wait(ms: number): void {
+  if (ms > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { pbkdf2 } from 'node:crypto';
+import { mkdtempSync, openSync, readFileSync, rmSync, write, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { mock, test } from 'node:test';
 import { createLineWriter, type LineSink, type LineWriter } from '../../src/node/line-writer.ts';
 
@@ -180,3 +184,24 @@ test('flushNow ends on an output that fails', () =>
     flushNow(10_000);
     assert.equal(droppedLines(), 2);
   }));
+
+test('flushNow writes after a write that waits for a thread, not before it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'endpointd-'));
+  try {
+    const fd = openSync(join(folder, 'log'), 'w');
+    const writer = createLineWriter({
+      sink: { write: (bytes, done) => write(fd, bytes, done), writeSync: (bytes) => writeSync(fd, bytes) },
+      bytesMax: 1000,
+      dropNotice: () => '',
+    });
+    const threads = 4;
+    for (let n = 0; n < threads; n++) pbkdf2('secret', 'salt', 20_000, 64, 'sha512', () => {});
+    writer.push('a\n');
+    void writer.flush(1000);
+    writer.push('b\n');
+    writer.flushNow(1000);
+    assert.equal(readFileSync(join(folder, 'log'), 'utf8'), 'a\nb\n');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
