@@ -7,7 +7,7 @@ import type { Calibration } from '../twin/settings.ts';
 import type { BackTest, NumberName, Spread } from './back-test.ts';
 import type { Lognormal } from './lognormal.ts';
 import { type CpuPerWrite, type Measured, UNSURE } from './measured.ts';
-import type { Unsure } from './recommend.ts';
+import type { Unsure } from './outcome.ts';
 
 /** A number for people. */
 export interface KnownNumber {

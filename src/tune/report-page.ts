@@ -6,7 +6,8 @@ import { WRITES_BY_MS } from '../twin/figures.ts';
 import { type Answer, ERROR_MAX } from './answer.ts';
 import { type Confirmation, isAbout, isRefuted, recommendedOf } from './confirmation.ts';
 import { flagLines } from './flag-lines.ts';
-import type { Grid, Outcome, Recommendation } from './recommend.ts';
+import type { Outcome } from './outcome.ts';
+import type { Grid, Recommendation } from './recommend.ts';
 import {
   BACK_TEST_TITLE,
   backTestRows,

@@ -6,7 +6,9 @@ import type { Answer } from './answer.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import { flagLines } from './flag-lines.ts';
-import { type Check, LOAD_MAX, type Outcome, type Recommendation } from './recommend.ts';
+import { LOAD_MAX } from './limits.ts';
+import type { Check, Outcome } from './outcome.ts';
+import type { Recommendation } from './recommend.ts';
 
 /** Makes lines of cells in columns. */
 export type Table = (head: readonly string[], rows: readonly (readonly string[])[]) => readonly string[];

@@ -83,6 +83,11 @@ export function isBetter(a: Score, b: Score): boolean {
   return a.goal < b.goal;
 }
 
+/** For an order in which the better one comes first. */
+export function compareScores(a: Score, b: Score): number {
+  return isBetter(a, b) ? -1 : isBetter(b, a) ? 1 : 0;
+}
+
 export interface Step {
   readonly flag: string;
   readonly from: number;

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import { FITTED } from '../../src/tune/back-test.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import { type Question, type Recommendation, recommend, type Unsure } from '../../src/tune/recommend.ts';
+import type { Question, Unsure } from '../../src/tune/outcome.ts';
+import { type Recommendation, recommend } from '../../src/tune/recommend.ts';
 import type { Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 

@@ -1,0 +1,87 @@
+/** What binds the chosen settings, and how far they are valid: how many more changes and nodes they bear. */
+import { runModel, type Run } from '../twin/run.ts';
+import type { Settings } from '../twin/settings.ts';
+import type { Story } from '../twin/story.ts';
+import { FITTED } from './back-test.ts';
+import { type Expression, WORST_MS } from './objective.ts';
+import { boundsOf, isMet, p99OfAdditions, type Question, scopeOf, unseenRuns } from './outcome.ts';
+
+const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
+/** The end of both ladders: what holds there may hold beyond it. */
+export const LOAD_MAX = LOADS.at(-1)!;
+/** By how much a resource grows. */
+const MORE = 1.5;
+
+/** The p99 of additions to slices if one resource grows by half. */
+export interface Binding {
+  readonly resource: string;
+  readonly p99Ms: number;
+}
+
+/** The effect on the p99 of additions if one resource after the other grows by half. */
+export function bindingsOf(question: Question, settings: Settings): Binding[] {
+  const { run } = question;
+  const scope = scopeOf(question);
+  const p99 = (resource: string, other: Partial<Run>): Binding => ({
+    resource,
+    p99Ms: p99OfAdditions(runModel({ ...run, settings, ...other }), scope),
+  });
+  const { calibration } = run;
+  const { endpointSyncs, serviceEndpointSyncs, qps, burst } = settings;
+  const more = (count: number): number => Math.ceil(count * MORE);
+  return [
+    p99('as it is', {}),
+    p99('syncs', {
+      settings: { ...settings, endpointSyncs: more(endpointSyncs), serviceEndpointSyncs: more(serviceEndpointSyncs) },
+    }),
+    p99('QPS and burst', { settings: { ...settings, qps: qps * MORE, burst: burst * MORE } }),
+    p99('cores', { calibration: { ...calibration, cores: more(calibration.cores) } }),
+    p99('speed of the controller', { calibration: FITTED[1]!.scale(calibration, 1 / MORE) }),
+    p99('speed of the API server', { calibration: FITTED[0]!.scale(calibration, 1 / MORE) }),
+  ];
+}
+
+/** The last step of the ladder of nodes at which nine of ten draws meet each constraint. null: nodes matter for none. */
+export function nodesMaxOf(question: Question, settings: Settings): number | null {
+  const { objective, nodes } = question;
+  if (!objective.constraints.some(({ expression }) => isOfNodes(expression))) return null;
+  const more = (factor: number): number => Math.floor(nodes * factor);
+  const scopes = LOADS.map((factor) => ({ ...scopeOf(question), nodes: more(factor) }));
+  const bounds = boundsOf(question, unseenRuns(question, settings), scopes);
+  return more(lastOf((step) => isMet(objective, bounds[step]!)));
+}
+
+/** Nodes watch slices. */
+function isOfNodes(expression: Expression): boolean {
+  return expression.of === 'bytes' ? expression.outputs.includes('slices') : expression.of === 'apiserver-cpu';
+}
+
+/** The last step of the ladder of changes at which nine of ten draws meet each constraint. */
+export function loadFactorOf(question: Question, settings: Settings): number {
+  return lastOf((step) => {
+    const factor = LOADS[step]!;
+    const hastier = { ...question, run: { ...question.run, story: hastened(question.run.story, factor) } };
+    // All that happens in five minutes happens in less time now.
+    const scope = { ...scopeOf(hastier), worstMs: WORST_MS / factor };
+    return isMet(question.objective, boundsOf(hastier, unseenRuns(hastier, settings), [scope])[0]!);
+  });
+}
+
+/** The factor of the last step before the first that does not hold; 1 = none holds. */
+function lastOf(holds: (step: number) => boolean): number {
+  let last = 1;
+  for (const [step, factor] of LOADS.entries()) {
+    if (!holds(step)) return last;
+    last = factor;
+  }
+  return last;
+}
+
+/** The same changes in less time. */
+function hastened(story: Story, factor: number): Story {
+  return {
+    ...story,
+    durationMs: story.durationMs / factor,
+    changes: story.changes.map((change) => ({ ...change, atMs: change.atMs / factor })),
+  };
+}

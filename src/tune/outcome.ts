@@ -1,0 +1,208 @@
+/**
+ * The figures of one setting, and how sure they are: bounds that nine of ten resamples do not exceed, with each unsure
+ * number of the calibration raised and lowered, and by draws that the search has not seen.
+ */
+import { cpuOf, latenciesOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
+import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput } from '../twin/ledger.ts';
+import type { Encoding } from '../recording/sizes.ts';
+import { runModel, type Run } from '../twin/run.ts';
+import type { Settings } from '../twin/settings.ts';
+import { FITTED, type Fitted, type Spread } from './back-test.ts';
+import { excessOver, type Expression, type Objective, type Scope, sentBytes, valueOf, WORST_MS } from './objective.ts';
+import type { Raise } from './own-figures.ts';
+import { resamples } from './resample.ts';
+
+/** The question. `run.settings` are today's. */
+export interface Question {
+  readonly run: Run;
+  readonly objective: Objective;
+  /** How many clients watch slices. */
+  readonly nodes: number;
+  readonly endpointsWatchers: number;
+  readonly unsure: Unsure;
+  /** Other calibrations that may be as true. */
+  readonly alternatives: readonly Run['calibration'][];
+  /** How the bounds of the constraints and of the goal are raised by what the back-test found; [] = not at all. */
+  readonly raises: readonly Raise[];
+}
+
+/** By how much each number of the calibration may be smaller or larger. */
+export type Unsure = Readonly<Record<Fitted['name'], Spread>>;
+
+/** Milliseconds, shares, and rates per second. */
+export interface LatencyRow {
+  readonly output: Output;
+  readonly kind: ChangeKind;
+  readonly count: number;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly laterThanSecond: number;
+}
+
+export interface Outcome {
+  readonly settings: Settings;
+  readonly latencies: readonly LatencyRow[];
+  readonly writesPerSecond: Readonly<Record<Output, number>>;
+  /** Bytes to all watchers, if these all use that encoding. */
+  readonly bytesPerSecond: Readonly<Record<Output, Readonly<Record<Encoding, number>>>>;
+  /** The controller's CPU as a share of one core. */
+  readonly cpuShare: number;
+  /** The CPU of all API servers for these writes and their watchers, as a share of one core. */
+  readonly apiServerCpuShare: number;
+  /** The percentiles of additions to slices, in milliseconds. */
+  readonly distribution: readonly number[];
+  /** Writes per second in each ten seconds. */
+  readonly writesByTime: readonly number[];
+  /** Changes that later ones overtook before they were shown. */
+  readonly overtaken: number;
+  readonly open: number;
+  /** Each constraint and the goal: the figure of the run, and the bound of nine of ten resamples. */
+  readonly checks: readonly Check[];
+}
+
+export interface Check {
+  readonly text: string;
+  readonly value: number;
+  readonly bound: number;
+  /** Infinity = the figure is the goal. */
+  readonly most: number;
+}
+
+const RESAMPLES = 30;
+const BOUND_SHARE = 0.9;
+/** A block of a resample is half a minute long, or a tenth of a run that is shorter than five minutes. */
+const BLOCKS_MIN = 10;
+const KINDS: readonly ChangeKind[] = ['add', 'remove'];
+const P99_ADD: Expression = { of: 'quantile', share: 0.99, kinds: 'add', output: 'slices', isWorst: false };
+
+export function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
+  return { durationMs: run.story.durationMs, nodes, endpointsWatchers };
+}
+
+/** The p99 of additions to slices, in milliseconds. */
+export function p99OfAdditions(ledger: Ledger, scope: Scope): number {
+  return valueOf(P99_ADD, ledger, scope);
+}
+
+/** The outcome by draws that the search has not seen. */
+export function outcomeOf(question: Question, settings: Settings): Outcome {
+  const { objective } = question;
+  const scope = scopeOf(question);
+  const runs = unseenRuns(question, settings);
+  const ledger = runs[0]!;
+  const bounds = boundsOf(question, runs, [scope])[0]!;
+  const figures = [...objective.constraints, { ...objective.goal, most: Infinity }];
+  return {
+    settings,
+    latencies: OUTPUTS.flatMap((output) => KINDS.map((kind) => latencyRow(ledger, output, kind, scope))),
+    writesPerSecond: perOutput((output) => writesOf(ledger, [output]) / (scope.durationMs / 1000)),
+    bytesPerSecond: perOutput((output) => {
+      const bytes = (encoding: Encoding): number =>
+        sentBytes(ledger, [output], encoding, scope) / (scope.durationMs / 1000);
+      return { protobuf: bytes('protobuf'), json: bytes('json') };
+    }),
+    cpuShare: cpuOf(ledger) / scope.durationMs,
+    apiServerCpuShare: valueOf({ of: 'apiserver-cpu', isWorst: false }, ledger, scope) / 1000,
+    distribution: distributionOf(ledger),
+    writesByTime: writesByTime(ledger).map((count) => (count * 1000) / WRITES_BY_MS),
+    overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
+    open: ledger.open.endpoints + ledger.open.slices,
+    checks: figures.map(({ text, expression, most }, i) => ({
+      text,
+      value: valueOf(expression, ledger, scope),
+      bound: bounds[i]!,
+      most,
+    })),
+  };
+}
+
+/** Runs by draws that the search has not seen: by the calibration, then with each unsure number raised and lowered. */
+export function unseenRuns({ run, unsure, alternatives }: Question, settings: Settings): Ledger[] {
+  const seed = unseenSeed(run);
+  const calibrations = [...uncertain(run.calibration, unsure), ...alternatives];
+  return calibrations.map((calibration) => runModel({ ...run, settings, calibration, seed }));
+}
+
+function unseenSeed({ seed }: Run): number {
+  return seed + 1;
+}
+
+/**
+ * The values that nine of ten resamples do not exceed, of each of these runs: the worst run counts, because each stands for
+ * a number that may be so. They are raised by as much as today's figure was measured above its prediction. For each scope
+ * those of all constraints and of the goal.
+ * @param scopes differ in their watchers alone
+ */
+export function boundsOf(
+  { run, objective, raises }: Question,
+  runs: readonly Ledger[],
+  scopes: readonly Scope[],
+): number[][] {
+  const expressions = [...objective.constraints, objective.goal].map(({ expression }) => expression);
+  const bounds = scopes.map(() => expressions.map(() => -Infinity));
+  const seed = unseenSeed(run);
+  const { durationMs, worstMs = WORST_MS } = scopes[0]!;
+  const blockMs = Math.min(worstMs, durationMs) / BLOCKS_MIN;
+  for (const ledger of runs) {
+    const values = scopes.map(() => expressions.map((): number[] => []));
+    for (const isWorst of [false, true]) {
+      if (!expressions.some((expression) => expression.isWorst === isWorst)) continue;
+      const blocks = { durationMs, blockMs, partMs: isWorst ? worstMs : Infinity };
+      // The same blocks for each, so that the runs differ by their numbers alone.
+      for (const draw of resamples(ledger, blocks, RESAMPLES, seed)) {
+        for (const [s, scope] of scopes.entries()) {
+          for (const [e, expression] of expressions.entries())
+            if (expression.isWorst === isWorst) values[s]![e]!.push(valueOf(expression, draw, scope));
+        }
+      }
+    }
+    for (const [s, all] of values.entries()) {
+      for (const [e, of] of all.entries()) {
+        // NaN stays: what a run does not have meets no limit.
+        const bound = quantile(Float64Array.from(of).sort(), BOUND_SHARE);
+        bounds[s]![e] = Math.max(bounds[s]![e]!, raises[e]?.(bound) ?? bound);
+      }
+    }
+  }
+  return bounds;
+}
+
+/** Whether these bounds meet each constraint. */
+export function isMet({ constraints }: Objective, bounds: readonly number[]): boolean {
+  return constraints.every(({ most }, i) => bounds[i]! <= most);
+}
+
+function distributionOf({ samples }: Ledger): number[] {
+  const sorted = latenciesOf(samples.slices, 'add');
+  return sorted.length === 0 ? [] : Array.from({ length: 100 }, (_, i) => quantile(sorted, (i + 1) / 100));
+}
+
+function uncertain(calibration: Run['calibration'], unsure: Unsure): Run['calibration'][] {
+  return [
+    calibration,
+    ...FITTED.flatMap(({ name, scale }) => [
+      scale(calibration, unsure[name].up),
+      scale(calibration, 1 / unsure[name].down),
+    ]),
+  ];
+}
+
+export function excessOf({ checks }: Outcome): number {
+  return checks.reduce((sum, { bound, most }) => sum + (bound <= most ? 0 : excessOver(most, bound)), 0);
+}
+
+function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind, scope: Scope): LatencyRow {
+  const sorted = latenciesOf(ledger.samples[output], kind);
+  return {
+    output,
+    kind,
+    count: sorted.length,
+    p50: quantile(sorted, 0.5),
+    p90: quantile(sorted, 0.9),
+    p99: quantile(sorted, 0.99),
+    p999: quantile(sorted, 0.999),
+    laterThanSecond: valueOf({ of: 'later', thanMs: 1000, kinds: kind, output, isWorst: false }, ledger, scope),
+  };
+}

@@ -1,0 +1,44 @@
+/** The settings that were tried, each once. */
+import { writesOf } from '../twin/figures.ts';
+import { runModel } from '../twin/run.ts';
+import type { Settings } from '../twin/settings.ts';
+import { type Values, valuesOf } from './objective.ts';
+import { p99OfAdditions, type Question, scopeOf } from './outcome.ts';
+
+/** What is kept of a run: a ledger has each change and each write, and there are hundreds of runs. */
+export interface Tried {
+  readonly settings: Settings;
+  readonly values: Values;
+  readonly p99Ms: number;
+  readonly writesPerSecond: number;
+}
+
+export interface Trials {
+  /** Runs the model with these settings, unless that was done. */
+  readonly of: (settings: Settings) => Tried;
+  /** All so far. */
+  readonly all: () => Tried[];
+}
+
+/** @param progress called with the number of runs so far */
+export function createTrials(question: Question, progress: (runs: number) => void): Trials {
+  const { run, objective } = question;
+  const scope = scopeOf(question);
+  const tried = new Map<string, Tried>();
+  return {
+    of(settings) {
+      const key = JSON.stringify(settings);
+      let found = tried.get(key);
+      if (found === undefined) {
+        const ledger = runModel({ ...run, settings });
+        const values = valuesOf(objective, ledger, scope);
+        const writesPerSecond = writesOf(ledger) / (scope.durationMs / 1000);
+        found = { settings, values, p99Ms: p99OfAdditions(ledger, scope), writesPerSecond };
+        tried.set(key, found);
+        progress(tried.size);
+      }
+      return found;
+    },
+    all: () => [...tried.values()],
+  };
+}
