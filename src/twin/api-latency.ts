@@ -2,6 +2,7 @@
  * The API server's latency for a write. It is lognormal, and drawn by the write's identity, so that all settings have
  * the same luck.
  */
+import { uniformAt } from './draw.ts';
 import type { Output } from './ledger.ts';
 import type { Calibration } from './settings.ts';
 
@@ -59,15 +60,6 @@ export function createArrivals({ watchLagMs }: Calibration, seed: number): DrawA
 
 const ANSWER_SALT = 0x51ed270b;
 const EVENT_SALT = 0x2545f491;
-
-/** A number in (0, 1), the same for the same arguments. */
-function uniformAt(seed: number, a: number, b: number): number {
-  let z =
-    (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) ^ Math.imul(a + 1, 0xc2b2ae35) ^ Math.imul(b + 1, 0x27d4eb2f)) >>> 0;
-  z = Math.imul(z ^ (z >>> 16), 0x7feb352d);
-  z = Math.imul(z ^ (z >>> 15), 0x846ca68b);
-  return (((z ^ (z >>> 16)) >>> 0) + 0.5) / 0x1_0000_0000;
-}
 
 /** The quantile of the standard normal distribution, within 0.005 (Abramowitz and Stegun 26.2.23). */
 function normalAt(share: number): number {

@@ -2,6 +2,7 @@
  * The endpoints of a story in one output of a controller: as the controller's cache has them, and as it has published
  * them. A plan takes the difference. Both programs share this, because their plans are the same.
  */
+import type { DrawRank } from './draw.ts';
 import type { ChangeKind, Ledger, Output } from './ledger.ts';
 import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
 import type { PlaceChange, Published, Story, StoryChange } from './story.ts';
@@ -25,6 +26,7 @@ export interface Book {
   readonly perSlice: number;
   /** Whether Endpoints with more addresses than they can have are written at every sync. */
   readonly rewritesFull: boolean;
+  readonly rankOf: DrawRank;
   /** For each place: its content in the cache. */
   readonly content: Int32Array;
   readonly isReady: Uint8Array;
@@ -47,6 +49,8 @@ interface ServiceBook {
   /** Places that have changed since the last plan. */
   readonly dirty: Set<number>;
   readonly packing: Packing;
+  /** How many plans its slices have had. */
+  plans: number;
   /** How many endpoints the service has published. */
   published: number;
   /** Whether its objects are still to be created. */
@@ -72,6 +76,8 @@ export interface BookOptions {
   /** The same, of the slices that are there at the start. A smaller limit splits none of them. */
   readonly perSliceAtStart: number;
   readonly rewritesFull: boolean;
+  /** The order in which a sync takes slices. What comes last waits longest for a token. */
+  readonly rankOf: DrawRank;
 }
 
 /**
@@ -80,7 +86,7 @@ export interface BookOptions {
  * first that came, ready or not.
  */
 export function createBook(story: Story, output: Output, ledger: Ledger, options: BookOptions): Book {
-  const { perSlice, perSliceAtStart, rewritesFull } = options;
+  const { perSlice, perSliceAtStart, rewritesFull, rankOf } = options;
   const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;
   const isReady = new Uint8Array(story.places.length);
   const content = new Int32Array(story.places.length);
@@ -90,6 +96,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     waiting: new Map(),
     dirty: new Set(),
     packing: createPacking(),
+    plans: 0,
     published: 0,
     due: [],
   }));
@@ -109,7 +116,8 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
   for (const [i, added] of initial.entries()) {
     const service = services[i]!;
     service.published = added.length;
-    if (output === 'slices') repack(service.packing, { added, changed: [], removed: [] }, perSliceAtStart);
+    if (output === 'slices')
+      repack(service.packing, { added, changed: [], removed: [] }, perSliceAtStart, (founder) => rankOf(founder, 0));
   }
   return {
     story,
@@ -117,6 +125,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     ledger,
     perSlice,
     rewritesFull,
+    rankOf,
     content,
     isReady,
     isShownReady: isReady.slice(),
@@ -231,7 +240,9 @@ function planChanges(book: Book, service: number): readonly ModelWrite[] {
     const places = [...added, ...changed, ...removed];
     return [{ verb: 'update', endpoints: own.published, shows: shownBy(book, places) }];
   }
-  const packed = repack(own.packing, { added, changed, removed }, book.perSlice);
+  own.plans++;
+  const rankOf = (founder: number): number => book.rankOf(founder, own.plans);
+  const packed = repack(own.packing, { added, changed, removed }, book.perSlice, rankOf);
   const { families } = book.story.services[service]!;
   const last = packed.map(({ verb, endpoints, places }) => ({ verb, endpoints, shows: shownBy(book, places) }));
   const others = packed.map(({ verb, endpoints }) => ({ verb, endpoints, shows: [] }));

@@ -133,6 +133,8 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
       perSlice: settings.endpointsPerSlice,
       perSliceAtStart: world.endpointsPerSliceAtStart,
       rewritesFull: false,
+      // Slices come by their names, which are drawn once.
+      rankOf: (founder) => world.rankOf(founder, 0),
     }),
     queue: createWorkQueue(output, syncs),
     items: story.services.map(({ namespace }, service) => createWorkItem(service, String(namespace))),

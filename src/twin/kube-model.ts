@@ -103,6 +103,8 @@ function createController(world: World, output: Output, workers: number, batchMs
       perSliceAtStart: world.endpointsPerSliceAtStart,
       // docs/spec/endpoints.md "Defects: cost" (#127370)
       rewritesFull: true,
+      // Slices come as a map of Go gives them, in another order for each sync.
+      rankOf: world.rankOf,
     }),
     queue: createKubeQueue(agenda, FIRST_RETRY_MS[output], () => startSyncs(controller)),
     batchMs,

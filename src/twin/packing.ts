@@ -6,6 +6,8 @@
 export interface Packing {
   /** Endpoints of each slice. */
   readonly counts: number[];
+  /** The first place that each slice was made for; -1 = it was made for none. */
+  readonly founders: number[];
   /** The slice of each published place. */
   readonly sliceOf: Map<number, number>;
   /** Indexes of `counts` that stand for no slice. */
@@ -31,16 +33,23 @@ export interface PlaceChanges {
 }
 
 export function createPacking(): Packing {
-  return { counts: [], sliceOf: new Map(), free: [], placeholder: NONE };
+  return { counts: [], founders: [], sliceOf: new Map(), free: [], placeholder: NONE };
 }
 
 /**
  * The writes for the changes, in upstream's order: new slices, updated ones, deletes. Afterwards the slices are as the
  * writes leave them.
  * @param perSlice `--max-endpoints-per-slice`
+ * @param rankOf orders slices where nothing else does, by their founders
  */
-export function repack(packing: Packing, changes: PlaceChanges, perSlice: number): PackedWrite[] {
-  const { counts, sliceOf } = packing;
+export function repack(
+  packing: Packing,
+  changes: PlaceChanges,
+  perSlice: number,
+  rankOf: (founder: number) => number,
+): PackedWrite[] {
+  const { counts, founders, sliceOf } = packing;
+  const ranked = (slice: number): number => rankOf(founders[slice]!);
   const shown = new Map<number, number[]>();
   for (const changed of changes.changed) show(shown, sliceOf.get(changed)!, changed);
   for (const removed of changes.removed) {
@@ -49,10 +58,11 @@ export function repack(packing: Packing, changes: PlaceChanges, perSlice: number
     sliceOf.delete(removed);
     show(shown, slice, removed);
   }
-  const emptied = [...shown.keys()].filter((slice) => counts[slice] === 0);
-  const touched = new Set([...shown.keys()].filter((slice) => counts[slice]! > 0));
+  const inOrder = [...shown.keys()].toSorted((a, b) => ranked(a) - ranked(b));
+  const emptied = inOrder.filter((slice) => counts[slice] === 0);
+  const touched = new Set(inOrder.filter((slice) => counts[slice]! > 0));
   const left = fillTouched(packing, changes.added, touched, perSlice);
-  const made = placeRest(packing, changes.added.slice(changes.added.length - left), touched, perSlice);
+  const made = placeRest(packing, changes.added.slice(changes.added.length - left), touched, perSlice, ranked);
   for (const added of changes.added) show(shown, sliceOf.get(added)!, added);
   return settle(packing, made, touched, emptied, shown);
 }
@@ -81,22 +91,34 @@ function fillTouched(
   return added.length - next;
 }
 
-/** Puts the rest into a slice where it fits as a whole, or into new slices. Returns the new ones. */
-function placeRest(packing: Packing, rest: readonly number[], touched: Set<number>, perSlice: number): number[] {
-  const { counts, sliceOf, free } = packing;
+/**
+ * Puts what would not fill a new slice into a slice where it fits as a whole, and all others into new slices. Returns the new
+ * ones. endpointd places the first of the rest so; upstream takes any.
+ */
+function placeRest(
+  packing: Packing,
+  rest: readonly number[],
+  touched: Set<number>,
+  perSlice: number,
+  ranked: (slice: number) => number,
+): number[] {
+  const { counts, founders, sliceOf, free } = packing;
+  const place = (places: readonly number[], slice: number): void => {
+    for (const one of places) sliceOf.set(one, slice);
+    counts[slice]! += places.length;
+  };
+  const remainder = rest.length % perSlice;
+  const roomy = remainder === 0 ? NONE : fullestWithRoom(counts, touched, remainder, perSlice, ranked);
+  if (roomy !== NONE) {
+    touched.add(roomy);
+    place(rest.slice(0, remainder), roomy);
+  }
   const made: number[] = [];
-  for (let next = 0; next < rest.length;) {
-    const left = rest.length - next;
-    let slice = left < perSlice ? fullestWithRoom(counts, touched, left, perSlice) : NONE;
-    if (slice === NONE) {
-      slice = free.pop() ?? counts.push(0) - 1;
-      made.push(slice);
-    } else {
-      touched.add(slice);
-    }
-    const end = next + Math.min(perSlice - counts[slice]!, left);
-    counts[slice]! += end - next;
-    while (next < end) sliceOf.set(rest[next++]!, slice);
+  for (let next = roomy === NONE ? 0 : remainder; next < rest.length; next += perSlice) {
+    const slice = free.pop() ?? counts.push(0) - 1;
+    made.push(slice);
+    founders[slice] = rest[next]!;
+    place(rest.slice(next, next + perSlice), slice);
   }
   return made;
 }
@@ -107,11 +129,13 @@ function fullestWithRoom(
   touched: ReadonlySet<number>,
   left: number,
   perSlice: number,
+  ranked: (slice: number) => number,
 ): number {
   let fullest = NONE;
   for (const [slice, count] of counts.entries()) {
     if (count === 0 || count + left > perSlice || touched.has(slice)) continue;
-    if (fullest === NONE || count > counts[fullest]!) fullest = slice;
+    const most = counts[fullest] ?? 0;
+    if (count > most || (count === most && ranked(slice) < ranked(fullest))) fullest = slice;
   }
   return fullest;
 }
@@ -124,7 +148,7 @@ function settle(
   emptied: readonly number[],
   shown: ReadonlyMap<number, readonly number[]>,
 ): PackedWrite[] {
-  const { counts, sliceOf, free } = packing;
+  const { counts, founders, sliceOf, free } = packing;
   const write = (verb: PackedWrite['verb'], slice: number, ...others: readonly number[]): PackedWrite => ({
     verb,
     endpoints: counts[slice]!,
@@ -139,12 +163,14 @@ function settle(
     const recycled = going.pop();
     if (recycled === undefined) return write('create', slice);
     free.push(recycled);
+    founders[slice] = founders[recycled]!;
     return write('update', slice, recycled);
   });
   if (sliceOf.size === 0 && packing.placeholder === NONE) {
     const kept = going.pop();
     packing.placeholder = kept ?? free.pop() ?? counts.push(0) - 1;
-    created.push(kept === undefined ? write('create', packing.placeholder) : write('update', kept));
+    if (kept === undefined) founders[packing.placeholder] = NONE;
+    created.push(write(kept === undefined ? 'create' : 'update', packing.placeholder));
   }
   free.push(...going);
   const updates = [...touched].map((slice) => write('update', slice));

@@ -1,6 +1,7 @@
 /** Plays a story in virtual time, with given settings on a given machine. The same input gives the same ledger. */
 import { at, createAgenda, play } from './agenda.ts';
 import { createArrivals, createLatency } from './api-latency.ts';
+import { createRanks, type DrawRank } from './draw.ts';
 import { createEndpointdModel } from './endpointd-model.ts';
 import { createKubeModel } from './kube-model.ts';
 import { createLedger, type Ledger } from './ledger.ts';
@@ -19,6 +20,8 @@ export interface Run {
   readonly endpointsPerSliceAtStart?: number;
   /** The minor version of kube-controller-manager. */
   readonly kubeMinor?: number;
+  /** Absent = by the seed. */
+  readonly rankOf?: DrawRank;
 }
 
 export const NEWEST_KUBE_MINOR = 36;
@@ -28,7 +31,7 @@ const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
   const { story, controller, settings, calibration, seed, kubeMinor = NEWEST_KUBE_MINOR } = run;
-  const { endpointsPerSliceAtStart = settings.endpointsPerSlice } = run;
+  const { endpointsPerSliceAtStart = settings.endpointsPerSlice, rankOf = createRanks(seed) } = run;
   const agenda = createAgenda();
   const cores = createCores(agenda, calibration.cores);
   const ledger = createLedger(story.objects);
@@ -43,6 +46,7 @@ export function runModel(run: Run): Ledger {
     watchLagMs,
     latencyOf: createLatency(calibration, seed),
     arrivalsOf: createArrivals(calibration, seed),
+    rankOf,
     kubeMinor,
     ledger,
   };

@@ -45,8 +45,15 @@ export function addressOf(place: number): string {
 /** Of the pod of a place. */
 export function podOf(story: Story, place: number): { readonly namespace: string; readonly name: string } {
   const { namespace } = story.services[story.places[place]!.service]!;
-  return { namespace: namespaceNamed(namespace), name: `p-${String(place).padStart(6, '0')}` };
+  return { namespace: namespaceNamed(namespace), name: `${POD_PREFIX}${String(place).padStart(6, '0')}` };
 }
+
+/** Of the name of its pod. */
+export function placeOf(pod: string): number {
+  return Number(pod.slice(POD_PREFIX.length));
+}
+
+const POD_PREFIX = 'p-';
 
 function podObject(story: Story, place: number, isReady: boolean, seconds: number): KubeObject {
   const ip = addressOf(place);

@@ -6,7 +6,7 @@ import { NO_LAG, type Lag } from './sim-network.ts';
 import { createSimThread, type ThreadCosts } from './sim-thread.ts';
 import { createSimTime } from './sim-time.ts';
 import { createSim, type Sim } from './sim.ts';
-import { addressOf, placeRequests, storyRequests } from './story-requests.ts';
+import { addressOf, placeOf, placeRequests, storyRequests } from './story-requests.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { apply } from '../../src/apiserver/server.ts';
 import { decodeObject } from '../../src/kube/codec.ts';
@@ -26,6 +26,8 @@ export interface Played {
   readonly sizes: ObjectSizes;
   readonly writes: Readonly<Record<Output, number>>;
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
+  /** The names of slices, by the first place that each was made for. */
+  readonly names: ReadonlyMap<number, string>;
   /** CPU of the main thread. */
   readonly cpuMs: number;
 }
@@ -40,6 +42,7 @@ interface Told {
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly writes: Record<Output, number>;
   readonly sizes: Record<Output, SizeSums>;
+  readonly names: Map<number, string>;
   /** Ready addresses of each object, by its path. */
   readonly shown: Map<string, ReadonlySet<string>>;
   /** How many objects show an address as ready. */
@@ -86,6 +89,7 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
     samples: { endpoints: [], slices: [] },
     writes: { endpoints: 0, slices: 0 },
     sizes: { endpoints: NO_SUMS, slices: NO_SUMS },
+    names: new Map(),
     shown: new Map(),
     counts: { endpoints: new Map(), slices: new Map() },
   };
@@ -117,6 +121,7 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
   return {
     sizes: { endpoints: sizesOf('endpoints'), slices: sizesOf('slices') },
     writes: told.writes,
+    names: told.names,
     samples: { endpoints: told.samples.endpoints.map(since), slices: told.samples.slices.map(since) },
     cpuMs: thread.busyMs() - busyMs,
   };
@@ -180,6 +185,8 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   // What is created is sent to the collection, under its name.
   const key = `${collection}/${method === 'POST' ? decodeObject(body!).metadata.name! : name!}`;
   const object = method === 'DELETE' ? null : storedAt(told.sim, key);
+  const founder = method === 'POST' ? object?.endpoints?.[0]?.targetRef?.name : undefined;
+  if (founder !== undefined) told.names.set(placeOf(founder), key.split('/').at(-1)!);
   if (object !== null) told.sizes[output] = addSize(told.sizes[output], endpointsIn(object), body!.length);
   const before = shown.get(key) ?? NOBODY;
   const after = object === null ? NOBODY : readyAddresses(object);
@@ -241,6 +248,7 @@ interface Slice {
 interface SliceEndpoint {
   readonly addresses: readonly string[];
   readonly conditions?: { readonly ready?: boolean };
+  readonly targetRef?: { readonly name?: string };
 }
 
 /** What the queue model is told of the main thread, for the events and effects of the real one. */

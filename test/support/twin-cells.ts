@@ -1,6 +1,7 @@
 /** Random settings and stories for which the queue model is held to the controller itself. */
 import { playStory, type Played } from './story-sim.ts';
 import { createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
+import type { DrawRank } from '../../src/twin/draw.ts';
 import { latenciesOf, quantile } from '../../src/twin/figures.ts';
 import { type Ledger, OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, type StoryProfile } from '../../src/twin/profiles.ts';
@@ -109,8 +110,16 @@ export function playCell(cell: Cell): PlayedCell {
   const exactMs = performance.now() - beganMs;
   // As a recording tells them.
   const sized = { ...story, objects: played.sizes };
-  const ledger = runModel({ story: sized, controller: 'endpointd', settings, calibration, seed: DRAWS_SEED });
+  const rankOf = ranksOf(played);
+  const ledger = runModel({ story: sized, controller: 'endpointd', settings, calibration, seed: DRAWS_SEED, rankOf });
   return { story, played, ledger, exactMs };
+}
+
+/** The order of the slices by their names in the exact twin. */
+function ranksOf({ names }: Played): DrawRank {
+  const sorted = [...names].toSorted(([, a], [, b]) => (a < b ? -1 : 1));
+  const ranks = new Map(sorted.map(([founder], rank) => [founder, rank]));
+  return (founder) => ranks.get(founder) ?? 0;
 }
 
 /** @param namesSeed see `ExactRun` */
@@ -132,7 +141,7 @@ export function playExactly(
   return { story, played: playStory({ story, options, calibration, seed: DRAWS_SEED, namesSeed }) };
 }
 
-/** Of the latencies: both draw the same ones. */
+/** Of the latencies: both draw the same ones, as they have the same names of slices. */
 const DRAWS_SEED = 1;
 
 export type Errors = Readonly<Record<'writes' | 'p50' | 'p99', number>>;

@@ -10,7 +10,9 @@ function places(count: number, first = 0): number[] {
 }
 
 function write(packing: Packing, changes: Partial<PlaceChanges>, perSlice = 100): string[] {
-  return repack(packing, { ...NONE, ...changes }, perSlice).map(({ verb, endpoints }) => `${verb} ${endpoints}`);
+  return repack(packing, { ...NONE, ...changes }, perSlice, (founder) => founder).map(
+    ({ verb, endpoints }) => `${verb} ${endpoints}`,
+  );
 }
 
 function packed(...sizes: readonly number[]): Packing {
@@ -18,6 +20,7 @@ function packed(...sizes: readonly number[]): Packing {
   let first = 0;
   for (const size of sizes) {
     const slice = packing.counts.push(size) - 1;
+    packing.founders.push(first);
     for (let i = 0; i < size; i++) packing.sliceOf.set(first++, slice);
   }
   return packing;
@@ -50,7 +53,47 @@ test('a service without endpoints keeps one slice, and uses it again', () => {
 });
 
 test('a write names the places whose changes it shows', () => {
-  const [first, second] = repack(packed(10, 10), { added: [50], changed: [3], removed: [12] }, 100);
+  const [first, second] = repack(
+    packed(10, 10),
+    { added: [50], changed: [3], removed: [12] },
+    100,
+    (founder) => founder,
+  );
   assert.deepEqual(first!.places, [3, 50]);
   assert.deepEqual(second!.places, [12]);
+});
+
+test('slices that nothing else orders come by the rank of their first places', () => {
+  const order = (rankOf: (founder: number) => number): number[] =>
+    repack(packed(10, 10, 10), { ...NONE, changed: [0, 10, 20] }, 100, rankOf).flatMap((each) => each.places);
+  assert.deepEqual(
+    order((founder) => founder),
+    [0, 10, 20],
+  );
+  assert.deepEqual(
+    order((founder) => -founder),
+    [20, 10, 0],
+  );
+});
+
+test('of slices that are equally full the one of the lowest rank takes the rest', () => {
+  const takes = (rankOf: (founder: number) => number): number => {
+    const packing = packed(10, 10);
+    repack(packing, { ...NONE, added: [50] }, 100, rankOf);
+    return packing.sliceOf.get(50)!;
+  };
+  assert.equal(
+    takes((founder) => founder),
+    0,
+  );
+  assert.equal(
+    takes((founder) => -founder),
+    1,
+  );
+});
+
+test('the first of the rest are those that would not fill a new slice', () => {
+  const packing = packed(60);
+  write(packing, { added: places(130, 1000) });
+  assert.deepEqual([packing.sliceOf.get(1029), packing.sliceOf.get(1030)], [0, 1]);
 });

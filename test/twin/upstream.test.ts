@@ -25,6 +25,7 @@ function packingOf(slices: readonly EndpointSlice[], placeOf: ReadonlyMap<string
   for (const { endpoints: listed } of slices) {
     const endpoints = listed ?? [];
     const slice = packing.counts.push(endpoints.length) - 1;
+    packing.founders.push(slice);
     if (endpoints.length === 0) packing.placeholder = slice;
     for (const { targetRef } of endpoints) packing.sliceOf.set(placeOf.get(targetRef!.name!)!, slice);
   }
@@ -58,6 +59,7 @@ for (let seed = 1; seed <= 5; seed++) {
           removed: [...before.keys()].filter((place) => !ready.has(place)),
         },
         PER_SLICE,
+        (founder) => founder,
       );
       const theirs = writes.map(({ verb, object }) => `${verb} ${object?.endpoints?.length ?? 0}`);
       const ours = planned.map(({ verb, endpoints }) => `${verb} ${endpoints}`);
