@@ -10,7 +10,10 @@ import type { BenchServer } from './server.ts';
 export interface Gate {
   readonly target: LoadTarget;
   readonly kubeconfigPath: string;
-  /** Holds back everything from the server, however much it is. The server sees a client that reads. */
+  /**
+   * Holds back everything from the server, however much it is. The server sees a client that reads, if it serves no
+   * HTTP/2: there the client would have to make room.
+   */
   readonly hold: () => void;
   readonly release: () => void;
   readonly close: () => void;

@@ -108,10 +108,19 @@ export function requestOf(
     seed,
     outset,
     controllers,
-    options: settings,
+    options: { ...settings, apiserverFlags: apiserverFlags(scenario, settings) },
     program: programOf(size),
     say,
   };
+}
+
+/**
+ * The gate keeps bytes, and in HTTP/2 a server sends no more than the client has room for. With priority and fairness the
+ * limits are kube-apiserver's own.
+ */
+function apiserverFlags({ gated = false }: Scenario, { priorityAndFairness }: Settings): string[] {
+  const limits = ['--max-requests-inflight=400', '--max-mutating-requests-inflight=200'];
+  return [...(gated ? ['--disable-http2-serving'] : []), ...(priorityAndFairness ? limits : [])];
 }
 
 function peersOf(scenario: Scenario, settings: Settings, { aa, otherwise }: PairOptions): readonly Peer[] {

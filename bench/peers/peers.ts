@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
-import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { type ControllerUser, startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import type { EchoOrder } from './echo-process.ts';
 import type { Otherwise } from './flags.ts';
 import {
@@ -52,13 +52,19 @@ export function managerPeer(settings: Settings, controllers: readonly string[], 
   return { name, echoes: false, start: (on) => startManager(on, settings, controllers) };
 }
 
-async function startManager(
+/** Flow control asks nothing of an administrator. So each controller is its own user under it. */
+function kubeconfigOf(
   { server, kubeconfigPath }: PeerServer,
-  settings: Settings,
-  controllers: readonly string[],
-): Promise<RunningPeer> {
+  { priorityAndFairness }: Settings,
+  user: ControllerUser,
+): Promise<string> {
+  return priorityAndFairness ? server.kubeconfigOf(user) : Promise.resolve(kubeconfigPath);
+}
+
+async function startManager(on: PeerServer, settings: Settings, controllers: readonly string[]): Promise<RunningPeer> {
   const { qps, burst, managerFlags } = settings;
-  const managed = { ...(await server.managed()), kubeconfigPath };
+  const kubeconfigPath = await kubeconfigOf(on, settings, 'kube-controller-manager');
+  const managed = { ...(await on.server.managed()), kubeconfigPath };
   const manager = await startControllerManager(managed, controllers, {
     qps: qps ?? DEFAULT_QPS,
     burst: burst ?? qps ?? DEFAULT_QPS,
@@ -71,6 +77,7 @@ async function startManager(
   return {
     processes: { 'kube-controller-manager': manager.pid },
     stop: () => manager.stop(),
+    kill: () => manager.stop(),
     failed,
     tell: async () => ({ metrics: parseMetrics(await manager.metricsText()), journal: [] }),
   };
@@ -92,12 +99,13 @@ export function otherPeer(settings: Settings, controllers: readonly string[], { 
 }
 
 async function startEndpointd(
-  { kubeconfigPath }: PeerServer,
+  on: PeerServer,
   settings: Settings,
   controllers: readonly string[],
   program: URL,
 ): Promise<RunningPeer> {
   const { qps, burst, endpointdFlags } = settings;
+  const kubeconfigPath = await kubeconfigOf(on, settings, 'endpointd');
   const controller = startController(
     [
       `--kubeconfig=${kubeconfigPath}`,
@@ -117,6 +125,7 @@ async function startEndpointd(
       const view = JSON.parse(await controller.get(`/debug/endpointd?format=json&changes=${JOURNAL_MAX}`)) as DebugView;
       return { metrics, journal: view.changes };
     },
+    kill: () => controller.kill(),
     stop: async () => {
       const status = await controller.stop();
       // Below 0: the signal came before endpointd listened to any.
@@ -143,13 +152,10 @@ async function startEcho(order: EchoOrder): Promise<RunningPeer> {
   failed.catch(() => undefined);
   child.send(order);
   await Promise.race([new Promise((resolve) => child.once('message', resolve)), failed]);
-  return {
-    processes: { echo: child.pid! },
-    failed,
-    stop: async () => {
-      stopping = true;
-      child.kill('SIGKILL');
-      await ended;
-    },
+  const kill = async (): Promise<void> => {
+    stopping = true;
+    child.kill('SIGKILL');
+    await ended;
   };
+  return { processes: { echo: child.pid! }, failed, stop: kill, kill };
 }

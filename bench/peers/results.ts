@@ -6,10 +6,11 @@ import {
   median,
   PAIRS_FOR_INTERVAL,
   ratioOfMedians,
+  resamplesOf,
   spread,
   type Ratio,
 } from '../support/statistics.ts';
-import { type ComparedScenario, ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type FigureOf, type PeerName } from './scenario.ts';
+import { type ComparedScenario, ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type Mark, type PeerName } from './scenario.ts';
 import type { RunResult } from './stage.ts';
 import { CPU_SECONDS_OF, FIGURES } from './window.ts';
 
@@ -87,10 +88,13 @@ export interface MarkResult {
   readonly scenario: string;
   readonly what: string;
   readonly got: string;
-  readonly verdict: 'reached' | 'not reached' | 'not measured';
+  readonly verdict: Verdict;
   /** How many runs of the peer with the fewest ended right, and the day of the last. */
   readonly runs: string;
 }
+
+/** `within the noise`: other runs of the same programs would say the contrary about as well. */
+export type Verdict = 'reached' | 'not reached' | 'within the noise' | 'not measured';
 
 /** Compares all scenarios that were run. @param known by the scenario's name */
 export function compareAll(
@@ -204,7 +208,6 @@ function compare(
         .filter((run) => run.peer === peer && run.figures[figure] !== undefined)
         .map((run) => [run.round, run.figures[figure]!]),
     );
-  const of: FigureOf = (peer, figure, other) => median([...valuesOf(peer, figure, other).values()]);
   const counts = Object.fromEntries(peers.map((peer) => [peer, countsOf(runs.filter((run) => run.peer === peer))]));
   const fewest = Math.min(...Object.values(counts).map(({ right }) => right));
   const day = runs.at(-1)!.startedAt.slice(0, DAY_CHARS);
@@ -217,15 +220,38 @@ function compare(
     rows: rowsOf(peers, base, subject, valuesOf).filter(({ figure }) => !(endsAtRest && OF_WALL.has(figure))),
     settings: Object.entries(settings).map(([name, value]) => `${name}=${String(value)}`),
     wrong: runs.flatMap(({ peer, round, wrong }) => wrong.map((what) => `${peer}, round ${round + 1}: ${what}`)),
-    marks: marks.map(({ what, look }) => {
-      const seen = look(of);
-      const verdict = seen === null ? 'not measured' : seen.reached ? 'reached' : 'not reached';
-      return { scenario: scenario.name, what, got: seen?.got ?? '-', verdict, runs: `${fewest}, ${day}` };
-    }),
+    marks: marks.map((mark) => ({
+      scenario: scenario.name,
+      what: mark.what,
+      runs: `${fewest}, ${day}`,
+      ...judged(mark, runs, valuesOf),
+    })),
   };
 }
 
 const DAY_CHARS = 10;
+
+/**
+ * Judges a mark by the medians of all runs of its programs, those of an A/A pair too, and again by resamples of the rounds.
+ */
+function judged(mark: Mark, runs: readonly RunRecord[], valuesOf: ValuesOf): Pick<MarkResult, 'got' | 'verdict'> {
+  const lookAt = (rounds: readonly number[]): ReturnType<Mark['look']> =>
+    mark.look((peer, figure, other) => {
+      const peers = peer === ENDPOINTD ? [ENDPOINTD, ENDPOINTD_AGAIN] : [peer];
+      const byRound = peers.map((one) => valuesOf(one, figure, other));
+      return median(rounds.flatMap((round) => byRound.flatMap((values) => values.get(round) ?? [])));
+    });
+  const rounds = [...new Set(runs.map(({ round }) => round))];
+  const seen = lookAt(rounds);
+  if (seen === null) return { got: '-', verdict: 'not measured' };
+  const others = resamplesOf(rounds).flatMap((drawn) => lookAt(drawn) ?? []);
+  const contrary = others.filter(({ reached }) => reached !== seen.reached).length / others.length;
+  const isSure = others.length === 0 || contrary <= CONTRARY_MAX;
+  return { got: seen.got, verdict: !isSure ? 'within the noise' : seen.reached ? 'reached' : 'not reached' };
+}
+
+/** The share of resamples that may say the contrary: what an interval of 95 % leaves on one side. */
+const CONTRARY_MAX = 0.025;
 
 /** The wall time, and what is divided by it. */
 const OF_WALL: ReadonlySet<string> = new Set(['wall', 'serverShare']);

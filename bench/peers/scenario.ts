@@ -57,6 +57,8 @@ export interface RunningPeer {
   /** The processes by their names in a report. */
   readonly processes: Readonly<Record<string, number>>;
   readonly stop: () => Promise<void>;
+  /** Ends all processes by SIGKILL, so what is under way is lost. */
+  readonly kill: () => Promise<void>;
   /** Rejects when a process ends by itself. */
   readonly failed: Promise<never>;
   /** What it tells of its stages; absent = it is not asked. */
@@ -87,7 +89,7 @@ export interface Stage {
   /** From now on events belong to this step. */
   readonly step: (name: string) => void;
   readonly start: () => Promise<void>;
-  readonly stop: () => Promise<void>;
+  readonly kill: () => Promise<void>;
   /** Resolves when the oracle finds everything right for the objects at the begin. The echo floor is not judged. */
   readonly right: () => Promise<void>;
   /**

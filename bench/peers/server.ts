@@ -12,7 +12,7 @@ import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import { KUBERNETES_VERSION, kubeBinaries } from '../../test/e2e/binaries.ts';
-import type { ClusterOptions, ManagedCluster } from '../../src/testbed/kube-cluster.ts';
+import type { ClusterOptions, ControllerUser, ManagedCluster } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from '../../test/e2e/cluster.ts';
 import { startServe } from '../../src/testbed/serve-process.ts';
 import {
@@ -36,6 +36,8 @@ export interface BenchServer {
   readonly kind: ServerKind;
   readonly target: LoadTarget;
   readonly kubeconfigPath: string;
+  /** The kubeconfig of that user. The embedded server knows no users. */
+  readonly kubeconfigOf: (user: ControllerUser) => Promise<string>;
   readonly client: ApiClient;
   /** The server's processes, by their names in a report. */
   readonly processes: () => Readonly<Record<string, number>>;
@@ -53,7 +55,7 @@ export interface ServerRequest {
   readonly outset: Outset;
   /** The controllers that make everything right. */
   readonly controllers: readonly string[];
-  readonly options: Pick<ClusterOptions, 'fsync' | 'priorityAndFairness'>;
+  readonly options: Pick<ClusterOptions, 'fsync' | 'priorityAndFairness' | 'apiserverFlags'>;
   /** The program that makes everything right. */
   readonly program: URL;
   readonly say: (text: string) => void;
@@ -149,6 +151,7 @@ async function openKube(options: ClusterOptions): Promise<BenchServer> {
     kind: 'kube',
     target: { url, token, caFile },
     kubeconfigPath,
+    kubeconfigOf: (user) => kube.kubeconfigOf(user),
     client,
     processes: () => ({ ...kube.pids() }),
     managed: () => Promise.resolve(kube),
@@ -170,6 +173,7 @@ async function openEmbedded(): Promise<BenchServer> {
     kind: 'embedded',
     target: { url: serve.url },
     kubeconfigPath: serve.kubeconfig,
+    kubeconfigOf: () => Promise.resolve(serve.kubeconfig),
     client,
     processes: () => ({ apiserver: serve.pid }),
     managed: async () => ({

@@ -2,7 +2,6 @@
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { wrongObjects, wrongText, type ClusterObjects } from '../../src/judge/cluster-check.ts';
@@ -23,7 +22,6 @@ import {
   type ExpectedOutputs,
   type Outputs,
 } from '../support/outputs.ts';
-import { openLoadWatch, type LoadWatch } from '../support/http-load.ts';
 import { bytesReadBy, cpuSecondsOf, usageOf } from '../support/process-usage.ts';
 import { openGate, type Gate } from './gate.ts';
 import { median } from '../support/statistics.ts';
@@ -54,6 +52,7 @@ import {
   type Samples,
   addThreads,
 } from './window.ts';
+import { startWatchers, type Watchers } from './watchers.ts';
 
 export interface RunResult {
   readonly figures: Figures;
@@ -119,7 +118,8 @@ interface Run {
   /** How many watches were open on the server before the controller came, with those of this process. */
   readonly otherWatches: number;
   /** Those that only load the server. */
-  readonly furtherWatches: readonly LoadWatch[];
+  /** null = there are none. */
+  readonly watchers: Watchers | null;
   /** CPU seconds of ended processes. */
   readonly ended: Map<string, number>;
   /** CPU seconds of their threads. */
@@ -171,7 +171,7 @@ export async function play(
     changes: [],
     underWay: new Map(),
     otherWatches,
-    furtherWatches: await openWatchers(server, settings.watchers ?? 0),
+    watchers: await startWatchers({ target: server.target, count: settings.watchers ?? 0 }),
     notes: {},
     ended: new Map(),
     endedThreads: new Map(),
@@ -193,7 +193,7 @@ export async function play(
   } finally {
     run.sampler.stop();
     stopOutputs(outputs);
-    for (const watch of run.furtherWatches) watch.stop();
+    run.watchers?.stop();
     await stop(run).catch(() => undefined);
     run.gate?.close();
   }
@@ -203,17 +203,6 @@ export async function play(
 async function causeOf({ running }: Run, error: unknown): Promise<unknown> {
   if (running === null || (error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
   return Promise.race([running.failed.catch((cause: unknown) => cause), sleep(TOLD_MS_MAX, error, { ref: false })]);
-}
-
-/** Opens so many watchers of each kind, in addition to those that judge. */
-async function openWatchers({ target }: BenchServer, count: number): Promise<LoadWatch[]> {
-  const watches: LoadWatch[] = [];
-  for (let i = 0; i < count; i++) {
-    for (const path of ['/api/v1/endpoints', '/apis/discovery.k8s.io/v1/endpointslices']) {
-      watches.push(await openLoadWatch(target, `${path}?watch=1`, PROTOBUF_WATCH));
-    }
-  }
-  return watches;
 }
 
 function stageOf(run: Run, settings: Settings): Stage {
@@ -227,7 +216,7 @@ function stageOf(run: Run, settings: Settings): Stage {
     echoes: peer.echoes,
     step: (name) => sampler.step(name),
     start: () => start(run),
-    stop: () => stop(run),
+    kill: () => end(run, ({ kill }) => kill()),
     right: () => becomesRight(run),
     follows: (what) => follows(run, what),
     rest: () => rests(run),
@@ -256,17 +245,16 @@ function stageOf(run: Run, settings: Settings): Stage {
 async function measure(run: Run, work: () => Promise<void>): Promise<void> {
   const asked = run.running;
   const before = await asked?.tell?.();
-  const received = (): number => run.furtherWatches.reduce((sum, { bytes }) => sum + bytes(), 0);
-  const receivedBefore = received();
+  const receivedBefore = await run.watchers?.received();
   run.before = reading(run);
   await work();
   run.after = reading(run);
-  const ended = run.furtherWatches.filter(({ hasEnded }) => hasEnded()).length;
-  if (run.furtherWatches.length > 0) {
-    run.notes['watchesEnded'] = ended;
-    run.notes['watchersMB'] = (received() - receivedBefore) / 1e6;
+  const receivedAfter = await run.watchers?.received();
+  if (receivedAfter !== undefined) {
+    run.notes['watchesEnded'] = receivedAfter.ended;
+    run.notes['watchersMB'] = (receivedAfter.bytes - receivedBefore!.bytes) / 1e6;
   }
-  run.notes['watchStreams'] = (await openWatches(run.client)) - run.otherWatches + ended;
+  run.notes['watchStreams'] = (await openWatches(run.client)) - run.otherWatches + (receivedAfter?.ended ?? 0);
   // Another process counts from zero.
   if (before !== undefined && run.running === asked) run.told = { before, after: await asked!.tell!() };
 }
@@ -306,13 +294,18 @@ async function start(run: Run): Promise<void> {
   sampler.watch(server.processes(), run.running.processes);
 }
 
-async function stop(run: Run): Promise<void> {
+/** The figures of the processes are read before they end. */
+async function end(run: Run, how: (running: RunningPeer) => Promise<void>): Promise<void> {
   const { running, sampler, server } = run;
   if (running === null) return;
   noteEnd(run);
   run.running = null;
   sampler.watch(server.processes(), {});
-  await running.stop();
+  await how(running);
+}
+
+function stop(run: Run): Promise<void> {
+  return end(run, (running) => running.stop());
 }
 
 function noteEnd(run: Run): void {

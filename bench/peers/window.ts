@@ -253,6 +253,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   syncMean: { title: 'a sync with its writes, mean, ms', digits: 2 },
   throttleMean: { title: 'an update waits until it may be sent, mean, ms', digits: 2 },
   putMean: { title: 'an update and its answer, mean, ms', digits: 2 },
+  letThrough: { title: 'requests that flow control has let through for controllers', digits: 0 },
   serverRightMs: { title: 'API server restarted: until no change was late, ms', digits: 0 },
   serverWrongMost: { title: 'API server restarted: most addresses wrong at once', digits: 0 },
   serverWrongSeconds: { title: 'API server restarted: wrong addresses x seconds', digits: 1 },

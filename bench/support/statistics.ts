@@ -36,14 +36,18 @@ export function ratioOfMedians(ours: readonly number[], theirs: readonly number[
   const value = ratioOf(median(ours), median(theirs));
   const pairs = Math.min(ours.length, theirs.length);
   if (pairs < 2) return { value, low: Number.NaN, high: Number.NaN, pairs };
-  const prng = createPrng(RESAMPLES_SEED);
-  const ratios: number[] = [];
-  for (let i = 0; i < RESAMPLES; i++) {
-    const drawn = Array.from({ length: pairs }, () => nextInt(prng, pairs));
-    ratios.push(ratioOf(median(drawn.map((at) => ours[at]!)), median(drawn.map((at) => theirs[at]!))));
-  }
+  const ratios = resamplesOf(Array.from({ length: pairs }, (_, pair) => pair)).map((drawn) =>
+    ratioOf(median(drawn.map((at) => ours[at]!)), median(drawn.map((at) => theirs[at]!))),
+  );
   if (ratios.some(Number.isNaN)) return { value, low: Number.NaN, high: Number.NaN, pairs };
   return { value, low: percentile(ratios, 0.025), high: percentile(ratios, 0.975), pairs };
+}
+
+/** Lists of as many items, drawn from them with replacement: the same for the same items. [] = there are fewer than two. */
+export function resamplesOf<T>(items: readonly T[]): readonly (readonly T[])[] {
+  if (items.length < 2) return [];
+  const prng = createPrng(RESAMPLES_SEED);
+  return Array.from({ length: RESAMPLES }, () => items.map(() => items[nextInt(prng, items.length)]!));
 }
 
 /**

@@ -12,7 +12,9 @@ export interface ControllerProcess {
   readonly get: (path: string) => Promise<string>;
   /** Sends SIGTERM. Resolves with the exit status. */
   readonly stop: () => Promise<number>;
-  /** Rejected when the process ends without `stop`. Never resolves. */
+  /** Sends SIGKILL. Resolves when the process has ended. */
+  readonly kill: () => Promise<void>;
+  /** Rejected when the process ends without `stop` or `kill`. Never resolves. */
   readonly failed: Promise<never>;
 }
 
@@ -67,6 +69,13 @@ export function startController(flags: readonly string[], mainUrl: URL = MAIN): 
   failed.catch(() => undefined);
   const killWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', killWithUs);
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
+    stopping = true;
+    child.kill(signal);
+    const code = await exited;
+    process.off('exit', killWithUs);
+    return code;
+  };
   const get = async (path: string): Promise<string> => {
     const served = await Promise.race([address, failed]);
     return (await request(`http://${served}${path}`)).body.text();
@@ -82,13 +91,8 @@ export function startController(flags: readonly string[], mainUrl: URL = MAIN): 
         residentBytes: metric(text, 'process_resident_memory_bytes'),
       };
     },
-    stop: async () => {
-      stopping = true;
-      child.kill('SIGTERM');
-      const code = await exited;
-      process.off('exit', killWithUs);
-      return code;
-    },
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
   };
 }
 

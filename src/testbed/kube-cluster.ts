@@ -58,6 +58,8 @@ export interface Cluster<B extends ServerBinaries = KubeBinaries> {
   /** The PEM file by which the server's certificate is verified. */
   readonly caFile: string;
   readonly kubeconfigPath: string;
+  /** Writes a kubeconfig of that user, who may do all where RBAC is off. */
+  kubeconfigOf(user: ControllerUser): Promise<string>;
   /** A temporary directory, with the logs of all programs. */
   readonly directory: string;
   readonly auditLogPath: string;
@@ -87,6 +89,13 @@ export interface Cluster<B extends ServerBinaries = KubeBinaries> {
 }
 
 const TOKEN = 'endpointd-test-token';
+/** The users of controllers, as flow control knows them. The second one is the service account of `deploy/`. */
+const CONTROLLER_TOKENS = {
+  'kube-controller-manager': 'kube-controller-manager-test-token',
+  endpointd: 'endpointd-service-account-test-token',
+} as const;
+
+export type ControllerUser = keyof typeof CONTROLLER_TOKENS;
 const READY_MS_MAX = 120_000;
 const READY_POLL_MS = 100;
 const ANSWER_MS_MAX = 5000;
@@ -108,12 +117,11 @@ export async function startKubeCluster<B extends ServerBinaries>(
   const directory = await mkdtemp(join(tmpdir(), 'endpointd-kube-'));
   const [etcdPort, peerPort, apiserverPort] = await freePorts(3);
   await writeKeys(directory, options.serving);
-  await writeFile(join(directory, 'tokens.csv'), `${TOKEN},admin,admin,system:masters\n`);
+  await writeFile(join(directory, 'tokens.csv'), TOKENS);
   await writeFile(join(directory, 'audit-policy.yaml'), AUDIT_POLICY);
   const url = `https://127.0.0.1:${apiserverPort}`;
   const caFile = join(directory, 'certs', 'apiserver.crt');
-  const kubeconfigPath = join(directory, 'kubeconfig');
-  await writeFile(kubeconfigPath, kubeconfig(url, caFile));
+  const kubeconfigPath = await writeKubeconfig(join(directory, 'kubeconfig'), url, caFile, TOKEN);
 
   if (options.etcdFrom !== undefined) await cp(options.etcdFrom, join(directory, 'etcd'), { recursive: true });
   const etcdUrl = options.beside?.etcdUrl ?? `http://127.0.0.1:${etcdPort}`;
@@ -134,6 +142,7 @@ export async function startKubeCluster<B extends ServerBinaries>(
     etcdPeerUrl: `http://127.0.0.1:${peerPort}`,
     binaries,
     failed,
+    kubeconfigOf: (user) => writeKubeconfig(`${kubeconfigPath}-${user}`, url, caFile, CONTROLLER_TOKENS[user]),
     async killApiserver() {
       await apiserver?.kill('SIGKILL');
     },
@@ -355,6 +364,13 @@ function apiserverFlags(directory: string, etcdUrl: string, port: number, option
   return [...flags, ...(options.apiserverFlags ?? [])];
 }
 
+const TOKENS = [
+  `${TOKEN},admin,admin,system:masters`,
+  `${CONTROLLER_TOKENS['kube-controller-manager']},system:kube-controller-manager,manager`,
+  `${CONTROLLER_TOKENS.endpointd},system:serviceaccount:kube-system:endpointd,endpointd,"system:serviceaccounts,system:serviceaccounts:kube-system"`,
+  '',
+].join('\n');
+
 const AUDIT_POLICY = [
   'apiVersion: audit.k8s.io/v1',
   'kind: Policy',
@@ -363,16 +379,19 @@ const AUDIT_POLICY = [
   '',
 ].join('\n');
 
-function kubeconfig(url: string, caFile: string): string {
-  return [
+/** Returns its path. */
+async function writeKubeconfig(path: string, url: string, caFile: string, token: string): Promise<string> {
+  const lines = [
     'apiVersion: v1',
     'kind: Config',
     'current-context: test',
     `clusters: [{ name: test, cluster: { server: "${url}", certificate-authority: ${JSON.stringify(caFile)} } }]`,
-    `users: [{ name: admin, user: { token: ${TOKEN} } }]`,
+    `users: [{ name: admin, user: { token: ${token} } }]`,
     'contexts: [{ name: test, context: { cluster: test, user: admin } }]',
     '',
-  ].join('\n');
+  ];
+  await writeFile(path, lines.join('\n'));
+  return path;
 }
 
 async function writeKeys(directory: string, serving: ClusterOptions['serving']): Promise<void> {

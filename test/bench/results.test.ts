@@ -6,6 +6,7 @@ import {
   addResults,
   type Command,
   compareAll,
+  type MarkResult,
   notRun,
   type Results,
   type RunRecord,
@@ -14,7 +15,7 @@ import {
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
 import { peersPage } from '../../bench/peers/report-page.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
-import { ECHO, ENDPOINTD, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
+import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
 import { keptTexts } from '../../bench/peers/kept-results.ts';
 import { scenariosByName } from '../../bench/peers/scenarios.ts';
 import { comparisonText, headOf, rowTexts } from '../../bench/peers/text.ts';
@@ -183,6 +184,24 @@ describe('results of the peers', () => {
     assert.deepEqual(look('restart-few', 0), { got: '1/10.0, 20000 of 200000 us', reached: true });
     delete figures['restart'];
     assert.equal(look('restart-few', 0), null);
+  });
+
+  it('a mark that other rounds would judge otherwise lies within the noise', () => {
+    const verdictOf = (...cpus: readonly number[]): string => {
+      const runs = cpus.flatMap((cpu, round) => [run(MANAGER, round, 10), run(ENDPOINTD, round, cpu)]);
+      return compareAll(results(...runs), MARKS)[0]!.marks[0]!.verdict;
+    };
+    assert.equal(verdictOf(4, 4, 4, 4, 4.9), 'reached');
+    assert.equal(verdictOf(4, 4, 4, 4, 6), 'within the noise');
+    assert.equal(verdictOf(4, 6, 6, 6, 6), 'within the noise');
+    assert.equal(verdictOf(5.1, 6, 6, 6, 6), 'not reached');
+    assert.equal(verdictOf(4), 'reached');
+  });
+
+  it('a mark counts both series of an A/A pair', () => {
+    const runs = [run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4), run(ENDPOINTD_AGAIN, 0, 7)];
+    const [{ got, verdict }] = compareAll(results(...runs), MARKS)[0]!.marks as [MarkResult];
+    assert.deepEqual([got, verdict], ['0.55', 'not reached']);
   });
 
   it('a mark is not reached if its floor was not measured', () => {

@@ -17,6 +17,7 @@ const NO_PROCESS = 2 ** 22 + 1;
 const IDLE: RunningPeer = {
   processes: {},
   stop: () => Promise.resolve(),
+  kill: () => Promise.resolve(),
   failed: new Promise(() => undefined),
 };
 
@@ -46,6 +47,7 @@ function played(
     kind: 'embedded',
     target: { url: 'http://nowhere' },
     kubeconfigPath: '',
+    kubeconfigOf: () => Promise.resolve(''),
     client,
     processes: () => ({ apiserver: process.pid }),
     managed: () => Promise.reject(new Error('not here')),

@@ -102,6 +102,18 @@ describe('stages of a change', () => {
     const figures = meanFigures(parseMetrics(text(5, 10)), parseMetrics(text(5.5, 110)));
     assert.deepEqual(figures, { queueMean: 5 });
   });
+
+  it('an update and its answer have no wait for a token, which client-go counts', () => {
+    const of = (program: string): Record<string, number> => {
+      const lines = ['request', 'rate_limiter'].flatMap((what) => [
+        `rest_client_${what}_duration_seconds_sum{verb="PUT"} ${what === 'request' ? 0.9 : 0.8}`,
+        `rest_client_${what}_duration_seconds_count{verb="PUT"} 10`,
+      ]);
+      return meanFigures(parseMetrics(''), parseMetrics([...lines, program, ''].join('\n')));
+    };
+    assert.deepEqual(of(''), { throttleMean: 80, putMean: 10 });
+    assert.deepEqual(of('endpointd_build_info{version="1"} 1'), { throttleMean: 80, putMean: 90 });
+  });
 });
 
 describe('a disturbance', () => {

@@ -9,7 +9,7 @@ const FLIGHTS = { tiny: 4, small: 48, full: 48 };
 
 export const BURST: Scenario = {
   name: 'burst',
-  what: 'the watch is held back until all 10,000 pods are ready, then released at once',
+  what: 'the watch is held back until all 10,000 pods are ready, then released at once (HTTP/1.1)',
   pairSeconds: 50,
   server: 'kube',
   outset: 'right',

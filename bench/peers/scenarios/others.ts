@@ -47,7 +47,7 @@ export const MIRROR: Scenario = {
 
 export const FAILOVER: Scenario = {
   name: 'failover',
-  what: 'the controller, then the API server, is ended and started again while pods flip',
+  what: 'the controller, then the API server, is killed and started again while pods flip',
   pairSeconds: 110,
   server: 'kube',
   outset: 'right',
@@ -162,7 +162,7 @@ async function failover(stage: Stage): Promise<void> {
   stage.step('flips');
   await stage.measure(async () => {
     await disturbed('controller', async () => {
-      await stage.stop();
+      await stage.kill();
       await stage.start();
     });
     await disturbed('server', () => stage.restartServer());

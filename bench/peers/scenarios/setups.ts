@@ -1,6 +1,7 @@
 /**
  * The same flips in other set-ups: whole controller managers, default flags, best flags, many watchers, a long time.
  */
+import { parseMetrics, sumOf } from '../../../src/metrics/text.ts';
 import { endpointdPeer, managerPeer } from '../peers.ts';
 import {
   ENDPOINTD,
@@ -75,13 +76,13 @@ export const WATCHERS: readonly Scenario[] = [1, 50, 200].map((watchers) => ({
 
 export const FLOW_CONTROL: Scenario = {
   name: 'flow-control',
-  what: 'flips where the API server has priority and fairness and etcd waits for the disk',
+  what: 'flips where each controller is its own user, with priority and fairness, and etcd waits for the disk',
   pairSeconds: 80,
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
   settings: { priorityAndFairness: true, fsync: true },
-  story: churn,
+  story: flowControlled,
 };
 
 /** Memory goes up and down between collections of the old generation. A leak adds up beyond that. */
@@ -127,6 +128,22 @@ export const JOURNAL: Scenario = {
   story: churn,
 };
 
+/** @throws Error if flow control has let through no request of the controller */
+async function flowControlled(stage: Stage): Promise<void> {
+  const before = await letThrough(stage);
+  await churn(stage);
+  const count = (await letThrough(stage)) - before;
+  if (stage.server.kind === 'kube' && count === 0) throw new Error('flow control has not seen the controller');
+  stage.note('letThrough', count);
+}
+
+/** The requests of the level of both controllers. */
+async function letThrough({ server }: Stage): Promise<number> {
+  const metrics = parseMetrics(await server.client.text('/metrics'));
+  const labels = { priority_level: 'workload-high' };
+  return sumOf(metrics, 'apiserver_flowcontrol_dispatched_requests_total', labels) ?? 0;
+}
+
 function controllersWithout(names: readonly string[]): string[] {
   return ['*', ...names.map((name) => `-${name}`)];
 }
@@ -145,6 +162,9 @@ function bothPeer(settings: Settings): Peer {
         failed: Promise.race(parts.map(({ failed }) => failed)),
         stop: async () => {
           for (const part of parts) await part.stop();
+        },
+        kill: async () => {
+          for (const part of parts) await part.kill();
         },
       };
     },
