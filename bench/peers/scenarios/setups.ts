@@ -59,7 +59,6 @@ export const BEST: Scenario = {
   what: '10,000 pods are patched to ready, 50 syncs of each controller side by side, which both do better with than with 5',
   pairSeconds: 45,
   settings: { syncs: BEST_SYNCS, endpointdFlags: [`--max-writes-in-flight=${BEST_WRITES}`] },
-  marks: [],
 };
 
 /** By the number of additional watchers of all Endpoints and slices. */
