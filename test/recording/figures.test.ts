@@ -246,6 +246,30 @@ describe('what a recording shows of a cluster', () => {
     assert.deepEqual(spans(rollOuts), ['1 to 4']);
   });
 
+  it('a pod that leaves and enters a Service by its labels is counted as it does', () => {
+    const { rollOuts } = figures(0, (encoder) => {
+      const quarantined = pod('a-1', { labels: ['app', 'quarantine', 'pod-template-hash', 'old'] });
+      for (const name of ['a-1', 'a-2']) encoder.put('pods', template(name, 'old'), 'other', 500);
+      encoder.put('pods', quarantined, 'other', 800);
+      encoder.put('pods', template('b-1', 'new'), 'other', 1000);
+      gone(encoder, 'a-2', 2000);
+      // Somebody lets it serve for a while.
+      encoder.put('pods', template('a-1', 'old'), 'other', 3000);
+      encoder.put('pods', quarantined, 'other', 4000);
+      gone(encoder, 'a-1', 4500);
+      encoder.put('pods', template('c-1', 'newer'), 'other', 5000);
+      gone(encoder, 'b-1', 6000);
+    });
+    assert.deepEqual(spans(rollOuts), ['1 to 2', '5 to 6']);
+    assert.deepEqual(
+      rollOuts.map(({ pods, podChanges }) => [pods, podChanges]),
+      [
+        [1, 2],
+        [1, 2],
+      ],
+    );
+  });
+
   it('a roll-out is found where pods were listed before Services', () => {
     const file = fileOf((encoder) => {
       encoder.put('pods', template('a-1', 'old'), 'other', 0);
