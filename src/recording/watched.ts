@@ -48,6 +48,8 @@ interface Seen {
   readonly record: RecordOf[RecordedResource];
   /** null for an input. */
   readonly writers: Writers | null;
+  /** Those of the state that was told before this one; null = none was told. */
+  writersBefore: Writers | null;
   /** Of the endpoints of an output. */
   readonly texts: EndpointTexts['texts'];
   resourceVersion: string;
@@ -119,7 +121,12 @@ function targetOf(state: State): ReflectorTarget<Seen> {
       const key = keyOf(next.record);
       const before = seen.get(key);
       if (before !== undefined && !givesWay(before.resourceVersion, upTo)) return before;
-      if (next.writers !== null) next.by = writerOf(before?.writers ?? null, next.writers);
+      if (next.writers !== null) {
+        // A list that is tried again meets the states of its first try, which were not told.
+        const isUntold = state.listed?.has(key) === true;
+        next.writersBefore = (isUntold ? before?.writersBefore : before?.writers) ?? null;
+        next.by = writerOf(next.writersBefore, next.writers);
+      }
       seen.set(key, next);
       if (state.listed === null) noteSize(state, next, source);
       if (state.listed !== null) state.listed.add(key);
@@ -208,13 +215,15 @@ function read({ resource, watching: { interner }, seen }: State, source: ObjectS
         const last = seen.get(`${namespace}/${name}`);
         return last === undefined ? null : { endpoints: (last.record as RecordedOutput).endpoints, texts: last.texts };
       });
-      return { record: output, writers, texts, resourceVersion: output.resourceVersion, by: 'controller' };
+      const { resourceVersion } = output;
+      return { record: output, writers, writersBefore: null, texts, resourceVersion, by: 'controller' };
     }
   }
 }
 
 function input(record: RecordOf['pods' | 'services' | 'nodes']): Seen {
-  return { record, writers: null, texts: NO_TEXTS, resourceVersion: record.resourceVersion, by: 'other' };
+  const { resourceVersion } = record;
+  return { record, writers: null, writersBefore: null, texts: NO_TEXTS, resourceVersion, by: 'other' };
 }
 
 function withFewLabels(node: NodeRecord): NodeRecord {

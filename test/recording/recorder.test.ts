@@ -129,6 +129,21 @@ describe('the recorder', () => {
     ]);
   });
 
+  it('an edit by somebody else is told as such by a list that needs two tries', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.endpoints.push(apiEndpoints('web', 'kube-controller-manager', 0));
+    cluster.recorder.start();
+    cluster.pass(1000);
+    cluster.objects.endpoints.splice(0, 1, apiEndpoints('web', 'kubectl', 30, '192.0.2.3'));
+    cluster.cut.add('endpoints');
+    cluster.expire('endpoints');
+    cluster.pass(60_000);
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kubectl', 30, '192.0.2.4'));
+    cluster.recorder.stop();
+    const by = cluster.events().flatMap((event) => (event.type === 'change' ? [`${event.told} ${event.by}`] : []));
+    assert.deepEqual(by, ['start controller', 'list other', 'watch controller']);
+  });
+
   it('the recorder goes on without nodes if the server refuses them, and tells it', () => {
     const cluster = scriptedCluster('plain');
     cluster.refusals.nodes = { status: 403, message: 'nodes is forbidden' };

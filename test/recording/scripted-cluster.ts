@@ -22,6 +22,8 @@ export interface ScriptedCluster {
   readonly objects: Record<RecordedResource, object[]>;
   /** Of a resource: what is answered in place of its list. */
   readonly refusals: Partial<Record<RecordedResource, { status: number; message: string }>>;
+  /** Resources whose next list breaks off after all objects, before its last page. */
+  readonly cut: Set<RecordedResource>;
   readonly event: (resource: RecordedResource, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: object) => void;
   /** What comes as bytes on the watch. */
   readonly bytes: (resource: RecordedResource, text: string) => void;
@@ -46,6 +48,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
   const parts: Uint8Array[] = [];
   const objects: ScriptedCluster['objects'] = { pods: [], services: [], nodes: [], endpoints: [], endpointslices: [] };
   const refusals: ScriptedCluster['refusals'] = {};
+  const cut = new Set<RecordedResource>();
 
   function answer(request: HttpRequest): void {
     const resource = /\/(\w+)\?/.exec(request.path)![1] as RecordedResource;
@@ -55,9 +58,12 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
     else if (request.stream) {
       streams.set(resource, request.id);
       respond(request, 200, null);
+    } else if (request.path.includes('continue=')) {
+      cut.delete(resource);
+      respond(request, 500, { kind: 'Status', code: 500 });
     } else {
       const [apiVersion, kind] = KINDS[resource];
-      const metadata = { resourceVersion: String(++version) };
+      const metadata = { resourceVersion: String(++version), continue: cut.has(resource) ? 'more' : '' };
       respond(request, 200, { apiVersion, kind: `${kind}List`, metadata, items: objects[resource] });
     }
   }
@@ -116,6 +122,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
     log,
     objects,
     refusals,
+    cut,
     event,
     bytes,
     expire: (resource) => event(resource, 'ERROR', { kind: 'Status', metadata: {}, code: 410, reason: 'Expired' }),
