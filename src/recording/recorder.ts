@@ -180,10 +180,11 @@ function isInput(resource: RecordedResource): boolean {
 }
 
 function watchesOf(state: State): Watch[] {
-  const { encoder, config, beganMs } = state;
+  const { encoder, config, beganMs, pseudonyms } = state;
   const watching = {
     encoder,
     interner: createInterner(),
+    names: pseudonyms?.names ?? PLAIN_NAMES,
     frames: createFrameSizer(),
     uint32: () => config.random.uint32(),
     atMs: (nowMs: number) => nowMs - beganMs,
@@ -392,6 +393,9 @@ const SAFE_FIELDS: ReadonlySet<string> = new Set([
 /** The status of an answer, or the outcome of a request. */
 const CODE = /^(?:\d{3}|refused|timeout|reset|too-big|late|other)\b/;
 
+/** What `readOutput` says: it has pseudonyms and names of the API's fields. */
+const UNREADABLE = /^(?:endpoints|slice) n\d+\/[se]\d+: [A-Za-z.]+ cannot be read$/;
+
 /** What a log line says under pseudonyms in place of a text of the server. */
 export const NOT_SHOWN = 'not shown without --plain';
 
@@ -403,7 +407,8 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
   }
   const fields = Object.entries(line.fields).map(([name, value]) => {
     if (SAFE_FIELDS.has(name)) return [name, value] as const;
-    return [name, CODE.exec(String(value))?.[0] ?? NOT_SHOWN] as const;
+    const text = String(value);
+    return [name, (CODE.exec(text) ?? UNREADABLE.exec(text))?.[0] ?? NOT_SHOWN] as const;
   });
   config.log({ ...line, fields: Object.fromEntries(fields) });
 }

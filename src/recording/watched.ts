@@ -12,6 +12,7 @@ import type { ObjectSource } from '../kube/source.ts';
 import type { NodeRecord } from '../kube/types.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Encoder } from './encode.ts';
+import type { Names } from './names.ts';
 import { readOutput, writerOf, type EndpointTexts, type Writers } from './output.ts';
 import { shuffled } from './pseudonyms.ts';
 import type { By, RecordedOutput, RecordedResource, RecordOf } from './recording.ts';
@@ -60,6 +61,7 @@ interface Seen {
 export interface Watching {
   readonly encoder: Encoder;
   readonly interner: Interner;
+  readonly names: Names;
   readonly frames: FrameSizer;
   readonly uint32: () => number;
   /** Milliseconds since the recording began, at this time of the clock. */
@@ -201,7 +203,7 @@ function keyOf(record: Seen['record']): string {
 
 const NO_TEXTS: readonly string[] = [];
 
-function read({ resource, watching: { interner }, seen }: State, source: ObjectSource): Seen {
+function read({ resource, watching: { interner, names }, seen }: State, source: ObjectSource): Seen {
   switch (resource) {
     case 'pods':
       return input(projectPod(source, interner));
@@ -211,7 +213,7 @@ function read({ resource, watching: { interner }, seen }: State, source: ObjectS
       return input(withFewLabels(projectNode(source, interner)));
     case 'endpoints':
     case 'endpointslices': {
-      const { output, writers, texts } = readOutput(source, interner, (namespace, name) => {
+      const { output, writers, texts } = readOutput(source, interner, names, (namespace, name) => {
         const last = seen.get(`${namespace}/${name}`);
         return last === undefined ? null : { endpoints: (last.record as RecordedOutput).endpoints, texts: last.texts };
       });

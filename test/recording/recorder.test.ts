@@ -232,4 +232,35 @@ describe('a recording under pseudonyms', () => {
     assert.match(text, /"pod":1/);
     assert.ok(!text.includes(CANARY));
   });
+
+  it('an output that cannot be read is left out, and named by a pseudonym', () => {
+    const broken = apiEndpoints(CANARY, 'kubectl', 0);
+    const subsets = [{ addresses: [null, `${CANARY}-host`] }];
+    for (const fields of [
+      { subsets },
+      { subsets: CANARY },
+      { metadata: { namespace: 'shop', name: CANARY, annotations: { a: [CANARY] } } },
+      { metadata: { namespace: 'shop', name: CANARY, creationTimestamp: CANARY } },
+    ]) {
+      const cluster = scriptedCluster('pseudonyms');
+      cluster.objects.endpoints.push({ ...broken, ...fields }, apiEndpoints('web', 'kubectl', 0));
+      cluster.recorder.start();
+      cluster.pass(1000);
+      cluster.event('endpoints', 'MODIFIED', { ...broken, ...fields });
+      cluster.pass(20_000);
+      cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kubectl', 9, '192.0.2.9'));
+      cluster.recorder.stop();
+      const changes = cluster.events().filter((event) => event.type === 'change');
+      assert.deepEqual(
+        changes.map(({ told, after }) => `${told} ${after!.name}`),
+        ['start s2', 'watch s2'],
+      );
+      assert.ok(!JSON.stringify(cluster.log).includes(CANARY), JSON.stringify(cluster.log));
+      const errors = cluster.log.map((line) => String(line.fields['err']));
+      assert.ok(
+        errors.some((text) => /^endpoints n1\/s1: \w+\.\w+ cannot be read$/.test(text)),
+        errors.join(),
+      );
+    }
+  });
 });
