@@ -48,6 +48,8 @@ export interface ControllerFigures {
   readonly changesPerWrite: number | null;
   /** Changes that were undone before they were shown. */
   readonly superseded: number;
+  /** Changes that need not be shown: the Service has ceased to ask for them, or its Endpoints are over capacity. */
+  readonly notOwed: number;
   /** Changes around which a watch was lost. */
   readonly hidden: number;
   /** Changes not shown when the recording ended. */
@@ -86,7 +88,7 @@ function sizesOf(sizes: readonly number[]): ServiceSizes {
 }
 
 function controllerFigures(measuring: Measuring, kind: OutputResource, seconds: number): ControllerFigures {
-  const { addedMs, removedMs, writes, showing, superseded, hidden }: Measured = measuring.measured[kind];
+  const { addedMs, removedMs, writes, showing, superseded, notOwed, hidden }: Measured = measuring.measured[kind];
   return {
     addedMs: spreadOf(addedMs),
     removedMs: spreadOf(removedMs),
@@ -94,6 +96,7 @@ function controllerFigures(measuring: Measuring, kind: OutputResource, seconds: 
     writesPerSecond: seconds > 0 ? writes / seconds : null,
     changesPerWrite: showing > 0 ? (addedMs.length + removedMs.length) / showing : null,
     superseded,
+    notOwed,
     hidden,
     notShown: awaitedOf(measuring, kind),
   };
