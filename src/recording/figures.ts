@@ -70,7 +70,9 @@ export function figuresOf(events: Iterable<RecordedEvent>): RecordingFigures {
   const { contents } = counting;
   const { refused } = measuring;
   const controller = (kind: OutputResource): ControllerFigures | null =>
-    refused.has(kind) ? null : controllerFigures(measuring, kind, contents.seconds);
+    refused.has(kind)
+      ? null
+      : controllerFigures(measuring, kind, contents.seconds - contents.resources[kind].lateSeconds);
   return {
     contents,
     services: sizesOf(serviceSizes(selections)),

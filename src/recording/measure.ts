@@ -21,7 +21,7 @@ export interface Measured {
   superseded: number;
   /** Changes that need not be shown: the service has ceased to ask for them, or its Endpoints are over capacity. */
   notOwed: number;
-  /** Changes that a gap has hidden. */
+  /** Changes that a lost watch has hidden. */
   hidden: number;
   /** Writes of the recorded controllers, with deletions. */
   writes: number;
@@ -72,8 +72,10 @@ export interface Measuring {
   readonly measured: Readonly<Record<OutputResource, Measured>>;
   /** Resources that are neither listed nor refused yet. */
   readonly missing: Set<RecordedResource>;
-  /** Outputs that may not be read. */
+  /** Resources that may not be read. */
   readonly refused: Set<RecordedResource>;
+  /** Resources whose watch is lost. */
+  readonly lost: Set<RecordedResource>;
 }
 
 const KINDS: readonly OutputResource[] = ['endpoints', 'endpointslices'];
@@ -91,6 +93,7 @@ export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
     measured: { endpoints: none(), endpointslices: none() },
     missing: new Set(Object.keys(WORDS) as RecordedResource[]),
     refused: new Set(),
+    lost: new Set(),
   };
 }
 
@@ -103,6 +106,7 @@ export function awaitedOf({ services }: Measuring, kind: OutputResource): number
 
 /** @param selection the effect of the event on the Services */
 export function measureEvent(measuring: Measuring, event: RecordedEvent, selection: Selection): void {
+  const { missing, refused, lost } = measuring;
   switch (event.type) {
     case 'change':
       if (event.resource === 'pods') onPod(measuring, event, selection);
@@ -110,15 +114,19 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
       else if (event.resource !== 'nodes') onOutput(measuring, event.resource, event, selection);
       return;
     case 'listed':
-      measuring.missing.delete(event.resource);
+      for (const resources of [missing, refused, lost]) resources.delete(event.resource);
       if (event.told === 'list') hide(measuring, event.resource);
       return;
+    case 'lost':
+      lost.add(event.resource);
+      hide(measuring, event.resource);
+      return;
     case 'rewatched':
+      lost.delete(event.resource);
       hide(measuring, event.resource);
       return;
     case 'refused':
-      measuring.missing.delete(event.resource);
-      measuring.refused.add(event.resource);
+      if (missing.delete(event.resource)) refused.add(event.resource);
       return;
     case 'irrelevant':
     case 'sizes':
@@ -146,7 +154,7 @@ function readyAddress({ record }: RecordedService, pod: PodRecord | null): strin
 }
 
 function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selected }: Selection): void {
-  const { missing, refused, services } = measuring;
+  const { missing, services } = measuring;
   if (told !== 'watch' || missing.size > 0) return;
   for (const { service, before, after } of selected) {
     const was = readyAddress(service, before);
@@ -154,7 +162,6 @@ function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selecte
     if (was === is) continue;
     const outputs = services.get(service)!;
     for (const kind of KINDS) {
-      if (refused.has(kind)) continue;
       if (was !== null) onAddress(measuring, outputs, kind, { address: was, ready: false, sinceMs: atMs });
       if (is !== null) onAddress(measuring, outputs, kind, { address: is, ready: true, sinceMs: atMs });
     }
@@ -171,6 +178,11 @@ interface AddressChange {
 
 function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputResource, change: AddressChange): void {
   const { address, ready, sinceMs } = change;
+  if (measuring.refused.has(kind)) return;
+  if (measuring.lost.has(kind)) {
+    measuring.measured[kind].hidden++;
+    return;
+  }
   const { awaited, undone, early, published } = outputs[kind];
   const before = early.get(address);
   const last = awaited.get(address);

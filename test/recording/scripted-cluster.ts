@@ -14,6 +14,8 @@ const KINDS: Readonly<Record<RecordedResource, readonly [apiVersion: string, kin
   endpointslices: ['discovery.k8s.io/v1', 'EndpointSlice'],
 };
 
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+
 export interface ScriptedCluster {
   readonly recorder: Recorder;
   readonly requests: HttpRequest[];
@@ -24,7 +26,7 @@ export interface ScriptedCluster {
   readonly refusals: Partial<Record<RecordedResource, { status: number; message: string }>>;
   /** Resources whose next list breaks off after all objects, before its last page. */
   readonly cut: Set<RecordedResource>;
-  readonly event: (resource: RecordedResource, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: object) => void;
+  readonly event: (resource: RecordedResource, type: EventType, object: object) => void;
   /** What comes as bytes on the watch. */
   readonly bytes: (resource: RecordedResource, text: string) => void;
   /** The watch ends, as with an error of 410: the next is a list. */
@@ -146,7 +148,15 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
   };
 }
 
-export function apiPod(name: string, fields: { ready?: boolean; labels?: object } = {}): object {
+export function apiService(name: string): object {
+  return {
+    metadata: { namespace: 'shop', name, uid: `uid-${name}`, resourceVersion: '40' },
+    spec: { type: 'ClusterIP', selector: { app: 'web' }, ports: [{ port: 80 }], clusterIP: '10.0.0.1' },
+  };
+}
+
+export function apiPod(name: string, fields: { ready?: boolean; labels?: object; ip?: string } = {}): object {
+  const { ip = '192.0.2.1' } = fields;
   return {
     metadata: {
       namespace: 'shop',
@@ -158,8 +168,8 @@ export function apiPod(name: string, fields: { ready?: boolean; labels?: object 
     spec: { nodeName: 'worker-1', containers: [] },
     status: {
       phase: 'Running',
-      podIP: '192.0.2.1',
-      podIPs: [{ ip: '192.0.2.1' }],
+      podIP: ip,
+      podIPs: [{ ip }],
       conditions: [{ type: 'Ready', status: fields.ready === false ? 'False' : 'True' }],
     },
   };
