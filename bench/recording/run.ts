@@ -12,6 +12,7 @@ import { createPrng, nextInt, nextUint32, type Prng } from '../../src/lib/prng.t
 import { createRandom } from '../../src/node/random.ts';
 import { createEncoder, type Encoder } from '../../src/recording/encode.ts';
 import { createFrameWriter } from '../../src/recording/frames.ts';
+import { PLAIN_NAMES } from '../../src/recording/names.ts';
 import { readOutput, type EndpointTexts } from '../../src/recording/output.ts';
 import { createPseudonyms, shuffled } from '../../src/recording/pseudonyms.ts';
 import type { RecordedOutput, RecordedResource } from '../../src/recording/recording.ts';
@@ -121,7 +122,7 @@ function teller(encoder: Encoder): (told: Told) => void {
   const interner = createInterner();
   const last = new Map<string, EndpointTexts>();
   const reread = (resource: RecordedResource, source: ObjectSource): RecordedOutput => {
-    const { output, texts } = readOutput(source, interner, (namespace, name) => {
+    const { output, texts } = readOutput(source, interner, PLAIN_NAMES, (namespace, name) => {
       return last.get(`${resource}/${namespace}/${name}`) ?? null;
     });
     last.set(`${resource}/${output.namespace}/${output.name}`, { endpoints: output.endpoints, texts });

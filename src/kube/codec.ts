@@ -40,9 +40,13 @@ import type { KubeObject } from './types.ts';
 
 /** An object cannot be written. The message names the message type and the field. */
 export class EncodeError extends Error {
-  constructor(message: string) {
+  /** The message type and its field, such as `EndpointAddress.ip`. It has no text of the object, as the message has. */
+  readonly field: string;
+
+  constructor(message: string, field = 'kind') {
     super(message);
     this.name = 'EncodeError';
+    this.field = field;
   }
 }
 
@@ -472,7 +476,8 @@ function isInteger(value: unknown, type: 'int32' | 'int64'): value is number {
 
 function wrongType(message: Message, field: Field, expected: string, value: unknown): EncodeError {
   const shown = JSON.stringify(value) ?? String(value);
-  return new EncodeError(`${message.name}.${field.name}: expected ${expected}, got ${shown.slice(0, 100)}`);
+  const name = `${message.name}.${field.name}`;
+  return new EncodeError(`${name}: expected ${expected}, got ${shown.slice(0, 100)}`, name);
 }
 
 /** "k8s" and the style byte, in front of every unary body and every watched object. */

@@ -3,7 +3,7 @@ import { WORDS } from './lines.ts';
 import type { RecordedEvent, RecordedResource } from './recording.ts';
 
 export interface Contents {
-  /** Seconds since the last first list. Rates are taken over this time. */
+  /** Seconds since everything that may be read was listed. Rates are taken over this time. */
   seconds: number;
   /** Whether the recorder ended in good order. */
   ended: boolean;
@@ -15,7 +15,10 @@ export interface ResourceContents {
   /** The objects of the first list. */
   objects: number;
   listed: boolean;
+  /** It could not be read at all. */
   refused: boolean;
+  /** For so much of `seconds` the server refused it, before it could be read. Its rates leave them out. */
+  lateSeconds: number;
   /** Events that changed what these controllers read or write, after the first list. */
   changes: number;
   /** Objects that came. `deleted`: objects that went. */
@@ -25,20 +28,23 @@ export interface ResourceContents {
   byOthers: number;
   /** Events that changed nothing that these controllers read or write. */
   irrelevant: number;
-  /** How often the watch was opened anew. */
+  /** How often the watch was lost and went on where it was, so that events were late. */
   rewatched: number;
 }
 
 export interface Gap {
   readonly resource: RecordedResource;
   readonly fromSeconds: number;
-  readonly toSeconds: number;
+  /** null = the watch had not come back at the end of the recording. */
+  toSeconds: number | null;
 }
 
 export interface Counting {
   readonly contents: Contents;
-  /** When everything that may be read was listed, in milliseconds. It grows with each first list. */
+  /** When everything that may be read was listed, in milliseconds. It grows with each list of the start. */
   wholeAtMs: number;
+  /** The gaps of watches that have not come back. */
+  readonly lost: Map<RecordedResource, Gap>;
 }
 
 export function createCounting(): Counting {
@@ -52,6 +58,7 @@ export function createCounting(): Counting {
       gaps: [],
     },
     wholeAtMs: 0,
+    lost: new Map(),
   };
 }
 
@@ -60,6 +67,7 @@ function emptyResource(): ResourceContents {
     objects: 0,
     listed: false,
     refused: false,
+    lateSeconds: 0,
     changes: 0,
     created: 0,
     deleted: 0,
@@ -86,19 +94,20 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       break;
     }
     case 'listed':
-      if (event.told === 'start') {
-        resources[event.resource].listed = true;
-        counting.wholeAtMs = event.atMs;
-      } else {
-        const { resource, sinceMs, atMs } = event;
-        contents.gaps.push({ resource, fromSeconds: sinceMs / 1000, toSeconds: atMs / 1000 });
-      }
+      countList(counting, event);
       break;
+    case 'lost': {
+      const gap: Gap = { resource: event.resource, fromSeconds: event.sinceMs / 1000, toSeconds: null };
+      contents.gaps.push(gap);
+      counting.lost.set(event.resource, gap);
+      break;
+    }
     case 'rewatched':
       resources[event.resource].rewatched++;
+      countNoGap(counting, event.resource);
       break;
     case 'refused':
-      resources[event.resource].refused = true;
+      resources[event.resource].refused = !resources[event.resource].listed;
       break;
     case 'irrelevant':
       for (const [name, count] of Object.entries(event.counts)) {
@@ -111,4 +120,33 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       contents.ended = true;
   }
   contents.seconds = (event.atMs - counting.wholeAtMs) / 1000;
+}
+
+function countList(
+  counting: Counting,
+  { resource, told, sinceMs, atMs }: Extract<RecordedEvent, { type: 'listed' }>,
+): void {
+  const { contents, lost, wholeAtMs } = counting;
+  const { gaps, resources } = contents;
+  if (told === 'list') {
+    const gap = lost.get(resource);
+    if (gap === undefined) gaps.push({ resource, fromSeconds: sinceMs / 1000, toSeconds: atMs / 1000 });
+    else gap.toSeconds = atMs / 1000;
+    lost.delete(resource);
+    return;
+  }
+  Object.assign(resources[resource], { listed: true, refused: false });
+  if (told === 'late') {
+    resources[resource].lateSeconds = (atMs - wholeAtMs) / 1000;
+    return;
+  }
+  counting.wholeAtMs = atMs;
+  for (const of of Object.values(resources)) of.lateSeconds = 0;
+}
+
+/** The watch has gone on where it was. */
+function countNoGap({ contents: { gaps }, lost }: Counting, resource: RecordedResource): void {
+  const gap = lost.get(resource);
+  lost.delete(resource);
+  if (gap !== undefined) gaps.splice(gaps.indexOf(gap), 1);
 }

@@ -35,6 +35,7 @@ interface State {
   readonly versions: Map<RecordedResource, number>;
   /** Resources whose first list is whole. */
   readonly listed: Set<RecordedResource>;
+  readonly refused: Set<RecordedResource>;
   /** The list that is being told. */
   listing: { readonly resource: RecordedResource; readonly sinceMs: number } | null;
   /** The time in tenths of a millisecond. */
@@ -83,6 +84,7 @@ export function createDecoder(): Decoder {
     },
     versions: new Map(),
     listed: new Set(),
+    refused: new Set(),
     listing: null,
     at: 0,
   };
@@ -109,14 +111,19 @@ function take(state: State, line: Fields): RecordedEvent | null {
     const resource = RESOURCES.get(word);
     if (resource !== undefined) return changeOf(state, resource, readNumber(line[word]), line, atMs);
   }
+  const sinceOf = (): number => (state.at - readNumber(line['since'])) / 10;
   if (line['listing'] !== undefined) {
-    const sinceMs = (state.at - readNumber(line['since'])) / 10;
-    state.listing = { resource: resourceOf(line['listing']), sinceMs };
+    state.listing = { resource: resourceOf(line['listing']), sinceMs: sinceOf() };
     return null;
   }
   if (line['listed'] !== undefined) return listedOf(state, resourceOf(line['listed']), atMs);
+  if (line['lost'] !== undefined) return { type: 'lost', atMs, resource: resourceOf(line['lost']), sinceMs: sinceOf() };
   if (line['rewatched'] !== undefined) return { type: 'rewatched', atMs, resource: resourceOf(line['rewatched']) };
-  if (line['refused'] !== undefined) return { type: 'refused', atMs, resource: resourceOf(line['refused']) };
+  if (line['refused'] !== undefined) {
+    const resource = resourceOf(line['refused']);
+    state.refused.add(resource);
+    return { type: 'refused', atMs, resource };
+  }
   if (line['irrelevant'] !== undefined) {
     const counts = Object.entries(readFields(line['irrelevant'])).map(([name, count]) => [
       resourceOf(name),
@@ -152,12 +159,17 @@ function resourceOf(json: unknown): RecordedResource {
 }
 
 function listedOf(state: State, resource: RecordedResource, atMs: number): RecordedEvent {
-  const told: Told = state.listed.has(resource) ? 'list' : 'start';
+  const told = state.listed.has(resource) ? 'list' : isLate(state, resource) ? 'late' : 'start';
   const sinceMs = told === 'list' && state.listing !== null ? state.listing.sinceMs : atMs;
   state.listed.add(resource);
   state.versions.set(resource, state.versions.get(resource) ?? 0);
   state.listing = null;
   return { type: 'listed', atMs, resource, told, sinceMs };
+}
+
+/** No recording begins without pods and Services. */
+function isLate({ refused }: State, resource: RecordedResource): boolean {
+  return refused.has(resource) && resource !== 'pods' && resource !== 'services';
 }
 
 /** What a line tells of an object. */

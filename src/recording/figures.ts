@@ -48,6 +48,8 @@ export interface ControllerFigures {
   readonly changesPerWrite: number | null;
   /** Changes that were undone before they were shown. */
   readonly superseded: number;
+  /** Changes that need not be shown: the Service has ceased to ask for them, or its Endpoints are over capacity. */
+  readonly notOwed: number;
   /** Changes around which a watch was lost. */
   readonly hidden: number;
   /** Changes not shown when the recording ended. */
@@ -68,7 +70,9 @@ export function figuresOf(events: Iterable<RecordedEvent>): RecordingFigures {
   const { contents } = counting;
   const { refused } = measuring;
   const controller = (kind: OutputResource): ControllerFigures | null =>
-    refused.has(kind) ? null : controllerFigures(measuring, kind, contents.seconds);
+    refused.has(kind)
+      ? null
+      : controllerFigures(measuring, kind, contents.seconds - contents.resources[kind].lateSeconds);
   return {
     contents,
     services: sizesOf(serviceSizes(selections)),
@@ -86,7 +90,7 @@ function sizesOf(sizes: readonly number[]): ServiceSizes {
 }
 
 function controllerFigures(measuring: Measuring, kind: OutputResource, seconds: number): ControllerFigures {
-  const { addedMs, removedMs, writes, showing, superseded, hidden }: Measured = measuring.measured[kind];
+  const { addedMs, removedMs, writes, showing, superseded, notOwed, hidden }: Measured = measuring.measured[kind];
   return {
     addedMs: spreadOf(addedMs),
     removedMs: spreadOf(removedMs),
@@ -94,6 +98,7 @@ function controllerFigures(measuring: Measuring, kind: OutputResource, seconds: 
     writesPerSecond: seconds > 0 ? writes / seconds : null,
     changesPerWrite: showing > 0 ? (addedMs.length + removedMs.length) / showing : null,
     superseded,
+    notOwed,
     hidden,
     notShown: awaitedOf(measuring, kind),
   };

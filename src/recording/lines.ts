@@ -5,8 +5,8 @@
 
 import type { OutputSizes } from './sizes.ts';
 
-/** The version of the file's layout and of its lines. Version 1 had no sizes. */
-export const RECORDING_VERSION = 2;
+/** The version of the file's layout and of its lines. Version 1 had no sizes, version 2 no lost watches. */
+export const RECORDING_VERSION = 3;
 
 export interface HeaderLine {
   readonly recording: 'endpointd';
@@ -48,6 +48,8 @@ export type ListLine =
   | { readonly t: number; readonly listed: string };
 
 export type OtherLine =
+  /** `since`: as in `listing`. */
+  | { readonly t: number; readonly lost: string; readonly since: number }
   | { readonly t: number; readonly rewatched: string }
   | { readonly t: number; readonly refused: string }
   /** The sums over all changes of outputs so far. */

@@ -4,6 +4,7 @@
  * service, or is one no longer.
  */
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
+import { selectsPods } from '../core/selects-pods.ts';
 import type { PodRecord } from '../kube/types.ts';
 import { WORDS } from './lines.ts';
 import type { ChangeOf, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
@@ -18,7 +19,9 @@ export interface Measured {
   readonly removedMs: number[];
   /** Changes that were undone before they were shown, or whose service was deleted. */
   superseded: number;
-  /** Changes that a gap has hidden. */
+  /** Changes that need not be shown: the service has ceased to ask for them, or its Endpoints are over capacity. */
+  notOwed: number;
+  /** Changes that a lost watch has hidden. */
   hidden: number;
   /** Writes of the recorded controllers, with deletions. */
   writes: number;
@@ -28,24 +31,32 @@ export interface Measured {
 
 type OutputsShown = Readonly<Record<OutputResource, Shown>>;
 
-/** The addresses that one kind of outputs of a service shows, and the changes that it does not show yet. */
-interface Shown {
+/** What the objects of one kind show of a service. */
+interface Published {
   /** How many ready endpoints have the address, over all objects. */
   readonly ready: Map<string, number>;
+  /** They are Endpoints that had no room for all addresses. Which ones they leave out tells nothing of a change. */
+  isOverCapacity: boolean;
+}
+
+/** What one kind of outputs of a service shows, and the changes that it does not show yet. */
+interface Shown {
+  readonly published: Published;
   readonly awaited: Map<string, { readonly ready: boolean; readonly sinceMs: number }>;
+  /** Awaited changes that the pod's next one has undone, at `atMs`, oldest first. A write may be under way with them. */
+  readonly undone: Map<string, { readonly sinceMs: number; readonly atMs: number }>;
   /** What an output has shown before the event of its pod, oldest first: watches are not in step with each other. */
-  readonly early: Map<string, { readonly ready: boolean; readonly write: ShownWrite }>;
+  readonly early: Map<string, { readonly ready: boolean; readonly write: ShownWrite; readonly atMs: number }>;
 }
 
 /** A write of the recorded controllers that an output's watch has told. */
 interface ShownWrite {
-  readonly atMs: number;
   /** A change is known that it shows. */
   isShowing: boolean;
 }
 
-/** An event of a pod that comes later than this after an output is not what the output shows. */
-const EARLY_MS_MAX = 5000;
+/** An output and an event of a pod that are further apart than this do not tell of one change. */
+const APART_MS_MAX = 5000;
 
 /** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
 export interface MeasureListener {
@@ -57,12 +68,14 @@ export interface Measuring {
   readonly listener: MeasureListener;
   readonly services: Map<RecordedService, OutputsShown>;
   /** By namespace and name of a Service, which may be deleted and created again while its objects stay. */
-  readonly ready: Map<string, Readonly<Record<OutputResource, Shown['ready']>>>;
+  readonly published: Map<string, Readonly<Record<OutputResource, Published>>>;
   readonly measured: Readonly<Record<OutputResource, Measured>>;
   /** Resources that are neither listed nor refused yet. */
   readonly missing: Set<RecordedResource>;
-  /** Outputs that may not be read. */
+  /** Resources that may not be read. */
   readonly refused: Set<RecordedResource>;
+  /** Resources whose watch is lost. */
+  readonly lost: Set<RecordedResource>;
 }
 
 const KINDS: readonly OutputResource[] = ['endpoints', 'endpointslices'];
@@ -71,15 +84,16 @@ const NOBODY: MeasureListener = { shown() {}, written() {} };
 
 export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
   const none = (): Measured => {
-    return { addedMs: [], removedMs: [], superseded: 0, hidden: 0, writes: 0, showing: 0 };
+    return { addedMs: [], removedMs: [], superseded: 0, notOwed: 0, hidden: 0, writes: 0, showing: 0 };
   };
   return {
     listener,
     services: new Map(),
-    ready: new Map(),
+    published: new Map(),
     measured: { endpoints: none(), endpointslices: none() },
     missing: new Set(Object.keys(WORDS) as RecordedResource[]),
     refused: new Set(),
+    lost: new Set(),
   };
 }
 
@@ -92,6 +106,7 @@ export function awaitedOf({ services }: Measuring, kind: OutputResource): number
 
 /** @param selection the effect of the event on the Services */
 export function measureEvent(measuring: Measuring, event: RecordedEvent, selection: Selection): void {
+  const { missing, refused, lost } = measuring;
   switch (event.type) {
     case 'change':
       if (event.resource === 'pods') onPod(measuring, event, selection);
@@ -99,15 +114,19 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
       else if (event.resource !== 'nodes') onOutput(measuring, event.resource, event, selection);
       return;
     case 'listed':
-      measuring.missing.delete(event.resource);
+      for (const resources of [missing, refused, lost]) resources.delete(event.resource);
       if (event.told === 'list') hide(measuring, event.resource);
       return;
+    case 'lost':
+      lost.add(event.resource);
+      hide(measuring, event.resource);
+      return;
     case 'rewatched':
+      lost.delete(event.resource);
       hide(measuring, event.resource);
       return;
     case 'refused':
-      measuring.missing.delete(event.resource);
-      measuring.refused.add(event.resource);
+      if (missing.delete(event.resource)) refused.add(event.resource);
       return;
     case 'irrelevant':
     case 'sizes':
@@ -121,8 +140,7 @@ function hide({ services, measured }: Measuring, resource: RecordedResource): vo
     if (resource !== 'pods' && resource !== kind) continue;
     for (const outputs of services.values()) {
       measured[kind].hidden += outputs[kind].awaited.size;
-      outputs[kind].awaited.clear();
-      outputs[kind].early.clear();
+      for (const kept of ['awaited', 'undone', 'early'] as const) outputs[kind][kept].clear();
     }
   }
 }
@@ -136,7 +154,7 @@ function readyAddress({ record }: RecordedService, pod: PodRecord | null): strin
 }
 
 function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selected }: Selection): void {
-  const { missing, refused, services } = measuring;
+  const { missing, services } = measuring;
   if (told !== 'watch' || missing.size > 0) return;
   for (const { service, before, after } of selected) {
     const was = readyAddress(service, before);
@@ -144,7 +162,6 @@ function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selecte
     if (was === is) continue;
     const outputs = services.get(service)!;
     for (const kind of KINDS) {
-      if (refused.has(kind)) continue;
       if (was !== null) onAddress(measuring, outputs, kind, { address: was, ready: false, sinceMs: atMs });
       if (is !== null) onAddress(measuring, outputs, kind, { address: is, ready: true, sinceMs: atMs });
     }
@@ -161,16 +178,36 @@ interface AddressChange {
 
 function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputResource, change: AddressChange): void {
   const { address, ready, sinceMs } = change;
-  const { awaited, early, ready: shown } = outputs[kind];
-  const before = early.get(address);
-  early.delete(address);
-  if (awaited.delete(address)) measuring.measured[kind].superseded++;
-  if (shown.has(address) !== ready) {
-    awaited.set(address, { ready, sinceMs });
+  if (measuring.refused.has(kind)) return;
+  if (measuring.lost.has(kind)) {
+    measuring.measured[kind].hidden++;
     return;
   }
-  if (before?.ready !== ready || sinceMs - before.write.atMs > EARLY_MS_MAX) return;
-  noteShown(measuring, kind, change, before.write, sinceMs);
+  const { awaited, undone, early, published } = outputs[kind];
+  const before = early.get(address);
+  const last = awaited.get(address);
+  for (const kept of [early, undone, awaited]) kept.delete(address);
+  if (last !== undefined) measuring.measured[kind].superseded++;
+  if (published.ready.has(address) === ready) {
+    if (last !== undefined) keep(undone, address, { sinceMs: last.sinceMs, atMs: sinceMs });
+    if (before?.ready !== ready || sinceMs - before.atMs > APART_MS_MAX) return;
+    noteShown(measuring, kind, change, before.write, sinceMs);
+  } else if (ready && published.isOverCapacity) measuring.measured[kind].notOwed++;
+  else awaited.set(address, { ready, sinceMs });
+}
+
+/** Keeps the newest entry, and forgets those that are too old. */
+function keep<Entry extends { readonly atMs: number }>(
+  entries: Map<string, Entry>,
+  address: string,
+  entry: Entry,
+): void {
+  entries.delete(address);
+  entries.set(address, entry);
+  for (const [oldest, { atMs }] of entries) {
+    if (entry.atMs - atMs <= APART_MS_MAX) break;
+    entries.delete(oldest);
+  }
 }
 
 function noteShown(
@@ -186,40 +223,62 @@ function noteShown(
   write.isShowing = true;
 }
 
-function onService(measuring: Measuring, { after }: ChangeOf<'services'>, { service }: Selection): void {
+function onService(measuring: Measuring, { after }: ChangeOf<'services'>, { service, selected }: Selection): void {
   if (service === null) return;
   const { services, measured } = measuring;
   const outputs = services.get(service);
   const { namespace, name } = service.record;
-  if (after !== null) {
-    if (outputs !== undefined) return;
-    const ready = readyAt(measuring, namespace, name);
+  if (after === null) {
+    for (const kind of KINDS) measured[kind].superseded += outputs![kind].awaited.size;
+    services.delete(service);
+    forgetPublished(measuring, namespace, name);
+  } else if (outputs === undefined) {
+    const published = publishedOf(measuring, namespace, name);
     services.set(service, {
-      endpoints: awaitingNothing(ready.endpoints),
-      endpointslices: awaitingNothing(ready.endpointslices),
+      endpoints: awaitingNothing(published.endpoints),
+      endpointslices: awaitingNothing(published.endpointslices),
     });
-    return;
+  } else dropNotOwed(measuring, outputs, service, selected);
+}
+
+/** Drops the changes of pods that a Service does not ask for any more. A controller leaves one without pods as it is. */
+function dropNotOwed(
+  { measured }: Measuring,
+  outputs: OutputsShown,
+  service: RecordedService,
+  selected: Selection['selected'],
+): void {
+  const isManaged = selectsPods(service.record);
+  const wanted = new Set(selected.map(({ after }) => readyAddress(service, after)));
+  for (const kind of KINDS) {
+    const { awaited, undone } = outputs[kind];
+    undone.clear();
+    for (const [address, { ready }] of awaited) {
+      if (isManaged && wanted.has(address) === ready) continue;
+      awaited.delete(address);
+      measured[kind].notOwed++;
+    }
   }
-  for (const kind of KINDS) measured[kind].superseded += outputs![kind].awaited.size;
-  services.delete(service);
-  forgetReady(measuring, namespace, name);
 }
 
-function awaitingNothing(ready: Shown['ready']): Shown {
-  return { ready, awaited: new Map(), early: new Map() };
+function awaitingNothing(published: Published): Shown {
+  return { published, awaited: new Map(), undone: new Map(), early: new Map() };
 }
 
-function readyAt({ ready }: Measuring, namespace: string, service: string): Record<OutputResource, Shown['ready']> {
+function publishedOf({ published }: Measuring, namespace: string, service: string): Record<OutputResource, Published> {
   const key = `${namespace}/${service}`;
-  let found = ready.get(key);
-  if (found === undefined) ready.set(key, (found = { endpoints: new Map(), endpointslices: new Map() }));
+  let found = published.get(key);
+  if (found === undefined) {
+    const nothing = (): Published => ({ ready: new Map(), isOverCapacity: false });
+    published.set(key, (found = { endpoints: nothing(), endpointslices: nothing() }));
+  }
   return found;
 }
 
 /** Of a Service that is gone nothing is kept once its objects are. */
-function forgetReady({ ready }: Measuring, namespace: string, service: string): void {
+function forgetPublished({ published }: Measuring, namespace: string, service: string): void {
   const key = `${namespace}/${service}`;
-  if (KINDS.every((kind) => ready.get(key)![kind].size === 0)) ready.delete(key);
+  if (KINDS.every((kind) => published.get(key)![kind].ready.size === 0)) published.delete(key);
 }
 
 function onOutput(
@@ -239,38 +298,49 @@ function onOutput(
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);
   for (const address of readyOf(after)) add(changed, address, 1);
-  if (service === null) {
-    const { namespace, service: name } = (after ?? before)!;
-    const ready = readyAt(measuring, namespace, name)[kind];
-    for (const [address, by] of changed) add(ready, address, by);
-    forgetReady(measuring, namespace, name);
-    return;
+  const { namespace, service: name } = (after ?? before)!;
+  const shown = service === null ? null : services.get(service)![kind];
+  const published = shown?.published ?? publishedOf(measuring, namespace, name)[kind];
+  published.isOverCapacity = kind === 'endpoints' && after?.overCapacity === true;
+  if (shown !== null && published.isOverCapacity) dropAdditions(measuring, kind, shown);
+  const write: ShownWrite = { isShowing: false };
+  for (const [address, count] of changed) {
+    const was = published.ready.has(address);
+    add(published.ready, address, count);
+    const ready = published.ready.has(address);
+    if (ready !== was && isWatched && shown !== null) onShown(measuring, kind, shown, { address, ready, atMs }, write);
   }
-  const shown = services.get(service)![kind];
-  const write: ShownWrite = { atMs, isShowing: false };
-  for (const [address, by] of changed) {
-    const was = shown.ready.has(address);
-    add(shown.ready, address, by);
-    const ready = shown.ready.has(address);
-    if (ready === was || !isWatched) continue;
-    const awaited = shown.awaited.get(address);
-    if (awaited === undefined) noteEarly(shown, address, ready, write);
-    else {
-      shown.awaited.delete(address);
-      shown.early.delete(address);
-      noteShown(measuring, kind, { address, ...awaited }, write, atMs);
-    }
+  if (service === null) forgetPublished(measuring, namespace, name);
+}
+
+/** Endpoints that are over capacity owe no pod a place. */
+function dropAdditions({ measured }: Measuring, kind: OutputResource, { awaited, undone }: Shown): void {
+  undone.clear();
+  for (const [address, { ready }] of awaited) {
+    if (!ready) continue;
+    awaited.delete(address);
+    measured[kind].notOwed++;
   }
 }
 
-/** Keeps what no pod's event has told yet, and forgets what is too old. */
-function noteEarly({ early }: Shown, address: string, ready: boolean, write: ShownWrite): void {
-  early.delete(address);
-  early.set(address, { ready, write });
-  for (const [oldest, { write: written }] of early) {
-    if (write.atMs - written.atMs <= EARLY_MS_MAX) break;
-    early.delete(oldest);
-  }
+/** An output has begun, or ceased, to show a ready address. */
+function onShown(
+  measuring: Measuring,
+  kind: OutputResource,
+  { awaited, undone, early }: Shown,
+  { address, ready, atMs }: { readonly address: string; readonly ready: boolean; readonly atMs: number },
+  write: ShownWrite,
+): void {
+  const change = awaited.get(address);
+  const last = undone.get(address);
+  for (const kept of [awaited, undone, early]) kept.delete(address);
+  if (change !== undefined) noteShown(measuring, kind, { address, ...change }, write, atMs);
+  else if (last !== undefined && atMs - last.atMs <= APART_MS_MAX) {
+    // It shows the change that was undone, so what undid it is to be shown too.
+    measuring.measured[kind].superseded--;
+    noteShown(measuring, kind, { address, ready, sinceMs: last.sinceMs }, write, atMs);
+    awaited.set(address, { ready: !ready, sinceMs: last.atMs });
+  } else keep(early, address, { ready, write, atMs });
 }
 
 function* readyOf(output: RecordedOutput | null): Generator<string> {

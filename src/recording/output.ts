@@ -3,7 +3,7 @@
  * state of its object is the same object, so unchanged endpoints cost a comparison each.
  */
 import { CONTROLLER_MANAGERS } from '../core/last-writer.ts';
-import { decodeMessage, encodeBare } from '../kube/codec.ts';
+import { decodeMessage, encodeBare, EncodeError } from '../kube/codec.ts';
 import { labelsGet } from '../kube/labels.ts';
 import { fieldManagersOf } from '../kube/managed-fields.ts';
 import {
@@ -19,6 +19,7 @@ import {
 import { projectOutput } from '../kube/project.ts';
 import {
   createReader,
+  DecodeError,
   rangeSpells,
   readLength,
   readTag,
@@ -40,6 +41,7 @@ import type {
 } from '../kube/types.ts';
 import { latin1, spells } from '../lib/bytes-text.ts';
 import type { Interner } from '../lib/interner.ts';
+import type { Names } from './names.ts';
 import type { By, RecordedEndpoint, RecordedOutput } from './recording.ts';
 
 /** The field number, which is the same in every object. */
@@ -96,29 +98,40 @@ export function writerOf(before: Writers | null, { controllersAt, othersAt }: Wr
 }
 
 /**
+ * @param names of an object that cannot be read
  * @param before the endpoints of the last state of an object; null = it is not known
  * @throws DecodeError
  */
 export function readOutput(
   source: ObjectSource,
   interner: Interner,
+  names: Names,
   before: (namespace: string, name: string) => EndpointTexts | null,
 ): ReadOutput {
-  const { kind, apiVersion } = source;
-  const isJson = source.encoding === 'json';
-  const bytes = isJson ? encodeBare({ ...source.value, kind, apiVersion }) : source.bytes;
   const managers = fieldManagersOf(source);
-  const { namespace, name, uid, resourceVersion, labels, leaderElection } = projectOutput(
-    { encoding: 'protobuf', kind, apiVersion, bytes },
-    interner,
-  );
-  const isEndpoints = kind === 'Endpoints';
+  const { namespace, name, uid, resourceVersion, labels, leaderElection } = projectOutput(source, interner);
+  const isEndpoints = source.kind === 'Endpoints';
+  const bytes = bytesOf(source, names, namespace, name);
   const reading: Reading = { before: before(namespace, name) ?? NOTHING, next: 0, endpoints: [], texts: [] };
   const body = isEndpoints ? readEndpoints(bytes, reading) : readSlice(bytes, reading);
   const service = isEndpoints ? name : (labelsGet(labels, SERVICE_NAME_LABEL) ?? '');
   const meta = { namespace, name, uid, resourceVersion, labels, service, leaderElection };
   const output = { ...meta, ...readAnnotations(bytes), ...body, endpoints: reading.endpoints };
   return { output, writers: writersOf(managers, labels), texts: reading.texts };
+}
+
+/** @throws DecodeError that names the object by `names`, and the field without what it has */
+function bytesOf(source: ObjectSource, names: Names, namespace: string, name: string): Uint8Array {
+  if (source.encoding === 'protobuf') return source.bytes;
+  const { kind, apiVersion } = source;
+  try {
+    return encodeBare({ ...source.value, kind, apiVersion });
+  } catch (error) {
+    if (!(error instanceof EncodeError)) throw error;
+    const [word, named] =
+      kind === 'Endpoints' ? ['endpoints', names.service(namespace, name)] : ['slice', names.slice(namespace, name)];
+    throw new DecodeError(`${word} ${names.namespace(namespace)}/${named}: ${error.field} cannot be read`);
+  }
 }
 
 /** The endpoints of an object that is being read. */

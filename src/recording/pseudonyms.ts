@@ -1,7 +1,7 @@
 /**
  * Pseudonyms: a kind and a number, such as `p1`. Numbers are dealt in the order of asking, which the recorder has made
  * random. Pseudonyms are unique by construction and say nothing about the text. A number is dealt once. Only addresses
- * that nothing has any more may come again.
+ * that nothing has any more may come again. A text that was forgotten gets another number.
  */
 import { labelsFromPairs } from '../kube/labels.ts';
 import {
@@ -120,7 +120,8 @@ export function createPseudonyms(uint32: () => number): Pseudonyms {
         domain.texts = new Map();
       }
       state.valuesBefore = state.values;
-      state.values = new Map();
+      // Another key has another pseudonym when it comes back. The name of a kept one stays, so its numbers go on.
+      state.values = new Map([...state.values].filter(([key]) => KEPT_KEYS.has(key)));
       state.memo = new WeakMap();
       live();
       for (const domain of domainsOf(state)) endSweep(domain);

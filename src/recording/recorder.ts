@@ -58,8 +58,9 @@ export interface RecorderStatus {
   /** How many changes of objects were told since everything was listed. */
   readonly changes: number;
   readonly bytes: number;
-  /** How many lists came after the first ones. */
+  /** How many lists came after the first ones, and how many watches are lost now. */
   readonly gaps: number;
+  /** Resources that the server has never let the recorder read. */
   readonly refused: readonly RecordedResource[];
   /** How many texts have remembered pseudonyms. */
   readonly texts: number;
@@ -70,12 +71,12 @@ interface Watch {
   readonly watched: Watched;
   readonly reflector: Reflector;
   refusalTold: boolean;
-  /** When the watch was lost whose list is under way, in monotonic ms; -1 = it was not lost. */
-  lostAtMs: number;
-  /** When the stream ended that does not go on yet, in monotonic ms; -1 = it runs. */
+  /** When the last event, bookmark or end of a list of it came, in monotonic ms. */
+  heardAtMs: number;
+  /** When the stream ended that does not go on yet, or was left for a list, in monotonic ms; -1 = it runs. */
   endedAtMs: number;
-  /** It was not opened again at once. */
-  isAway: boolean;
+  /** It was told that the watch is lost. */
+  isLost: boolean;
 }
 
 interface State {
@@ -158,10 +159,10 @@ export function createRecorder(config: RecorderConfig): Recorder {
       step(state, hands, transport, []);
     },
     stop() {
+      tellWatches(state, nowOf(clock));
       for (const { reflector } of state.watches) stopReflector(hands, reflector);
       perform(state, transport);
       tellIrrelevant(state);
-      tellLost(state);
       tellSizes(state, 1);
       encoder.tell(clock.nowMs() - state.beganMs, { end: true });
       frames.flush();
@@ -180,23 +181,24 @@ function isInput(resource: RecordedResource): boolean {
 }
 
 function watchesOf(state: State): Watch[] {
-  const { encoder, config, beganMs } = state;
+  const { encoder, config, beganMs, pseudonyms } = state;
   const watching = {
     encoder,
     interner: createInterner(),
+    names: pseudonyms?.names ?? PLAIN_NAMES,
     frames: createFrameSizer(),
     uint32: () => config.random.uint32(),
     atMs: (nowMs: number) => nowMs - beganMs,
     listing(resource: RecordedResource) {
       const watch = state.watches.find((one) => one.resource === resource)!;
-      if (watch.reflector.synced && watch.lostAtMs < 0) watch.lostAtMs = Math.max(watch.reflector.downSinceMs, 0);
+      if (watch.reflector.synced && watch.endedAtMs < 0) watch.endedAtMs = config.clock.nowMs();
     },
   };
   return [...INPUTS, ...OUTPUTS].map((resource) => {
     const watched = createWatched(resource, watching);
     const selector = resource === 'endpointslices' ? SLICES_OF_CONTROLLERS : '';
     const reflector = createReflector(resource, watched.path, watched.target, true, selector);
-    return { resource, watched, reflector, refusalTold: false, lostAtMs: -1, endedAtMs: -1, isAway: false };
+    return { resource, watched, reflector, refusalTold: false, heardAtMs: -1, endedAtMs: -1, isLost: false };
   });
 }
 
@@ -226,17 +228,17 @@ function handsOf(state: State): ReflectorHands {
       const watch = state.watches.find((one) => one.reflector === reflector)!;
       const atMs = now.nowMs - beganMs;
       // A list after a gap is a frame of its own.
-      const isGap = watch.lostAtMs >= 0;
+      const isGap = watch.endedAtMs >= 0;
       if (isGap) {
         state.gaps++;
         state.frames.flush();
       }
-      const sinceMs = isGap ? now.nowMs - watch.lostAtMs : 0;
+      const sinceMs = isGap ? now.nowMs - watch.heardAtMs : 0;
+      const toldBefore = state.objectsTold;
       watch.watched.tellList(removal, { version: reflector.resourceVersion, sinceMs, atMs });
-      watch.lostAtMs = -1;
-      // The list has told it.
-      watch.endedAtMs = -1;
-      watch.isAway = false;
+      // The first list of a resource that was refused brings no changes.
+      if (!isGap && state.objectsListed >= 0) state.objectsListed += state.objectsTold - toldBefore;
+      Object.assign(watch, { heardAtMs: now.nowMs, endedAtMs: -1, isLost: false });
       if (isGap) state.frames.flush();
       return true;
     },
@@ -252,32 +254,25 @@ function handsOf(state: State): ReflectorHands {
 /** A watch that ended at its time limit goes on sooner than this. */
 const GOES_ON_MS_MAX = 1000;
 
-/** Tells of watches that go on where they were, but late: what they bring first is late too. */
-function tellRestarts({ watches, encoder, beganMs }: State, now: Now): void {
+/** Tells of watches that are lost, and of lost ones that go on where they were: what they bring first is late. */
+function tellWatches({ watches, encoder, beganMs }: State, { nowMs }: Now): void {
   for (const watch of watches) {
+    const { resource, reflector, heardAtMs } = watch;
     if (watch.endedAtMs < 0) continue;
-    const { name } = watch.reflector.phase;
-    watch.isAway ||= name !== 'opening' && name !== 'watching';
-    if (name !== 'watching') continue;
-    if (isLate(watch, now.nowMs)) {
-      encoder.tell(now.nowMs - beganMs, { rewatched: watch.resource });
+    if (!watch.isLost && isAway(watch, nowMs)) {
+      watch.isLost = true;
+      encoder.tell(nowMs - beganMs, { lost: resource, since: Math.round((nowMs - heardAtMs) * 10) });
     }
-    watch.endedAtMs = -1;
-    watch.isAway = false;
-  }
-}
-
-/** Tells, at the end, of watches that have not gone on. */
-function tellLost({ watches, encoder, config, beganMs }: State): void {
-  const nowMs = config.clock.nowMs();
-  for (const watch of watches) {
-    if (watch.endedAtMs >= 0 && isLate(watch, nowMs)) encoder.tell(nowMs - beganMs, { rewatched: watch.resource });
+    if (reflector.phase.name !== 'watching') continue;
+    if (watch.isLost) encoder.tell(nowMs - beganMs, { rewatched: resource });
+    Object.assign(watch, { endedAtMs: -1, isLost: false });
   }
 }
 
 /** Whether a stream that has ended does not go on as one does that has reached its time limit. */
-function isLate({ endedAtMs, isAway }: Watch, nowMs: number): boolean {
-  return isAway || nowMs - endedAtMs > GOES_ON_MS_MAX;
+function isAway({ reflector: { phase }, endedAtMs }: Watch, nowMs: number): boolean {
+  const goesOn = phase.name === 'watching' || (phase.name === 'opening' && phase.list === null);
+  return !goesOn || nowMs - endedAtMs > GOES_ON_MS_MAX;
 }
 
 function step(state: State, hands: ReflectorHands, transport: Transport, events: readonly TransportEvent[]): void {
@@ -286,7 +281,7 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
   const now = nowOf(clock);
   for (const event of events) {
     takeEvent(state, hands, event, now);
-    tellRestarts(state, now);
+    tellWatches(state, now);
   }
   let wakeAtMs = state.flushAtMs;
   startOutputs(state, hands, now);
@@ -294,7 +289,7 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
     wakeReflector(hands, reflector, now);
     wakeAtMs = Math.min(wakeAtMs, reflector.wakeAtMs);
   }
-  tellRestarts(state, now);
+  tellWatches(state, now);
   tellRefusals(state, now);
   if (state.objectsListed < 0 && state.watches.every(isSettled)) {
     state.objectsListed = state.objectsTold;
@@ -309,13 +304,18 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
   clock.wakeAt(wakeAtMs, () => step(state, hands, transport, []));
 }
 
-function takeEvent({ outbox }: State, hands: ReflectorHands, event: TransportEvent, now: Now): void {
+function takeEvent({ outbox, watches }: State, hands: ReflectorHands, event: TransportEvent, now: Now): void {
   const purpose = outbox.requests.get(event.id);
   // The answer has crossed its cancel.
   if (purpose === undefined) return;
-  const isOpened = event.type === 'response' && event.status === 200 && purpose.reflector.phase.name === 'opening';
+  const { reflector } = purpose;
+  const { phase } = reflector;
+  const isOpened = event.type === 'response' && event.status === 200 && phase.name === 'opening';
   if (event.type !== 'chunk' && !isOpened) outbox.requests.delete(event.id);
-  onReflectorEvent(hands, purpose.reflector, event, now);
+  const life = phase.name === 'watching' ? phase.life : null;
+  const framesBefore = life?.frames;
+  onReflectorEvent(hands, reflector, event, now);
+  if (life?.frames !== framesBefore) watches.find((one) => one.reflector === reflector)!.heardAtMs = now.nowMs;
 }
 
 function perform({ outbox }: State, transport: Transport): void {
@@ -331,6 +331,11 @@ function isSettled({ reflector }: Watch): boolean {
   return reflector.synced || reflector.refused;
 }
 
+/** A refusal later on is a gap. */
+function isRefused({ reflector }: Watch): boolean {
+  return reflector.refused && !reflector.synced;
+}
+
 /** Does nothing the second time. */
 function startOutputs({ watches }: State, hands: ReflectorHands, now: Now): void {
   if (!watches.every((watch) => !isInput(watch.resource) || isSettled(watch))) return;
@@ -339,7 +344,7 @@ function startOutputs({ watches }: State, hands: ReflectorHands, now: Now): void
 
 function tellRefusals({ watches, encoder, beganMs }: State, { nowMs }: Now): void {
   for (const watch of watches) {
-    if (!watch.reflector.refused || watch.refusalTold) continue;
+    if (!isRefused(watch) || watch.refusalTold) continue;
     watch.refusalTold = true;
     encoder.tell(nowMs - beganMs, { refused: watch.resource });
   }
@@ -392,6 +397,9 @@ const SAFE_FIELDS: ReadonlySet<string> = new Set([
 /** The status of an answer, or the outcome of a request. */
 const CODE = /^(?:\d{3}|refused|timeout|reset|too-big|late|other)\b/;
 
+/** What `readOutput` says: it has pseudonyms and names of the API's fields. */
+const UNREADABLE = /^(?:endpoints|slice) n\d+\/[se]\d+: [A-Za-z.]+ cannot be read$/;
+
 /** What a log line says under pseudonyms in place of a text of the server. */
 export const NOT_SHOWN = 'not shown without --plain';
 
@@ -403,7 +411,8 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
   }
   const fields = Object.entries(line.fields).map(([name, value]) => {
     if (SAFE_FIELDS.has(name)) return [name, value] as const;
-    return [name, CODE.exec(String(value))?.[0] ?? NOT_SHOWN] as const;
+    const text = String(value);
+    return [name, (CODE.exec(text) ?? UNREADABLE.exec(text))?.[0] ?? NOT_SHOWN] as const;
   });
   config.log({ ...line, fields: Object.fromEntries(fields) });
 }
@@ -417,8 +426,8 @@ function statusOf(state: State): RecorderStatus {
     objects: objects as Record<RecordedResource, number>,
     changes: objectsListed < 0 ? 0 : objectsTold - objectsListed,
     bytes,
-    gaps,
-    refused: watches.filter(({ reflector }) => reflector.refused).map(({ resource }) => resource),
+    gaps: gaps + watches.filter(({ isLost }) => isLost).length,
+    refused: watches.filter(isRefused).map(({ resource }) => resource),
     texts: pseudonyms?.size() ?? 0,
   };
 }

@@ -113,13 +113,24 @@ export type RecordedEvent =
       readonly type: 'listed';
       readonly atMs: number;
       readonly resource: RecordedResource;
-      readonly told: Told;
-      /** After a gap: when the last event before it was seen. Else `atMs`. */
+      /** `late`: the server had refused it (`refused`), and the recording began without it. */
+      readonly told: Told | 'late';
+      /** After a gap: when the last event, bookmark or list before it came. Else `atMs`. */
+      readonly sinceMs: number;
+    }
+  /**
+   * The watch of the resource is lost: what has happened since `sinceMs`, when the last event, bookmark or list came, is
+   * not known until `listed` or `rewatched`.
+   */
+  | {
+      readonly type: 'lost';
+      readonly atMs: number;
+      readonly resource: RecordedResource;
       readonly sinceMs: number;
     }
   /** The watch of the resource was opened anew at its last version. Nothing is missing, but events may be late. */
   | { readonly type: 'rewatched'; readonly atMs: number; readonly resource: RecordedResource }
-  /** The server does not let the recorder read the resource (403, 404). */
+  /** The server does not let the recorder read the resource (403, 404), which was not listed yet. */
   | { readonly type: 'refused'; readonly atMs: number; readonly resource: RecordedResource }
   /** How many events since the last such line changed nothing that these controllers read. */
   | {

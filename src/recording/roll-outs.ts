@@ -1,7 +1,8 @@
 /**
  * The roll-outs in a recording: a Service gets pods with another template, and its pods with older templates go. Pods
  * beside it that stay, as those of a canary, do not hold it up, and one that is rolled back ends with its own last pod.
- * Where the only pod of a template is replaced meanwhile, the roll-out is told as ended then.
+ * Where the only pod of a template is replaced meanwhile, the roll-out is told as ended then. A pod that enters a Service
+ * by its labels is counted, and begins no roll-out.
  */
 import { labelsGet } from '../kube/labels.ts';
 import type { PodRecord } from '../kube/types.ts';
@@ -51,29 +52,28 @@ export function followRollOuts(rollOuts: RollOuts, event: RecordedEvent, { selec
   if (event.type !== 'change') return;
   if (event.resource === 'services') countTemplates(rollOuts, selected);
   if (event.resource !== 'pods') return;
-  const { before, after, told, atMs } = event;
-  const template = templateOf((after ?? before)!);
-  if (template === undefined) return;
-  for (const { service, ...of } of selected) {
-    // A pod that has left the Service by its labels does not count. A pod that is gone counts once more.
-    if ((after === null ? of.before : of.after) === null) continue;
+  const { told, atMs } = event;
+  for (const { service, before, after } of selected) {
+    const [was, is] = [templateOf(before), templateOf(after)];
+    if (was === undefined && is === undefined) continue;
     const templates = templatesOf(rollOuts, service);
     const { pods, underWay } = templates;
     if (underWay !== null) underWay.rollOut.podChanges++;
-    if (before === null) {
-      const isNew = !pods.has(template) && pods.size > 0 && told !== 'start';
-      if (isNew && underWay === null) begin(templates, rollOuts.found, service, template, atMs);
-      underWay?.going.delete(template);
-      pods.set(template, (pods.get(template) ?? 0) + 1);
-    } else if (after === null) takeAway(templates, template, atMs);
+    if (was === is) continue;
+    if (is !== undefined) {
+      const isNew = event.before === null && !pods.has(is) && pods.size > 0 && told !== 'start';
+      if (isNew && underWay === null) begin(templates, rollOuts.found, service, is, atMs);
+      underWay?.going.delete(is);
+      pods.set(is, (pods.get(is) ?? 0) + 1);
+    }
+    if (was !== undefined) takeAway(templates, was, atMs);
   }
 }
 
 /** A Service has begun to select pods, or has ceased to: they are those that it has, and nothing was rolled out. */
 function countTemplates(rollOuts: RollOuts, selected: Selection['selected']): void {
   for (const { service, before, after } of selected) {
-    const pod = after ?? before;
-    const template = pod === null ? undefined : templateOf(pod);
+    const template = templateOf(after ?? before);
     const by = (after === null ? 0 : 1) - (before === null ? 0 : 1);
     if (template === undefined || by === 0) continue;
     const { pods } = templatesOf(rollOuts, service);
@@ -83,8 +83,9 @@ function countTemplates(rollOuts: RollOuts, selected: Selection['selected']): vo
   }
 }
 
-function templateOf({ labels }: PodRecord): string | undefined {
-  return TEMPLATE_LABELS.map((label) => labelsGet(labels, label)).find((value) => value !== undefined);
+function templateOf(pod: PodRecord | null): string | undefined {
+  if (pod === null) return undefined;
+  return TEMPLATE_LABELS.map((label) => labelsGet(pod.labels, label)).find((value) => value !== undefined);
 }
 
 function templatesOf({ byService }: RollOuts, service: RecordedService): Templates {

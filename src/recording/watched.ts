@@ -12,6 +12,7 @@ import type { ObjectSource } from '../kube/source.ts';
 import type { NodeRecord } from '../kube/types.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Encoder } from './encode.ts';
+import type { Names } from './names.ts';
 import { readOutput, writerOf, type EndpointTexts, type Writers } from './output.ts';
 import { shuffled } from './pseudonyms.ts';
 import type { By, RecordedOutput, RecordedResource, RecordOf } from './recording.ts';
@@ -48,6 +49,8 @@ interface Seen {
   readonly record: RecordOf[RecordedResource];
   /** null for an input. */
   readonly writers: Writers | null;
+  /** Those of the state that was told before this one; null = none was told. */
+  writersBefore: Writers | null;
   /** Of the endpoints of an output. */
   readonly texts: EndpointTexts['texts'];
   resourceVersion: string;
@@ -58,6 +61,7 @@ interface Seen {
 export interface Watching {
   readonly encoder: Encoder;
   readonly interner: Interner;
+  readonly names: Names;
   readonly frames: FrameSizer;
   readonly uint32: () => number;
   /** Milliseconds since the recording began, at this time of the clock. */
@@ -119,7 +123,12 @@ function targetOf(state: State): ReflectorTarget<Seen> {
       const key = keyOf(next.record);
       const before = seen.get(key);
       if (before !== undefined && !givesWay(before.resourceVersion, upTo)) return before;
-      if (next.writers !== null) next.by = writerOf(before?.writers ?? null, next.writers);
+      if (next.writers !== null) {
+        // A list that is tried again meets the states of its first try, which were not told.
+        const isUntold = state.listed?.has(key) === true;
+        next.writersBefore = (isUntold ? before?.writersBefore : before?.writers) ?? null;
+        next.by = writerOf(next.writersBefore, next.writers);
+      }
       seen.set(key, next);
       if (state.listed === null) noteSize(state, next, source);
       if (state.listed !== null) state.listed.add(key);
@@ -194,7 +203,7 @@ function keyOf(record: Seen['record']): string {
 
 const NO_TEXTS: readonly string[] = [];
 
-function read({ resource, watching: { interner }, seen }: State, source: ObjectSource): Seen {
+function read({ resource, watching: { interner, names }, seen }: State, source: ObjectSource): Seen {
   switch (resource) {
     case 'pods':
       return input(projectPod(source, interner));
@@ -204,17 +213,19 @@ function read({ resource, watching: { interner }, seen }: State, source: ObjectS
       return input(withFewLabels(projectNode(source, interner)));
     case 'endpoints':
     case 'endpointslices': {
-      const { output, writers, texts } = readOutput(source, interner, (namespace, name) => {
+      const { output, writers, texts } = readOutput(source, interner, names, (namespace, name) => {
         const last = seen.get(`${namespace}/${name}`);
         return last === undefined ? null : { endpoints: (last.record as RecordedOutput).endpoints, texts: last.texts };
       });
-      return { record: output, writers, texts, resourceVersion: output.resourceVersion, by: 'controller' };
+      const { resourceVersion } = output;
+      return { record: output, writers, writersBefore: null, texts, resourceVersion, by: 'controller' };
     }
   }
 }
 
 function input(record: RecordOf['pods' | 'services' | 'nodes']): Seen {
-  return { record, writers: null, texts: NO_TEXTS, resourceVersion: record.resourceVersion, by: 'other' };
+  const { resourceVersion } = record;
+  return { record, writers: null, writersBefore: null, texts: NO_TEXTS, resourceVersion, by: 'other' };
 }
 
 function withFewLabels(node: NodeRecord): NodeRecord {

@@ -61,5 +61,7 @@ function doubtOf(event: RecordedEvent): string | null {
   if (event.type === 'refused') return `the recorder was not let read ${event.resource}`;
   if (event.type === 'listed' && event.told === 'list')
     return `the recording has a gap: ${event.resource} were listed again`;
-  return event.type === 'rewatched' ? `the watch of ${event.resource} was lost for a while` : null;
+  return event.type === 'lost' || event.type === 'rewatched'
+    ? `the watch of ${event.resource} was lost for a while`
+    : null;
 }

@@ -13,6 +13,7 @@ import type { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
+import { formatBytes } from '../../src/lib/figures.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
 import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
@@ -159,7 +160,8 @@ describe('endpointd record', () => {
 
   it('record says what it has recorded when it is stopped', () => {
     assert.equal(recorded.status, 0, recorded.stderr);
-    assert.match(recorded.stderr, /cluster\.rec: \d+ objects, \d+ changes in \d+ s, [\d.]+ [KM]?i?B\n$/);
+    const [, bytes] = /cluster\.rec: \d+ objects, \d+ changes in \d+ s, ([\d.]+ [KM]?i?B)\n$/.exec(recorded.stderr)!;
+    assert.equal(bytes, formatBytes(statSync(path).size));
   });
 
   it('record shows how long the controller took for each output', async () => {
@@ -261,12 +263,18 @@ describe('endpointd record without rights', () => {
       JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Forbidden', code: 403 }),
     );
   });
+  const path = join(directory, 'none.rec');
   let master: string;
+  let refused: Outcome;
+  let refusedPlain: Outcome;
 
   before(async () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     master = `--master=http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    // Each waits a while for a server that may only have started.
+    const plain = ['record', join(directory, 'plain.rec'), '--plain', master];
+    [refused, refusedPlain] = await Promise.all([endpointd(['record', path, master]).ended, endpointd(plain).ended]);
   });
 
   after(() => {
@@ -274,15 +282,12 @@ describe('endpointd record without rights', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('record asks under a user agent of its own, with GET alone', async () => {
-    const { status } = await endpointd(['record', join(directory, 'asks.rec'), master]).ended;
-    assert.equal(status, 1);
+  it('record asks under a user agent of its own, with GET alone', () => {
+    assert.deepEqual([refused.status, refusedPlain.status], [1, 1]);
     assert.deepEqual([...asked], ['GET endpointd-record']);
   });
 
   it('record leaves no file where nothing was recorded', async () => {
-    const path = join(directory, 'none.rec');
-    const refused = await endpointd(['record', path, master]).ended;
     assert.match(refused.stderr, /\nendpointd record: the server refuses services and pods: [^\n]+\n$/);
     assert.ok(!existsSync(path));
     const full = await endpointdWithin(0, ['record', path, master]).ended;
@@ -291,18 +296,42 @@ describe('endpointd record without rights', () => {
     assert.ok(!existsSync(path));
   });
 
-  it("record logs the text of a server's warning with --plain alone", async () => {
-    const quiet = await endpointd(['record', join(directory, 'quiet.rec'), master]).ended;
-    assert.match(quiet.stderr, /"Warning from the API server" text="not shown without --plain"/);
-    assert.ok(!quiet.stderr.includes('canary'), quiet.stderr);
-    const plain = await endpointd(['record', join(directory, 'plain.rec'), '--plain', master]).ended;
-    assert.match(plain.stderr, /"Warning from the API server" text="canary of a webhook"/);
+  it("record logs the text of a server's warning with --plain alone", () => {
+    assert.match(refused.stderr, /"Warning from the API server" text="not shown without --plain"/);
+    assert.ok(!refused.stderr.includes('canary'), refused.stderr);
+    assert.match(refusedPlain.stderr, /"Warning from the API server" text="canary of a webhook"/);
   });
 });
 
 describe('endpointd record --info', () => {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-info-'));
   after(() => rmSync(directory, { recursive: true }));
+
+  it('--info tells of watches that were lost, and of what was refused at first', async () => {
+    const path = join(directory, 'lost.rec');
+    writeFileSync(
+      path,
+      fileOf((encoder) => {
+        encoder.tell(0, { refused: 'nodes' });
+        for (const resource of ['pods', 'services', 'endpoints', 'endpointslices'] as const) {
+          encoder.listed(resource, '1', 0);
+        }
+        encoder.listed('nodes', '1', 3000);
+        encoder.tell(4000, { lost: 'services', since: 5000 });
+        encoder.tell(4100, { rewatched: 'services' });
+        encoder.tell(8000, { lost: 'pods', since: 10_000 });
+        encoder.tell(9000, { end: true });
+      }),
+    );
+    const { stdout } = await endpointd(['record', '--info', path]).ended;
+    const told = /\nThere are 1 gap[^]*?\n\n/.exec(stdout)![0].trim().split('\n');
+    assert.deepEqual(told.slice(1), [
+      '  pods, from second 7.0 to the end: the watch did not come back',
+      'The watch of services was lost 1 time without a gap.',
+      'The server refused nodes for the first 3.0 s.',
+    ]);
+    assert.match(stdout, /^A recording of 9 s/);
+  });
 
   it('--info shows hostile names of a plain recording as escapes', async () => {
     const path = join(directory, 'hostile.rec');

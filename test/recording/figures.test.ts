@@ -103,6 +103,82 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([addedMs.count, removedMs.count, superseded, notShown], [0, 0, 1, 0]);
   });
 
+  it('a pod that flips twice is awaited again where its first flip is shown late', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('pods', pod('web-0', { ready: false }), 'other', 1000);
+      encoder.put('pods', pod('web-0'), 'other', 1005);
+      publishSlice(encoder, [], 1006);
+      publishSlice(encoder, ['web-0'], 3000);
+    });
+    const { addedMs, removedMs, superseded, changesPerWrite } = controller.endpointslices!;
+    assert.deepEqual([removedMs.count, removedMs.max, addedMs.count, addedMs.max], [1, 6, 1, 1995]);
+    assert.deepEqual([superseded, changesPerWrite, controller.endpoints!.superseded], [0, 1, 1]);
+  });
+
+  it('what an output does long after a flip was undone is not that flip', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('pods', pod('web-0', { ready: false }), 'other', 1000);
+      encoder.put('pods', pod('web-0'), 'other', 1005);
+      publish(encoder, [], 8000);
+      publish(encoder, ['web-0'], 9000);
+    });
+    const { addedMs, removedMs, superseded, notShown } = controller.endpoints!;
+    assert.deepEqual([removedMs.count, addedMs.count, superseded, notShown], [0, 0, 1, 0]);
+  });
+
+  it('a change that a Service ceases to ask for is not awaited any more', () => {
+    for (const other of [
+      service('web', { selector: ['app', 'other'] }),
+      service('web', { selector: null }),
+      service('web', { type: 'ExternalName' }),
+    ]) {
+      const { controller } = figures(2, (encoder) => {
+        encoder.put('pods', pod('web-2'), 'other', 1000);
+        encoder.put('pods', pod('web-1', { ready: false }), 'other', 1000);
+        encoder.put('services', other, 'other', 1005);
+        encoder.put('services', service('web'), 'other', 9000);
+        publish(encoder, ['web-0', 'web-2'], 9010);
+      });
+      const { addedMs, removedMs, notOwed, notShown } = controller.endpoints!;
+      const isManaged = other.type !== 'ExternalName' && other.selector !== null;
+      // A Service without pods loses its addresses. One without a selector keeps them.
+      assert.deepEqual([removedMs.count, addedMs.count, notOwed, notShown], isManaged ? [1, 0, 1, 0] : [0, 0, 2, 0]);
+    }
+  });
+
+  it('pods that need not be ready any more, or again, are not awaited', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('pods', pod('web-0', { ready: false }), 'other', 1000);
+      encoder.put('services', service('web', { publishNotReadyAddresses: true }), 'other', 1005);
+      encoder.put('pods', pod('web-1', { ready: false }), 'other', 2000);
+      encoder.put('services', service('web'), 'other', 2005);
+      encoder.put('pods', pod('web-1'), 'other', 9000);
+      publish(encoder, ['web-1'], 9010);
+    });
+    const { addedMs, removedMs, notOwed, notShown } = controller.endpoints!;
+    assert.deepEqual([removedMs.count, addedMs.count, addedMs.max, notOwed, notShown], [0, 1, 10, 2, 0]);
+  });
+
+  it('Endpoints over capacity owe no pod a place, and removals still', () => {
+    const truncated = (encoder: Encoder, names: readonly string[], atMs: number, overCapacity = true): void => {
+      const ready = names.map((name) => endpointOf(pod(name), { conditions: { ready: true }, zone: '' }));
+      encoder.put('endpoints', slice('web', ready, { addressType: '', overCapacity }), 'controller', atMs);
+    };
+    const { controller } = figures(2, (encoder) => {
+      encoder.put('pods', pod('web-2'), 'other', 1000);
+      truncated(encoder, ['web-0', 'web-1'], 1010);
+      encoder.put('pods', pod('web-3'), 'other', 2000);
+      encoder.put('pods', pod('web-0', { ready: false }), 'other', 9000);
+      truncated(encoder, ['web-1', 'web-2'], 9020);
+      truncated(encoder, ['web-1', 'web-2', 'web-3'], 9500, false);
+      encoder.put('pods', pod('web-4'), 'other', 9600);
+      truncated(encoder, ['web-1', 'web-2', 'web-3', 'web-4'], 9630, false);
+    });
+    const { addedMs, removedMs, notOwed, notShown } = controller.endpoints!;
+    assert.deepEqual([removedMs.count, removedMs.max, addedMs.count, addedMs.max], [1, 20, 1, 30]);
+    assert.deepEqual([notOwed, notShown], [2, 0]);
+  });
+
   it("a change that an output shows before its pod's watch took no time", () => {
     const { controller } = figures(1, (encoder) => {
       publish(encoder, ['web-0', 'web-1', 'web-2'], 1000);
@@ -244,6 +320,30 @@ describe('what a recording shows of a cluster', () => {
       gone(encoder, 'b-1', 4000);
     });
     assert.deepEqual(spans(rollOuts), ['1 to 4']);
+  });
+
+  it('a pod that leaves and enters a Service by its labels is counted as it does', () => {
+    const { rollOuts } = figures(0, (encoder) => {
+      const quarantined = pod('a-1', { labels: ['app', 'quarantine', 'pod-template-hash', 'old'] });
+      for (const name of ['a-1', 'a-2']) encoder.put('pods', template(name, 'old'), 'other', 500);
+      encoder.put('pods', quarantined, 'other', 800);
+      encoder.put('pods', template('b-1', 'new'), 'other', 1000);
+      gone(encoder, 'a-2', 2000);
+      // Somebody lets it serve for a while.
+      encoder.put('pods', template('a-1', 'old'), 'other', 3000);
+      encoder.put('pods', quarantined, 'other', 4000);
+      gone(encoder, 'a-1', 4500);
+      encoder.put('pods', template('c-1', 'newer'), 'other', 5000);
+      gone(encoder, 'b-1', 6000);
+    });
+    assert.deepEqual(spans(rollOuts), ['1 to 2', '5 to 6']);
+    assert.deepEqual(
+      rollOuts.map(({ pods, podChanges }) => [pods, podChanges]),
+      [
+        [1, 2],
+        [1, 2],
+      ],
+    );
   });
 
   it('a roll-out is found where pods were listed before Services', () => {

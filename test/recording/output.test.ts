@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { encodeBare } from '../../src/kube/codec.ts';
 import { createInterner } from '../../src/lib/interner.ts';
+import { PLAIN_NAMES } from '../../src/recording/names.ts';
 import { readOutput, type EndpointTexts } from '../../src/recording/output.ts';
 import type { RecordedEndpoint } from '../../src/recording/recording.ts';
 
@@ -17,7 +18,7 @@ interface ApiObject {
 function read(object: ApiObject, before: EndpointTexts | null = null): EndpointTexts {
   const { kind, apiVersion } = object;
   const source = { encoding: 'protobuf', kind, apiVersion, bytes: encodeBare(object) } as const;
-  const { output, texts } = readOutput(source, interner, () => before);
+  const { output, texts } = readOutput(source, interner, PLAIN_NAMES, () => before);
   return { endpoints: output.endpoints, texts };
 }
 

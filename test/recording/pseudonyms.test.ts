@@ -99,6 +99,21 @@ describe('pseudonyms', () => {
     assert.deepEqual([names.pod('a', 'kept'), names.labels('a', ['app', 'kept'])], kept);
     assert.equal(names.pod('a', 'gone-5'), 'p102');
   });
+
+  it('a label that nothing has for a while gets no pseudonym a second time', () => {
+    const { names, sweep } = pseudonyms();
+    const named = (key: string, value: string): string => names.labels('a', [key, value]).join('=');
+    const before = [named('pod-template-hash', 'aaa'), named('app', 'web')];
+    sweep(() => undefined);
+    const after = [named('pod-template-hash', 'bbb'), named('app', 'api')];
+    assert.deepEqual(
+      [before, after],
+      [
+        ['pod-template-hash=v1', 'k1=v1'],
+        ['pod-template-hash=v2', 'k2=v1'],
+      ],
+    );
+  });
 });
 
 it('a shuffled order has each place once', () => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
+import { figuresOf } from '../../src/recording/figures.ts';
 import { playedOf } from '../../src/tune/played.ts';
-import { apiEndpoints, apiPod, scriptedCluster } from './scripted-cluster.ts';
+import { apiEndpoints, apiPod, apiService, scriptedCluster } from './scripted-cluster.ts';
 
 describe('the recorder', () => {
   it('the recorder sends lists and watches only, and asks for no slices of others', () => {
@@ -90,6 +91,8 @@ describe('the recorder', () => {
     cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
     cluster.recorder.start();
     cluster.pass(5000);
+    cluster.event('pods', 'BOOKMARK', { metadata: {} });
+    cluster.pass(1000);
     cluster.objects.pods.splice(0, 2, apiPod('web-2', { ready: false }), apiPod('web-3'));
     cluster.expire('pods');
     cluster.pass(20_000);
@@ -98,9 +101,90 @@ describe('the recorder', () => {
     const told = cluster.events().flatMap((event) => {
       if (event.type === 'change' && event.told === 'list')
         return [`${(event.after ?? event.before)!.name} ${event.after === null ? 'gone' : 'there'}`];
+      if (event.type === 'lost') return [`lost at ${event.atMs} since ${event.sinceMs}`];
       return event.type === 'listed' && event.told === 'list' ? [`gap since ${event.sinceMs}`] : [];
     });
-    assert.deepEqual(told.toSorted(), ['gap since 5000', 'web-1 gone', 'web-2 there', 'web-3 there']);
+    assert.deepEqual(told.toSorted(), [
+      'gap since 5000',
+      'lost at 6000 since 5000',
+      'web-1 gone',
+      'web-2 there',
+      'web-3 there',
+    ]);
+  });
+
+  it('a watch that is lost and does not come back is a gap to the end', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    cluster.pass(4000);
+    cluster.event('pods', 'ADDED', apiPod('web-1'));
+    cluster.pass(1000);
+    cluster.refusals.pods = { status: 500, message: 'etcd is away' };
+    cluster.end('pods', 'the connection was closed');
+    cluster.pass(20_000);
+    assert.equal(cluster.recorder.status().gaps, 1);
+    const gaps = [{ resource: 'pods', fromSeconds: 4, toSeconds: null }];
+    // It is in the file before the recorder ends.
+    assert.deepEqual(figuresOf(cluster.events()).contents.gaps, gaps);
+    cluster.recorder.stop();
+    assert.deepEqual(figuresOf(cluster.events()).contents.gaps, gaps);
+  });
+
+  it('a watch that goes on where it was is no gap, and is counted', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    cluster.pass(5000);
+    cluster.end('pods', 'the connection was closed');
+    cluster.pass(20_000);
+    assert.equal(cluster.recorder.status().gaps, 0);
+    cluster.recorder.stop();
+    const { gaps, resources } = figuresOf(cluster.events()).contents;
+    assert.deepEqual([gaps, resources.pods.rewatched], [[], 1]);
+  });
+
+  it('a refusal after the first list is a gap, and what comes after it counts', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.services.push(apiService('web'));
+    cluster.recorder.start();
+    cluster.pass(5000);
+    cluster.refusals.endpoints = { status: 403, message: 'the server starts' };
+    cluster.expire('endpoints');
+    cluster.pass(10_000);
+    assert.deepEqual([cluster.recorder.status().refused, cluster.recorder.status().gaps], [[], 1]);
+    cluster.event('pods', 'ADDED', apiPod('unseen'));
+    delete cluster.refusals.endpoints;
+    cluster.objects.endpoints.push(apiEndpoints('web', 'kube-controller-manager', 0));
+    cluster.pass(60_000);
+    cluster.event('pods', 'ADDED', apiPod('web-2', { ip: '192.0.2.2' }));
+    cluster.pass(30);
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kube-controller-manager', 0, '192.0.2.2'));
+    cluster.recorder.stop();
+    const { contents, controller } = figuresOf(cluster.events());
+    assert.equal(contents.resources.endpoints.refused, false);
+    assert.deepEqual([contents.gaps.length, contents.seconds], [1, 75.03]);
+    const { addedMs, hidden } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, addedMs.max, hidden], [1, 30, 1]);
+  });
+
+  it('what the server grants late moves no beginning, and its rates are its own', () => {
+    const cluster = scriptedCluster('plain');
+    for (const resource of ['nodes', 'endpoints'] as const) {
+      cluster.refusals[resource] = { status: 403, message: 'forbidden' };
+    }
+    cluster.objects.endpoints.push(apiEndpoints('web', 'kube-controller-manager', 0));
+    cluster.recorder.start();
+    cluster.pass(100_000);
+    for (const resource of ['nodes', 'endpoints'] as const) delete cluster.refusals[resource];
+    cluster.pass(100_000);
+    assert.deepEqual([cluster.recorder.status().refused, cluster.recorder.status().changes], [[], 0]);
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kube-controller-manager', 0, '192.0.2.2'));
+    cluster.recorder.stop();
+    const { contents, controller } = figuresOf(cluster.events());
+    const { refused, objects, lateSeconds } = contents.resources.endpoints;
+    assert.deepEqual([contents.seconds, refused, objects], [200, false, 1]);
+    assert.ok(lateSeconds >= 100 && lateSeconds < 200, String(lateSeconds));
+    assert.equal(controller.endpoints!.writesPerSecond, 1 / (200 - lateSeconds));
+    assert.equal(playedOf('made', cluster.events()).story.durationMs, 200_000);
   });
 
   it("an edit by somebody else is told from the controllers' writes", () => {
@@ -127,6 +211,21 @@ describe('the recorder', () => {
       'web other',
       'web unknown',
     ]);
+  });
+
+  it('an edit by somebody else is told as such by a list that needs two tries', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.endpoints.push(apiEndpoints('web', 'kube-controller-manager', 0));
+    cluster.recorder.start();
+    cluster.pass(1000);
+    cluster.objects.endpoints.splice(0, 1, apiEndpoints('web', 'kubectl', 30, '192.0.2.3'));
+    cluster.cut.add('endpoints');
+    cluster.expire('endpoints');
+    cluster.pass(60_000);
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kubectl', 30, '192.0.2.4'));
+    cluster.recorder.stop();
+    const by = cluster.events().flatMap((event) => (event.type === 'change' ? [`${event.told} ${event.by}`] : []));
+    assert.deepEqual(by, ['start controller', 'list other', 'watch controller']);
   });
 
   it('the recorder goes on without nodes if the server refuses them, and tells it', () => {
@@ -216,5 +315,36 @@ describe('a recording under pseudonyms', () => {
     const text = zstdDecompressSync(cluster.file()).toString();
     assert.match(text, /"pod":1/);
     assert.ok(!text.includes(CANARY));
+  });
+
+  it('an output that cannot be read is left out, and named by a pseudonym', () => {
+    const broken = apiEndpoints(CANARY, 'kubectl', 0);
+    const subsets = [{ addresses: [null, `${CANARY}-host`] }];
+    for (const fields of [
+      { subsets },
+      { subsets: CANARY },
+      { metadata: { namespace: 'shop', name: CANARY, annotations: { a: [CANARY] } } },
+      { metadata: { namespace: 'shop', name: CANARY, creationTimestamp: CANARY } },
+    ]) {
+      const cluster = scriptedCluster('pseudonyms');
+      cluster.objects.endpoints.push({ ...broken, ...fields }, apiEndpoints('web', 'kubectl', 0));
+      cluster.recorder.start();
+      cluster.pass(1000);
+      cluster.event('endpoints', 'MODIFIED', { ...broken, ...fields });
+      cluster.pass(20_000);
+      cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kubectl', 9, '192.0.2.9'));
+      cluster.recorder.stop();
+      const changes = cluster.events().filter((event) => event.type === 'change');
+      assert.deepEqual(
+        changes.map(({ told, after }) => `${told} ${after!.name}`),
+        ['start s2', 'watch s2'],
+      );
+      assert.ok(!JSON.stringify(cluster.log).includes(CANARY), JSON.stringify(cluster.log));
+      const errors = cluster.log.map((line) => String(line.fields['err']));
+      assert.ok(
+        errors.some((text) => /^endpoints n1\/s1: \w+\.\w+ cannot be read$/.test(text)),
+        errors.join(),
+      );
+    }
   });
 });

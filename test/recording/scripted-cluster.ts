@@ -14,6 +14,8 @@ const KINDS: Readonly<Record<RecordedResource, readonly [apiVersion: string, kin
   endpointslices: ['discovery.k8s.io/v1', 'EndpointSlice'],
 };
 
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+
 export interface ScriptedCluster {
   readonly recorder: Recorder;
   readonly requests: HttpRequest[];
@@ -22,7 +24,9 @@ export interface ScriptedCluster {
   readonly objects: Record<RecordedResource, object[]>;
   /** Of a resource: what is answered in place of its list. */
   readonly refusals: Partial<Record<RecordedResource, { status: number; message: string }>>;
-  readonly event: (resource: RecordedResource, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: object) => void;
+  /** Resources whose next list breaks off after all objects, before its last page. */
+  readonly cut: Set<RecordedResource>;
+  readonly event: (resource: RecordedResource, type: EventType, object: object) => void;
   /** What comes as bytes on the watch. */
   readonly bytes: (resource: RecordedResource, text: string) => void;
   /** The watch ends, as with an error of 410: the next is a list. */
@@ -46,6 +50,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
   const parts: Uint8Array[] = [];
   const objects: ScriptedCluster['objects'] = { pods: [], services: [], nodes: [], endpoints: [], endpointslices: [] };
   const refusals: ScriptedCluster['refusals'] = {};
+  const cut = new Set<RecordedResource>();
 
   function answer(request: HttpRequest): void {
     const resource = /\/(\w+)\?/.exec(request.path)![1] as RecordedResource;
@@ -55,9 +60,12 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
     else if (request.stream) {
       streams.set(resource, request.id);
       respond(request, 200, null);
+    } else if (request.path.includes('continue=')) {
+      cut.delete(resource);
+      respond(request, 500, { kind: 'Status', code: 500 });
     } else {
       const [apiVersion, kind] = KINDS[resource];
-      const metadata = { resourceVersion: String(++version) };
+      const metadata = { resourceVersion: String(++version), continue: cut.has(resource) ? 'more' : '' };
       respond(request, 200, { apiVersion, kind: `${kind}List`, metadata, items: objects[resource] });
     }
   }
@@ -116,6 +124,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
     log,
     objects,
     refusals,
+    cut,
     event,
     bytes,
     expire: (resource) => event(resource, 'ERROR', { kind: 'Status', metadata: {}, code: 410, reason: 'Expired' }),
@@ -139,7 +148,15 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
   };
 }
 
-export function apiPod(name: string, fields: { ready?: boolean; labels?: object } = {}): object {
+export function apiService(name: string): object {
+  return {
+    metadata: { namespace: 'shop', name, uid: `uid-${name}`, resourceVersion: '40' },
+    spec: { type: 'ClusterIP', selector: { app: 'web' }, ports: [{ port: 80 }], clusterIP: '10.0.0.1' },
+  };
+}
+
+export function apiPod(name: string, fields: { ready?: boolean; labels?: object; ip?: string } = {}): object {
+  const { ip = '192.0.2.1' } = fields;
   return {
     metadata: {
       namespace: 'shop',
@@ -151,8 +168,8 @@ export function apiPod(name: string, fields: { ready?: boolean; labels?: object 
     spec: { nodeName: 'worker-1', containers: [] },
     status: {
       phase: 'Running',
-      podIP: '192.0.2.1',
-      podIPs: [{ ip: '192.0.2.1' }],
+      podIP: ip,
+      podIPs: [{ ip }],
       conditions: [{ type: 'Ready', status: fields.ready === false ? 'False' : 'True' }],
     },
   };

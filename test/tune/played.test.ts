@@ -126,6 +126,7 @@ test('irrelevant events are spread over the two seconds in which they came', () 
 
 for (const [event, doubt] of [
   [{ type: 'refused', atMs: 600, resource: 'endpoints' }, 'the recorder was not let read endpoints'],
+  [{ type: 'lost', atMs: 600, resource: 'nodes', sinceMs: 500 }, 'the watch of nodes was lost for a while'],
   [{ type: 'rewatched', atMs: 600, resource: 'pods' }, 'the watch of pods was lost for a while'],
   [
     { type: 'listed', atMs: 600, resource: 'pods', told: 'list', sinceMs: 400 },

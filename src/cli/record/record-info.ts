@@ -64,7 +64,7 @@ function contentsText({ seconds, resources, gaps }: Contents): string[] {
     name,
     of.refused ? 'refused' : formatCount(of.objects),
     formatCount(of.changes),
-    seconds > 0 ? formatCount(of.changes / seconds) : '',
+    seconds > of.lateSeconds ? formatCount(of.changes / (seconds - of.lateSeconds)) : '',
     formatCount(of.created),
     formatCount(of.deleted),
     name.startsWith('endpoint') ? formatCount(of.byOthers) : '',
@@ -74,10 +74,16 @@ function contentsText({ seconds, resources, gaps }: Contents): string[] {
     ...textTable(['RESOURCE', 'AT FIRST', 'CHANGES', 'A SECOND', 'NEW', 'GONE', 'BY OTHERS', 'NO CHANGE'], rows),
     '',
     gaps.length === 0 ? 'There are no gaps.' : `There are ${plural(gaps.length, 'gap')}, in which nothing was seen:`,
-    ...gaps.map(
-      ({ resource, fromSeconds, toSeconds }) =>
-        `  ${resource}, from second ${fromSeconds.toFixed(1)} to ${toSeconds.toFixed(1)}`,
-    ),
+    ...gaps.map(({ resource, fromSeconds, toSeconds }) => {
+      const to = toSeconds === null ? 'the end: the watch did not come back' : toSeconds.toFixed(1);
+      return `  ${resource}, from second ${fromSeconds.toFixed(1)} to ${to}`;
+    }),
+    ...Object.entries(resources)
+      .filter(([, { rewatched }]) => rewatched > 0)
+      .map(([name, { rewatched }]) => `The watch of ${name} was lost ${plural(rewatched, 'time')} without a gap.`),
+    ...Object.entries(resources)
+      .filter(([, { lateSeconds }]) => lateSeconds > 0)
+      .map(([name, of]) => `The server refused ${name} for the first ${of.lateSeconds.toFixed(1)} s.`),
   ];
 }
 
@@ -131,9 +137,10 @@ function row(
   return [...counted, formatCount(of.writes), rate, of.changesPerWrite === null ? '' : of.changesPerWrite.toFixed(2)];
 }
 
-function notesOf(kind: string, { superseded, hidden, notShown }: ControllerFigures): string {
+function notesOf(kind: string, { superseded, notOwed, hidden, notShown }: ControllerFigures): string {
   const parts = [
     ...(superseded > 0 ? [`${plural(superseded, 'change')} undone before it was shown`] : []),
+    ...(notOwed > 0 ? [`${plural(notOwed, 'change')} that need not be shown`] : []),
     ...(hidden > 0 ? [`${plural(hidden, 'change')} around a lost watch`] : []),
     ...(notShown > 0 ? [`${plural(notShown, 'change')} not shown at the end`] : []),
   ];

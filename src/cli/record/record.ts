@@ -10,14 +10,13 @@ import { createTransport } from '../../node/transport.ts';
 import { userAgent, version } from '../../node/version.ts';
 import { formatBytes, plural } from '../../lib/figures.ts';
 import { createRecorder, NOT_SHOWN, type Recorder, type RecorderStatus } from '../../recording/recorder.ts';
+import { type Beginning, createBeginning, objectsIn } from './beginning.ts';
 import { parseRecordFlags, type RecordOptions } from './record-flags.ts';
 import { createProgress } from '../progress.ts';
 import { createRecordingFile, ZSTD, type RecordingFile } from './recording-file.ts';
 import { info } from './record-info.ts';
 
 const LOOK_EVERY_MS = 200;
-/** If the first lists are refused, or nothing more is listed, for so long, the command ends with an error. */
-const START_MS_MAX = 120_000;
 
 /** `endpointd record`: records what these controllers read and write in a cluster. Returns the exit status. */
 export async function record(args: readonly string[]): Promise<number> {
@@ -83,66 +82,44 @@ function withoutWarning(line: LogLine): LogLine {
 function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptions): Promise<number> {
   const progress = createProgress(process.stderr, () => performance.now());
   return new Promise((resolve) => {
-    let listedAt = -1;
-    let listed = { objects: 0, seconds: 0 };
-    const over = (status: number, text: string): void => {
+    let begunAt = -1;
+    const beginningOf = createBeginning();
+    const over = (hopeless: string): void => {
       clearInterval(timer);
       off();
       recorder.stop();
       file.close();
-      const failure = file.failure();
-      const hasListed = listedAt >= 0;
+      const failure = file.failure() || hopeless;
+      const hasBegun = begunAt >= 0;
       // The file tells nothing, and the next try would not overwrite it.
-      if ((status !== 0 || failure !== '') && !hasListed) file.remove();
-      const rest = hasListed ? '. What was recorded before can be read' : '';
-      progress.done(failure === '' ? text : `endpointd record: ${failure}${rest}`);
-      resolve(failure === '' ? status : 1);
+      if (failure !== '' && !hasBegun) file.remove();
+      const rest = hasBegun ? '. What was recorded before can be read' : '';
+      progress.done(failure === '' ? summary(recorder.status(), options.file) : `endpointd record: ${failure}${rest}`);
+      resolve(failure === '' ? 0 : 1);
     };
-    const off = onStopSignals(() => over(0, summary(recorder.status(), options.file)), endNow);
+    const off = onStopSignals(() => over(''), endNow);
     const timer = setInterval(() => {
       const now = recorder.status();
-      const objects = objectsIn(now);
-      if (objects !== listed.objects) listed = { objects, seconds: now.seconds };
-      const hopeless = now.waitsFor === '' ? whyHopeless(now) : tooLong(now, now.seconds - listed.seconds);
-      if (hopeless !== '' || file.failure() !== '') {
-        over(1, `endpointd record: ${hopeless}`);
-        return;
-      }
-      if (now.waitsFor === '' && listedAt < 0) listedAt = now.seconds;
-      if (listedAt >= 0 && now.seconds - listedAt >= options.for / 1000) over(0, summary(now, options.file));
-      else progress.show(progressText(now));
+      const { hasBegun, hopeless } = begunAt < 0 ? beginningOf(now) : BEGUN;
+      if (hasBegun && begunAt < 0) begunAt = now.seconds;
+      const isOver = hasBegun && now.seconds - begunAt >= options.for / 1000;
+      if (isOver || hopeless !== '' || file.failure() !== '') over(hopeless);
+      else progress.show(progressText(now, hasBegun));
     }, LOOK_EVERY_MS);
     recorder.start();
   });
 }
 
-/** Why nothing can be learnt; '' = something can. */
-function whyHopeless({ refused }: RecorderStatus): string {
-  const inputs = refused.filter((resource) => resource === 'pods' || resource === 'services');
-  const outputs = refused.filter((resource) => resource.startsWith('endpoint'));
-  if (inputs.length === 0 && outputs.length < 2) return '';
-  const missing = inputs.length > 0 ? inputs : outputs;
-  return `the server refuses ${missing.join(' and ')}: the rights get, list and watch are needed, see docs/recording.md`;
-}
+const BEGUN: Beginning = { hasBegun: true, hopeless: '' };
 
-/** @param idleSeconds for so long nothing more was listed */
-function tooLong({ waitsFor }: RecorderStatus, idleSeconds: number): string {
-  if (idleSeconds * 1000 < START_MS_MAX) return '';
-  return `nothing more of ${waitsFor} could be listed for ${START_MS_MAX / 1000} s; the log above has the reason`;
-}
-
-function progressText({ seconds, waitsFor, objects, changes, bytes, gaps }: RecorderStatus): string {
-  if (waitsFor !== '') return `listing ${waitsFor}, ${objectsText(objects)}`;
+function progressText({ seconds, waitsFor, objects, changes, bytes, gaps }: RecorderStatus, hasBegun: boolean): string {
+  if (!hasBegun) return `listing ${waitsFor === '' ? 'what is refused' : waitsFor}, ${objectsText(objects)}`;
   const parts = [plural(changes, 'change'), formatBytes(bytes), ...(gaps > 0 ? [plural(gaps, 'gap')] : [])];
   return `recording for ${Math.floor(seconds)} s: ${parts.join(', ')}`;
 }
 
 function objectsText(objects: RecorderStatus['objects']): string {
   return plural(objectsIn({ objects }), 'object');
-}
-
-function objectsIn({ objects }: Pick<RecorderStatus, 'objects'>): number {
-  return Object.values(objects).reduce((sum, count) => sum + count, 0);
 }
 
 function summary({ seconds, waitsFor, objects, changes, bytes, gaps, refused }: RecorderStatus, file: string): string {

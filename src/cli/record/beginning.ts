@@ -1,0 +1,50 @@
+/** Whether a recording has begun, may still begin, or cannot. */
+import type { RecorderStatus } from '../../recording/recorder.ts';
+
+export interface Beginning {
+  /** Everything is listed without which there is nothing to learn. */
+  readonly hasBegun: boolean;
+  /** Why it cannot begin; '' = it can. */
+  readonly hopeless: string;
+}
+
+/** An API server that has just started refuses at first what it will grant. */
+const REFUSED_SECONDS_MAX = 10;
+/** If nothing more is listed for so long, the command ends with an error. */
+const IDLE_SECONDS_MAX = 120;
+
+/** Takes the recorder's status again and again, until the recording has begun. */
+export function createBeginning(): (now: RecorderStatus) => Beginning {
+  let refusedAt = Infinity;
+  let listed = { objects: 0, seconds: 0 };
+  return (now) => {
+    const { seconds, waitsFor } = now;
+    const objects = objectsIn(now);
+    if (objects !== listed.objects) listed = { objects, seconds };
+    const refused = whatIsMissing(now);
+    refusedAt = refused.length === 0 ? Infinity : Math.min(refusedAt, seconds);
+    if (seconds - refusedAt >= REFUSED_SECONDS_MAX) return { hasBegun: false, hopeless: refusedText(refused) };
+    const isIdle = waitsFor !== '' && seconds - listed.seconds >= IDLE_SECONDS_MAX;
+    return { hasBegun: waitsFor === '' && refused.length === 0, hopeless: isIdle ? idleText(waitsFor) : '' };
+  };
+}
+
+/** What is refused and without which nothing can be learnt. */
+function whatIsMissing({ refused }: RecorderStatus): string[] {
+  const inputs = refused.filter((resource) => resource === 'pods' || resource === 'services');
+  const outputs = refused.filter((resource) => resource.startsWith('endpoint'));
+  if (inputs.length > 0) return inputs;
+  return outputs.length < 2 ? [] : outputs;
+}
+
+function refusedText(refused: readonly string[]): string {
+  return `the server refuses ${refused.join(' and ')}: the rights get, list and watch are needed, see docs/recording.md`;
+}
+
+function idleText(waitsFor: string): string {
+  return `nothing more of ${waitsFor} could be listed for ${IDLE_SECONDS_MAX} s; the log above has the reason`;
+}
+
+export function objectsIn({ objects }: Pick<RecorderStatus, 'objects'>): number {
+  return Object.values(objects).reduce((sum, count) => sum + count, 0);
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createBeginning } from '../../src/cli/record/beginning.ts';
+import type { RecorderStatus } from '../../src/recording/recorder.ts';
+
+function status(seconds: number, fields: Partial<RecorderStatus> = {}, pods = 0): RecorderStatus {
+  const objects = { pods, services: 0, nodes: 0, endpoints: 0, endpointslices: 0 };
+  return { seconds, waitsFor: '', objects, changes: 0, bytes: 0, gaps: 0, refused: [], texts: 0, ...fields };
+}
+
+/** What is found of each state, one after the other. */
+function found(...states: readonly RecorderStatus[]): string[] {
+  const beginningOf = createBeginning();
+  return states.map((one) => {
+    const { hasBegun, hopeless } = beginningOf(one);
+    return hasBegun ? 'begun' : hopeless === '' ? 'waits' : hopeless.replace(/:.*|;.*/, '');
+  });
+}
+
+test('a recording begins without nodes or one of the outputs, if they are refused', () => {
+  assert.deepEqual(found(status(0.2, { waitsFor: 'services' }), status(0.4, { refused: ['nodes', 'endpoints'] })), [
+    'waits',
+    'begun',
+  ]);
+});
+
+test('a recording waits a while for what an API server that starts refuses', () => {
+  assert.deepEqual(found(status(1, { refused: ['pods'] }), status(8, { refused: ['pods'] }), status(9)), [
+    'waits',
+    'waits',
+    'begun',
+  ]);
+  for (const refused of [
+    ['services', 'pods'],
+    ['endpoints', 'endpointslices'],
+  ] as const) {
+    assert.deepEqual(
+      found(
+        status(1, { refused }),
+        status(6),
+        status(9, { refused }),
+        status(18.8, { refused }),
+        status(19, { refused }),
+      ),
+      ['waits', 'begun', 'waits', 'waits', `the server refuses ${refused.join(' and ')}`],
+    );
+  }
+});
+
+test('a recording waits for lists as long as they bring something', () => {
+  const waitsFor = 'pods';
+  assert.deepEqual(
+    found(status(110, { waitsFor }, 500), status(220, { waitsFor }, 500), status(230, { waitsFor }, 500)),
+    ['waits', 'waits', 'nothing more of pods could be listed for 120 s'],
+  );
+});
