@@ -289,9 +289,7 @@ function onOutput(
 ): void {
   const { listener, services, measured, missing } = measuring;
   const isWatched = told === 'watch' && missing.size === 0;
-  // When a Service is deleted, its slices are deleted by the garbage collector.
-  const isCollected = kind === 'endpointslices' && after === null && service === null;
-  if (isWatched && by !== 'other' && !isCollected) {
+  if (isWatched && by !== 'other' && !(after === null && isCollected(kind, service))) {
     measured[kind].writes++;
     listener.written(kind, atMs);
   }
@@ -311,6 +309,14 @@ function onOutput(
     if (ready !== was && isWatched && shown !== null) onShown(measuring, kind, shown, { address, ready, atMs }, write);
   }
   if (service === null) forgetPublished(measuring, namespace, name);
+}
+
+/**
+ * Whether others delete the object: the API server the Endpoints of a deleted Service, which no controller deletes otherwise
+ * (docs/spec/endpoints.md "Deletes"), and the garbage collector the slices, in the foreground while the Service still ends.
+ */
+function isCollected(kind: OutputResource, service: RecordedService | null): boolean {
+  return kind === 'endpoints' || service === null || service.record.deleting;
 }
 
 /** Endpoints that are over capacity owe no pod a place. */

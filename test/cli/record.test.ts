@@ -324,7 +324,7 @@ describe('endpointd record --info', () => {
       }),
     );
     const { stdout } = await endpointd(['record', '--info', path]).ended;
-    const told = /\nThere are 1 gap[^]*?\n\n/.exec(stdout)![0].trim().split('\n');
+    const told = /\n1 gap[^]*?\n\n/.exec(stdout)![0].trim().split('\n');
     assert.deepEqual(told.slice(1), [
       '  pods, from second 7.0 to the end: the watch did not come back',
       'The watch of services was lost 1 time without a gap.',

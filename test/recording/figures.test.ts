@@ -60,14 +60,23 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([endpoints!.writes, endpointslices!.writes, endpoints!.writesPerSecond], [2, 2, 0.2]);
   });
 
-  it('slices that go with their Service are deleted by the garbage collector', () => {
+  it('what goes with its Service is deleted by others', () => {
     const { controller } = figures(1, (encoder) => {
       publish(encoder, ['web-0', 'web-1'], 1000);
       encoder.remove('services', 'shop', 'web', { by: 'other', version: '' }, 2000);
       encoder.remove('endpoints', 'shop', 'web', { by: 'unknown', version: '' }, 2010);
       encoder.remove('endpointslices', 'shop', 'web-x', { by: 'unknown', version: '' }, 2020);
     });
-    assert.deepEqual([controller.endpoints!.writes, controller.endpointslices!.writes], [2, 1]);
+    assert.deepEqual([controller.endpoints!.writes, controller.endpointslices!.writes], [1, 1]);
+  });
+
+  it('slices of a Service that still ends are deleted by others', () => {
+    const { controller } = figures(1, (encoder) => {
+      publishSlice(encoder, ['web-0', 'web-1'], 1000);
+      encoder.put('services', { ...service('web'), deleting: true }, 'other', 2000);
+      encoder.remove('endpointslices', 'shop', 'web-x', { by: 'unknown', version: '' }, 2020);
+    });
+    assert.equal(controller.endpointslices!.writes, 1);
   });
 
   it('each write has the number of changes that it showed', () => {

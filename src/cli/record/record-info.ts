@@ -73,7 +73,7 @@ function contentsText({ seconds, resources, gaps }: Contents): string[] {
   return [
     ...textTable(['RESOURCE', 'AT FIRST', 'CHANGES', 'A SECOND', 'NEW', 'GONE', 'BY OTHERS', 'NO CHANGE'], rows),
     '',
-    gaps.length === 0 ? 'There are no gaps.' : `There are ${plural(gaps.length, 'gap')}, in which nothing was seen:`,
+    gaps.length === 0 ? 'There are no gaps.' : `${plural(gaps.length, 'gap')}, in which nothing was seen:`,
     ...gaps.map(({ resource, fromSeconds, toSeconds }) => {
       const to = toSeconds === null ? 'the end: the watch did not come back' : toSeconds.toFixed(1);
       return `  ${resource}, from second ${fromSeconds.toFixed(1)} to ${to}`;

@@ -127,7 +127,7 @@ function summary({ seconds, waitsFor, objects, changes, bytes, gaps, refused }: 
     `${file}: ${objectsText(objects)}, ${plural(changes, 'change')} in ${Math.floor(seconds)} s, ${formatBytes(bytes)}`,
     ...(waitsFor === '' ? [] : [`The recording ended before everything was listed: ${waitsFor} is incomplete.`]),
     ...(refused.length === 0 ? [] : [`The server refused ${refused.join(', ')}: what depends on them is not known.`]),
-    ...(gaps === 0 ? [] : [`There are ${plural(gaps, 'gap')}, in which nothing was seen.`]),
+    ...(gaps === 0 ? [] : [`${plural(gaps, 'gap')}, in which nothing was seen.`]),
   ];
   return lines.join('\n');
 }
