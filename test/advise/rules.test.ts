@@ -195,13 +195,15 @@ describe('advice from two looks at the metrics', () => {
   });
 
   it('one impossible figure leaves no queue with a verdict', () => {
-    const busy = (name: string, seconds: number, syncs: number): string =>
-      metricsOf({ syncs, workSeconds: seconds, apiSeconds: seconds, cpuSeconds: 30 }).replaceAll('"endpoint"', name);
-    const looks = [0, 1].map((look) =>
-      parseMetrics(
-        `${busy('"endpoint_slice"', 900 * look, 5000 * look)}\n${busy('"endpoint"', 90 * look, 5000 * look)}`,
-      ),
-    );
+    const look = (times: number): string => {
+      const busy = (seconds: number): string => metricsOf({ syncs: 5000 * times, workSeconds: seconds * times });
+      const slices = busy(900)
+        .match(/^workqueue_.*$/gm)!
+        .join('\n')
+        .replaceAll('"endpoint"', '"endpoint_slice"');
+      return `${busy(90)}${slices}`;
+    };
+    const looks = [0, 1].map((times) => parseMetrics(look(times)));
     const observed = observe(looks[0]!, looks[1]!, 100, SETTINGS);
     assert.ok(observed.ok);
     assert.deepEqual(
@@ -240,6 +242,11 @@ describe('advice from two looks at the metrics', () => {
       /after that of the second: the looks are in the wrong order$/,
     );
     assert.match(why(earlier, metricsOf({ syncs: 40 })), /went on: the looks are in the wrong order$/);
+    const standby = 'process_cpu_seconds_total{instance="b"} 1\n';
+    assert.match(
+      why(earlier + standby, metricsOf({ syncs: 60 }) + standby),
+      /^these are the metrics of several processes in one: .* take the metrics of one process$/,
+    );
     const withoutCpu = (syncs: number): string => metricsOf({ syncs }).replace(/^process_cpu_seconds_total .*\n/m, '');
     assert.equal(
       why(withoutCpu(50), withoutCpu(60)),
