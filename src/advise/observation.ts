@@ -25,6 +25,8 @@ export interface QueueObservation {
   readonly syncs: number;
   /** How many keys waited at the second look. */
   readonly depth: number;
+  /** For how long the oldest sync had run at the second look. */
+  readonly longestSeconds: number;
   /** How many of `syncsMax` workers were busy on average. */
   readonly busy: number;
   /** How many keys waited on average. */
@@ -133,6 +135,7 @@ function observeQueue(
     syncsMax,
     syncs,
     depth: sumOf(after, 'workqueue_depth', { name }) ?? 0,
+    longestSeconds: sumOf(after, 'workqueue_longest_running_processor_seconds', { name }) ?? 0,
     busy: worked / seconds,
     waiting: waited / seconds,
     waitSeconds: taken > 0 ? waited / taken : 0,

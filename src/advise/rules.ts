@@ -59,6 +59,10 @@ const LITTLE = 0.3;
 const GAIN = 0.2;
 /** A smaller share of waits for tokens is that of a burst. */
 const BURSTS = 0.05;
+/** Syncs that run for a larger share of the time are no short ones. */
+const HANGS = 0.1;
+/** By Markov's inequality, a look sees a depth that is the mean over this only so rarely. */
+const CHANCE = 0.01;
 /** The clocks of two looks, and the rounding of an interval, explain no more than this. */
 const POSSIBLE_MAX = 1.05;
 
@@ -155,6 +159,16 @@ export const RULES: readonly Rule[] = [
     verdict: 'cannot tell',
     because: ({ of, syncsMax }) =>
       `the process used ${round(of.cpu)} cores, so the ${syncsMax} workers of the pod queue, which has no metrics, may be full`,
+  },
+  {
+    name: 'what has not ended is in no sum',
+    reason:
+      'A key counts when it is taken, and a sync when it ends. Syncs that hang, and keys that wait behind them, are in no sum.',
+    holds: ({ of, depth, waiting, longestSeconds }) =>
+      longestSeconds >= HANGS * of.seconds || (depth >= SYNCS_MIN && waiting <= CHANCE * depth),
+    verdict: 'cannot tell',
+    because: ({ depth, longestSeconds, waiting }) =>
+      `${depth} keys wait, and a sync has run for ${round(longestSeconds)} s, but only what has ended counts, and by that ${round(waiting)} keys wait`,
   },
   {
     name: 'nothing waits',

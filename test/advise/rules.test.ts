@@ -18,12 +18,13 @@ interface Grown {
   readonly throttleSeconds?: number;
   readonly apiSeconds?: number;
   readonly cpuSeconds?: number;
+  readonly depth?: number;
   readonly more?: string;
 }
 
 function metricsOf(grown: Grown, start = 1): string {
   const { syncs = 0, workSeconds = 0, waitSeconds = 0, throttleSeconds = 0, apiSeconds = 0, cpuSeconds = 0 } = grown;
-  return `workqueue_depth{name="endpoint"} 0
+  return `workqueue_depth{name="endpoint"} ${grown.depth ?? 0}
 workqueue_work_duration_seconds_sum{name="endpoint"} ${workSeconds}
 workqueue_work_duration_seconds_count{name="endpoint"} ${syncs}
 workqueue_queue_duration_seconds_sum{name="endpoint"} ${waitSeconds}
@@ -120,6 +121,19 @@ describe('advice from two looks at the metrics', () => {
     });
     assert.equal(verdict, 'none');
     assert.match(because, /no flag saves more than 0\.7 ms$/);
+  });
+
+  it('hanging syncs and the keys behind them are not taken for rest', () => {
+    const quick = { syncs: 100, workSeconds: 1.2, waitSeconds: 0.1, apiSeconds: 1, cpuSeconds: 1 };
+    const said = (depth: number, longest: number): Advice =>
+      adviceOf({ ...quick, depth, more: `workqueue_longest_running_processor_seconds{name="endpoint"} ${longest}\n` });
+    assert.deepEqual([said(0, 0).verdict, said(5, 0.02).verdict, said(19, 3).verdict], ['none', 'none', 'none']);
+    const { verdict, flag, because } = said(500, 95);
+    assert.deepEqual([verdict, flag], ['cannot tell', '']);
+    assert.match(because, /^500 keys wait, and a sync has run for 95 s, but only what has ended counts/);
+    assert.deepEqual([said(500, 0).verdict, said(0, 95).verdict], ['cannot tell', 'cannot tell']);
+    // A look may meet a burst if bursts are many.
+    assert.equal(adviceOf({ ...quick, syncs: 10_000, workSeconds: 120, waitSeconds: 40, depth: 30 }).verdict, 'none');
   });
 
   it('the advice is that it cannot tell if there were too few syncs', () => {
