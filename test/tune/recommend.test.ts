@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import { FITTED } from '../../src/tune/back-test.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import type { Question, Unsure } from '../../src/tune/outcome.ts';
+import { type LatencyRow, outcomeOf, type Question, type Unsure } from '../../src/tune/outcome.ts';
 import { type Recommendation, recommend } from '../../src/tune/recommend.ts';
 import type { Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -95,6 +95,44 @@ test('another calibration that may be as true has to meet the limits too', () =>
   const p99Bound = (alternatives: Question['alternatives']): number =>
     recommended('p99(add)<=10s, min writes', { alternatives }).best!.checks[0]!.bound;
   assert.ok(p99Bound([slow]) > p99Bound([]) + 20);
+});
+
+test('all figures of a run count the changes that were hidden', () => {
+  // A pod is ready for a second alone. A batch period of 1.5 s hides that, and shows two later pods soon.
+  const flips = Array.from({ length: 30 }, (_, service) => {
+    const [atMs, pod] = [3000 * service, 3 * service];
+    return [
+      [atMs, pod, 'ready'],
+      [atMs + 1000, pod, 'unready'],
+      [atMs + 1300, pod + 1, 'ready'],
+      [atMs + 1400, pod + 2, 'ready'],
+    ] as const;
+  }).flat();
+  const question = {
+    run: {
+      story: story({ services: 30, pods: 3, changes: flips }),
+      controller: 'kube-controller-manager',
+      settings: DEFAULT_SETTINGS,
+      calibration: DEFAULT_CALIBRATION,
+      seed: 1,
+    },
+    objective: parseObjective('p50(add)<=1s, p90(add)<=1s, p99(add)<=1s, p99(add, endpoints)<=1s, min p99.9(add)'),
+    nodes: 100,
+    endpointsWatchers: 1,
+    unsure: SURE,
+    alternatives: [],
+    raises: [],
+  } as const;
+  const settings = { ...DEFAULT_SETTINGS, endpointsBatchMs: 1500, slicesBatchMs: 1500 };
+  const { checks, latencies, distribution } = outcomeOf(question, settings);
+  const rowOf = (output: string): LatencyRow => latencies.find((row) => row.output === output && row.kind === 'add')!;
+  const added = rowOf('slices');
+  assert.deepEqual(
+    [added.p50, added.p90, added.p99, rowOf('endpoints').p99, added.p999],
+    checks.map(({ value }) => value),
+  );
+  assert.deepEqual([added.count, added.p99], [90, 1000]);
+  assert.deepEqual([distribution[49], distribution[98]], [added.p50, added.p99]);
 });
 
 test('the nearest setting to a limit of nothing is the one with the least', () => {
