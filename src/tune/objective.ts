@@ -233,9 +233,14 @@ function beginsOf(durationMs: number, worstMs: number): number[] {
   return [...Array.from({ length: Math.ceil(lastMs / stepMs) }, (_, i) => i * stepMs), lastMs];
 }
 
+/** Whether it is a latency, or a share of changes that were late. */
+export function isOfLatencies(figure: Figure): figure is Extract<Figure, { readonly of: 'quantile' | 'later' }> {
+  return figure.of === 'quantile' || figure.of === 'later';
+}
+
 /** Whether a part has enough changes for a share of them. */
 function isTelling(figure: Figure, { samples, hidden }: Ledger): boolean {
-  if (figure.of !== 'quantile' && figure.of !== 'later') return true;
+  if (!isOfLatencies(figure)) return true;
   const { kinds, output } = figure;
   const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
   const count = samples[output].filter(isCounted).length + hidden[output].filter(isCounted).length;
@@ -357,7 +362,7 @@ const EXCESS_MAX = 1000;
  * the goal, so each difference counts.
  */
 export function smallMs({ constraints, goal }: Objective): number {
-  if (goal.expression.of === 'quantile' || goal.expression.of === 'later') return 0;
+  if (isOfLatencies(goal.expression)) return 0;
   const limits = constraints.flatMap(({ expression, most }) => {
     if (expression.of === 'quantile') return [most];
     return expression.of === 'later' ? [expression.thanMs] : [];

@@ -5,6 +5,8 @@ import { FITTED } from '../../src/tune/back-test.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { type LatencyRow, outcomeOf, type Question, type Unsure } from '../../src/tune/outcome.ts';
 import { type Recommendation, recommend } from '../../src/tune/recommend.ts';
+import { loadFactorOf } from '../../src/tune/limits.ts';
+import type { Story } from '../../src/twin/story.ts';
 import type { Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
@@ -19,24 +21,23 @@ const SURE = Object.fromEntries(FITTED.map(({ name }) => [name, { down: 1, up: 1
 
 type Given = Partial<Pick<Question, 'unsure' | 'alternatives' | 'raises'> & Pick<Run, 'calibration' | 'settings'>>;
 
-function recommended(objective: string, given: Given = {}): Recommendation {
+function questionOf(objective: string, played: Story, given: Given = {}): Question {
   const { calibration = DEFAULT_CALIBRATION, settings = DEFAULT_SETTINGS } = given;
   const { unsure = SURE, alternatives = [], raises = [] } = given;
-  return recommend({
-    run: {
-      story: { ...story({ services: 10, changes: CHANGES }), durationMs: MINUTES * 60_000 },
-      controller: 'kube-controller-manager',
-      settings,
-      calibration,
-      seed: 1,
-    },
+  return {
+    run: { story: played, controller: 'kube-controller-manager', settings, calibration, seed: 1 },
     objective: parseObjective(objective),
     nodes: 100,
     endpointsWatchers: 1,
     unsure,
     alternatives,
     raises,
-  });
+  };
+}
+
+function recommended(objective: string, given: Given = {}): Recommendation {
+  const bursts = { ...story({ services: 10, changes: CHANGES }), durationMs: MINUTES * 60_000 };
+  return recommend(questionOf(objective, bursts, given));
 }
 
 test('changes that come in few bursts leave the number of writes unsure', () => {
@@ -63,6 +64,24 @@ test('an answer is valid up to the load whose bound meets the limit', () => {
   // A quarter more would be within the limit, but nine of ten of its resamples would not.
   assert.ok(1.25 * value < limit);
   assert.deepEqual([wide.loadFactor, tight.loadFactor], [10, 1]);
+});
+
+test('an answer is valid up to the load that doubles a latency which is the goal', () => {
+  // Fifteen changes a second, each of another Service, for twenty tokens.
+  const steady = story({
+    services: 450,
+    pods: 1,
+    changes: Array.from({ length: 450 }, (_, pod) => [67 * pod, pod, 'ready'] as const),
+  });
+  const factorOf = (objective: string): number | null => {
+    const question = questionOf(objective, steady);
+    return loadFactorOf(question, outcomeOf(question, { ...DEFAULT_SETTINGS, qps: 20, burst: 30 }));
+  };
+  assert.equal(factorOf('min p99(add)'), 1.25);
+  assert.equal(factorOf('writes<=1000/s, min p99(add)'), 1.25);
+  assert.equal(factorOf('writes<=1000/s, min later(500ms)'), 1.25);
+  assert.equal(factorOf('writes<=1000/s, min bytes'), 10);
+  assert.equal(factorOf('min bytes'), null);
 });
 
 test('a limit has to hold although more was measured than predicted', () => {
@@ -108,21 +127,10 @@ test('all figures of a run count the changes that were hidden', () => {
       [atMs + 1400, pod + 2, 'ready'],
     ] as const;
   }).flat();
-  const question = {
-    run: {
-      story: story({ services: 30, pods: 3, changes: flips }),
-      controller: 'kube-controller-manager',
-      settings: DEFAULT_SETTINGS,
-      calibration: DEFAULT_CALIBRATION,
-      seed: 1,
-    },
-    objective: parseObjective('p50(add)<=1s, p90(add)<=1s, p99(add)<=1s, p99(add, endpoints)<=1s, min p99.9(add)'),
-    nodes: 100,
-    endpointsWatchers: 1,
-    unsure: SURE,
-    alternatives: [],
-    raises: [],
-  } as const;
+  const question = questionOf(
+    'p50(add)<=1s, p90(add)<=1s, p99(add)<=1s, p99(add, endpoints)<=1s, min p99.9(add)',
+    story({ services: 30, pods: 3, changes: flips }),
+  );
   const settings = { ...DEFAULT_SETTINGS, endpointsBatchMs: 1500, slicesBatchMs: 1500 };
   const { checks, latencies, distribution } = outcomeOf(question, settings);
   const rowOf = (output: string): LatencyRow => latencies.find((row) => row.output === output && row.kind === 'add')!;
