@@ -10,7 +10,7 @@ import { MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
 import { choice, duration, integer, parsed, text, within } from './flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
-import { MONITOR_FLAGS, monitorOf, monitorUrl } from './live/monitor.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from './live/monitor.ts';
 import { textTable } from './text-table.ts';
 import { StartError, starting, UsageError } from './usage.ts';
 
@@ -72,6 +72,9 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
   const options = read as AdviseOptions;
   if ((options.before === '') !== (options.after === '')) {
     throw new UsageError('--before and --after need each other. Allowed: both, or neither.');
+  }
+  if (options.before !== '') {
+    refuseMonitorFlags(given, 'is for an address, and --before and --after are files. Allowed: one or the other.');
   }
   // A file does not say when it was taken, and every figure is a share of that time.
   if (options.before !== '' && !given.has('interval')) {
