@@ -4,8 +4,10 @@
  * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
 import { controllerOf, type QueueName, QUEUES } from '../metrics/controller-of.ts';
-import { samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
+import { changesBetween } from '../metrics/slice-changes.ts';
+import { sumOf, type Metrics, type Sample } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
+import { API_TIMES, apiSecondsOf, TOKEN_WAITS, type Weights, WRITES, type Writes, writesBetween } from './api-times.ts';
 
 /** The process's settings, as far as they are known. */
 export interface Settings {
@@ -23,6 +25,8 @@ export interface QueueObservation {
   readonly syncs: number;
   /** How many keys waited at the second look. */
   readonly depth: number;
+  /** For how long the oldest sync had run at the second look. */
+  readonly longestSeconds: number;
   /** How many of `syncsMax` workers were busy on average. */
   readonly busy: number;
   /** How many keys waited on average. */
@@ -32,13 +36,18 @@ export interface QueueObservation {
   readonly workSeconds: number;
   /** Writes per sync; null = no metric has them, and one is assumed. */
   readonly writesPerSync: number | null;
+  /**
+   * Mean seconds from a write to its answer, of all controllers together, weighted by verb as this one writes; null =
+   * there was no write.
+   */
+  readonly apiSeconds: number | null;
 }
 
 export interface Observation {
   readonly program: 'endpointd' | 'kube-controller-manager';
   readonly seconds: number;
   readonly queues: readonly QueueObservation[];
-  /** Seconds per second that requests waited for tokens, in all controllers of the process together. */
+  /** Seconds per second that writes waited for tokens, in all controllers of the process together. */
   readonly throttled: number;
   /** Mean seconds from a write to its answer, in all controllers together; null = there was no write. */
   readonly apiSeconds: number | null;
@@ -54,7 +63,6 @@ export type Observed =
   | { readonly ok: true; readonly observation: Observation }
   | { readonly ok: false; readonly why: string };
 
-const WRITES = ['PUT', 'POST', 'DELETE', 'PATCH'];
 const CHANGES: Readonly<Partial<Record<QueueName, string>>> = {
   endpoint_slice: 'endpoint_slice_controller_changes',
   endpoint_slice_mirroring: 'endpoint_slice_mirroring_controller_changes',
@@ -65,16 +73,17 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   const program = controllerOf(after);
   if (typeof program !== 'string') return { ok: false, why: program.why };
   const names = QUEUES.filter((name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null);
-  const why = whyNotComparable(before, after, COUNTERS);
+  if (names.length === 0) return { ok: false, why: `these metrics of ${program} have no queue of its controllers` };
+  const why = whyNotComparable(before, after, COUNTERS) ?? whatIsMissing(after, program);
   if (why !== null) return { ok: false, why };
-  if (!after.has(CPU)) return { ok: false, why: `these metrics lack ${CPU}: whether CPU is short cannot be told` };
   const difference = grownBetween(before, after);
+  const writes = writesBetween(difference, program !== 'endpointd');
   const observation: Observation = {
     program,
     seconds,
-    queues: names.map((name) => observeQueue(name, difference, after, seconds, settings)),
-    throttled: difference('rest_client_rate_limiter_duration_seconds_sum') / seconds,
-    apiSeconds: apiSecondsOf(difference, program !== 'endpointd'),
+    queues: names.map((name) => observeQueue(name, settings.syncs[name], seconds, { difference, after, writes })),
+    throttled: WRITES.reduce((sum, verb) => sum + difference(TOKEN_WAITS, { verb }), 0) / seconds,
+    apiSeconds: apiSecondsOf(writes, null),
     cpu: difference(CPU) / seconds,
     cores: settings.cores ?? sumOf(after, 'go_sched_gomaxprocs_threads'),
     mainThread: program === 'endpointd' ? difference('endpointd_step_duration_seconds_sum') / seconds : null,
@@ -84,6 +93,19 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
 
 const CPU = 'process_cpu_seconds_total';
 
+/** A metric that was filtered out is no 0. null = nothing is missing. */
+function whatIsMissing(after: Metrics, program: Observation['program']): string | null {
+  // endpointd has waits from its first write on; kube-controller-manager's Lease is a write too.
+  const hasWritten = program !== 'endpointd' || after.has('endpointd_writes_total');
+  const needed = [
+    { metric: CPU, untold: 'whether CPU is short' },
+    ...(hasWritten ? [{ metric: TOKEN_WAITS, untold: 'whether writes wait for tokens' }] : []),
+    { metric: `${API_TIMES}_sum`, untold: 'how long the API server takes' },
+  ];
+  const missing = needed.find(({ metric }) => !after.has(metric));
+  return missing === undefined ? null : `these metrics lack ${missing.metric}: ${missing.untold} cannot be told`;
+}
+
 /** Sums that fall only if the process has been restarted. */
 const COUNTERS: readonly string[] = [
   'workqueue_work_duration_seconds_count',
@@ -91,40 +113,51 @@ const COUNTERS: readonly string[] = [
   CPU,
 ];
 
+interface Looks {
+  readonly difference: Grown;
+  readonly after: Metrics;
+  readonly writes: readonly Writes[];
+}
+
 function observeQueue(
   name: QueueName,
-  difference: Grown,
-  after: Metrics,
+  syncsMax: number,
   seconds: number,
-  settings: Settings,
+  { difference, after, writes }: Looks,
 ): QueueObservation {
   const syncs = difference('workqueue_work_duration_seconds_count', { name });
   const worked = difference('workqueue_work_duration_seconds_sum', { name });
   const taken = difference('workqueue_queue_duration_seconds_count', { name });
   const waited = difference('workqueue_queue_duration_seconds_sum', { name });
-  const changes = CHANGES[name];
-  const tells = changes !== undefined && samplesOf(after, changes).length > 0;
+  const changes = changesOf(name, difference, after);
   return {
     name,
-    syncsMax: settings.syncs[name],
+    syncsMax,
     syncs,
     depth: sumOf(after, 'workqueue_depth', { name }) ?? 0,
+    longestSeconds: sumOf(after, 'workqueue_longest_running_processor_seconds', { name }) ?? 0,
     busy: worked / seconds,
     waiting: waited / seconds,
     waitSeconds: taken > 0 ? waited / taken : 0,
     workSeconds: syncs > 0 ? worked / syncs : 0,
-    writesPerSync: tells && syncs > 0 ? difference(changes) / syncs : null,
+    writesPerSync: changes !== null && syncs > 0 ? changes / syncs : null,
+    apiSeconds: apiSecondsOf(writes, weightsOf(name, difference, after)),
   };
 }
 
-/** client-go counts the wait for a token as part of a request (rest/request.go of 0.36). endpointd does not. */
-function apiSecondsOf(difference: Grown, hasTokenWaits: boolean): number | null {
-  let count = 0;
-  let sum = 0;
-  for (const verb of WRITES) {
-    count += difference('rest_client_request_duration_seconds_count', { verb });
-    sum += difference('rest_client_request_duration_seconds_sum', { verb });
-    if (hasTokenWaits) sum -= difference('rest_client_rate_limiter_duration_seconds_sum', { verb });
-  }
-  return count > 0 ? Math.max(0, sum) / count : null;
+/** null = no metric has them. */
+function changesOf(name: QueueName, difference: Grown, after: Metrics, labels?: Sample['labels']): number | null {
+  const metric = CHANGES[name];
+  return metric === undefined ? null : changesBetween(metric, difference, after, labels);
+}
+
+/**
+ * How often a controller makes each kind of write. No metric has those of Endpoints: a change of a Service's pods is of
+ * the same kind for its slices. null = nothing was written.
+ */
+function weightsOf(name: QueueName, difference: Grown, after: Metrics): Weights | null {
+  const of = (operation: string): number =>
+    changesOf(name === 'endpoint' ? 'endpoint_slice' : name, difference, after, { operation }) ?? 0;
+  const weights = { POST: of('create'), PUT: of('update'), DELETE: of('delete') };
+  return WRITES.some((verb) => weights[verb] > 0) ? weights : null;
 }

@@ -27,6 +27,8 @@ export interface Seen extends QueueObservation {
   readonly restSeconds: number;
   /** The most seconds of a sync that may be a wait for a token. The limiter's sum is that of all controllers. */
   readonly throttleSecondsMax: number;
+  /** The same, less the time of the other queues' syncs beyond their writes, which such waits explain first. */
+  readonly throttleSecondsLeft: number;
   /**
    * The share of the workers' busy time that is a wait for a token; null = controllers that are not looked at wait too,
    * and no metric tells theirs apart.
@@ -57,6 +59,10 @@ const LITTLE = 0.3;
 const GAIN = 0.2;
 /** A smaller share of waits for tokens is that of a burst. */
 const BURSTS = 0.05;
+/** Syncs that run for a larger share of the time are no short ones. */
+const HANGS = 0.1;
+/** By Markov's inequality, a look sees a depth that is the mean over this only so rarely. */
+const CHANCE = 0.01;
 /** The clocks of two looks, and the rounding of an interval, explain no more than this. */
 const POSSIBLE_MAX = 1.05;
 
@@ -94,7 +100,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'syncs wait for tokens',
     reason:
-      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and requests of the process waited about as long for tokens, the sync has waited for tokens. More workers would only wait too. Other controllers of kube-controller-manager have buckets of their own: where they waited far longer than these syncs can have, the sum tells nothing of these.',
+      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and writes of the process waited about as long for tokens, the sync has waited for tokens. More workers would only wait too. Other controllers of kube-controller-manager have buckets of their own: where they waited far longer than these syncs can have, the sum tells nothing of these.',
     holds: (seen) =>
       seen.restSeconds >= MOST * seen.workSeconds &&
       seen.throttleSecondsMax >= 0.8 * seen.restSeconds &&
@@ -103,7 +109,7 @@ export const RULES: readonly Rule[] = [
       matters(seen),
     verdict: 'tokens',
     because: (seen) =>
-      `a sync takes ${ms(seen.workSeconds)}, of which the API server is about ${ms(seen.ioSeconds)}, and requests of the process waited ${round(seen.of.throttled)} s a second for tokens`,
+      `a sync takes ${ms(seen.workSeconds)}, of which the API server is about ${ms(seen.ioSeconds)}, and writes of the process waited ${round(seen.of.throttled)} s a second for tokens`,
   },
   {
     name: 'all workers are busy, and the bucket is empty',
@@ -121,11 +127,11 @@ export const RULES: readonly Rule[] = [
   {
     name: 'all workers are busy with the API server',
     reason:
-      'Workers that are busy nearly all the time make keys wait. If most of a sync is its write, and the limiter cannot be the cause of the rest, more workers take the wait away, as long as the API server stays as fast.',
+      'Workers that are busy nearly all the time make keys wait. If most of a sync is its write, and no more than a little of it can be a wait for a token, more workers take the wait away, as long as the API server stays as fast. The latency is that of all controllers: it alone does not exclude such a wait, because slow writes of others raise it.',
     holds: (seen) =>
       seen.utilisation >= SATURATED &&
       seen.restSeconds < MOST * seen.workSeconds &&
-      Math.min(seen.throttleSecondsMax, seen.restSeconds) <= LITTLE * seen.workSeconds &&
+      seen.throttleSecondsLeft <= LITTLE * seen.workSeconds &&
       (seen.tokenShare ?? 0) <= BURSTS &&
       hasCpu(seen),
     verdict: 'syncs',
@@ -153,6 +159,16 @@ export const RULES: readonly Rule[] = [
     verdict: 'cannot tell',
     because: ({ of, syncsMax }) =>
       `the process used ${round(of.cpu)} cores, so the ${syncsMax} workers of the pod queue, which has no metrics, may be full`,
+  },
+  {
+    name: 'what has not ended is in no sum',
+    reason:
+      'A key counts when it is taken, and a sync when it ends. Syncs that hang, and keys that wait behind them, are in no sum.',
+    holds: ({ of, depth, waiting, longestSeconds }) =>
+      longestSeconds >= HANGS * of.seconds || (depth >= SYNCS_MIN && waiting <= CHANCE * depth),
+    verdict: 'cannot tell',
+    because: ({ depth, longestSeconds, waiting }) =>
+      `${depth} keys wait, and a sync has run for ${round(longestSeconds)} s, but only what has ended counts, and by that ${round(waiting)} keys wait`,
   },
   {
     name: 'nothing waits',
@@ -187,11 +203,7 @@ function isCpu({ of, restSeconds, syncs }: Seen): boolean {
 
 /** Whether most of the waits for tokens are of other controllers, because these had no time for them. */
 function isOfOthers(of: Observation): boolean {
-  const restSeconds = of.queues.reduce((sum, queue) => {
-    const seen = seenOf(queue, of);
-    return sum + seen.restSeconds * seen.syncs;
-  }, 0);
-  return of.throttled * of.seconds > OTHERS * restSeconds;
+  return of.throttled * of.seconds > OTHERS * restOf(of.queues);
 }
 
 /** Event objects of these controllers wait for tokens too. */
@@ -244,17 +256,29 @@ export function adviseOn(observation: Observation): Advice[] {
   });
 }
 
+function ioSecondsOf({ workSeconds, writesPerSync, apiSeconds }: QueueObservation): number {
+  return Math.min(workSeconds, (apiSeconds ?? 0) * (writesPerSync ?? 1));
+}
+
+/** Seconds that the syncs of these queues took beyond their writes, together. */
+function restOf(queues: readonly QueueObservation[]): number {
+  return queues.reduce((sum, queue) => sum + (queue.workSeconds - ioSecondsOf(queue)) * queue.syncs, 0);
+}
+
 function seenOf(queue: QueueObservation, of: Observation): Seen {
-  const { workSeconds, syncs, busy, syncsMax, writesPerSync } = queue;
-  const ioSeconds = Math.min(workSeconds, (of.apiSeconds ?? 0) * (writesPerSync ?? 1));
-  const throttledEach = syncs > 0 ? (of.throttled * of.seconds) / syncs : 0;
+  const { workSeconds, syncs, busy, syncsMax } = queue;
+  const ioSeconds = ioSecondsOf(queue);
+  const throttled = of.throttled * of.seconds;
+  const left = throttled - restOf(of.queues.filter((other) => other !== queue));
+  const each = (seconds: number): number => (syncs > 0 ? Math.min(workSeconds, Math.max(0, seconds) / syncs) : 0);
   return {
     ...queue,
     of,
     utilisation: busy / syncsMax,
     ioSeconds,
     restSeconds: workSeconds - ioSeconds,
-    throttleSecondsMax: Math.min(workSeconds, throttledEach),
+    throttleSecondsMax: each(throttled),
+    throttleSecondsLeft: each(left),
     tokenShare: tokenShareOf(of),
   };
 }

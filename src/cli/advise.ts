@@ -10,7 +10,7 @@ import { MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
 import { choice, duration, integer, parsed, text, within } from './flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
-import { MONITOR_FLAGS, monitorOf, monitorUrl } from './live/monitor.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from './live/monitor.ts';
 import { textTable } from './text-table.ts';
 import { StartError, starting, UsageError } from './usage.ts';
 
@@ -73,6 +73,9 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
   if ((options.before === '') !== (options.after === '')) {
     throw new UsageError('--before and --after need each other. Allowed: both, or neither.');
   }
+  if (options.before !== '') {
+    refuseMonitorFlags(given, 'is for an address, and --before and --after are files. Allowed: one or the other.');
+  }
   // A file does not say when it was taken, and every figure is a share of that time.
   if (options.before !== '' && !given.has('interval')) {
     throw new UsageError('--before and --after need --interval. Allowed: the time between the two looks.');
@@ -84,7 +87,7 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
 const CAVEATS = [
   'No metric has the batch period: it comes on top.',
   'kube-controller-manager has no metrics of the queue of pods, which comes before these queues.',
-  'The waits for tokens and the latencies of requests are those of all controllers of the process together.',
+  'The waits of writes for tokens and their latencies are those of all controllers of the process together.',
   'workqueue_retries_total counts every delayed add of kube-controller-manager, so it is not looked at.',
 ];
 

@@ -8,7 +8,8 @@ export interface Sample {
 /** Samples by the name in front of the labels. A histogram has three names: `_bucket`, `_sum`, `_count`. */
 export type Metrics = ReadonlyMap<string, readonly Sample[]>;
 
-const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/;
+/** A quoted label may hold a brace. What follows the value, such as a time or an exemplar with braces of its own, is none of it. */
+const LINE = /^[ \t]*([a-zA-Z_:][\w:]*)(?:[ \t]*\{((?:"(?:[^"\\]|\\.)*"|[^"}])*)\}[ \t]*|[ \t]+)(\S+)/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', '"': '"', '\\': '\\' };
 
@@ -16,7 +17,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', '"': '"', '\\': '\\
 export function parseMetrics(text: string): Metrics {
   const metrics = new Map<string, Sample[]>();
   for (const line of text.split('\n')) {
-    const match = line.startsWith('#') ? null : LINE.exec(line);
+    const match = LINE.exec(line);
     if (match === null) continue;
     const [, name, labelText = '', valueText] = match;
     const labels: Record<string, string> = {};

@@ -10,12 +10,21 @@ export function grownBetween(before: Metrics, after: Metrics): Grown {
 }
 
 const START = 'process_start_time_seconds';
+/** Metrics of which a process has one sample. */
+const SINGLE = [START, 'process_cpu_seconds_total', 'endpointd_build_info'];
+
+/** Whether looks of several processes were put together, as a federation does. */
+function isOfSeveral(look: Metrics): boolean {
+  return SINGLE.some((name) => (look.get(name) ?? []).length > 1);
+}
 
 /**
  * Why the looks cannot be compared; null = they can.
  * @param counters names of metrics whose series fall only when a new process begins
  */
 export function whyNotComparable(before: Metrics, after: Metrics, counters: readonly string[]): string | null {
+  if ([before, after].some(isOfSeveral))
+    return 'these are the metrics of several processes in one: sums of them are those of none, so take the metrics of one process';
   const [first, second] = [sumOf(before, START), sumOf(after, START)];
   if ((first === null) !== (second === null) || (before.size === 0 && after.size > 0))
     return 'one of the two looks is of something else: it lacks what the other one has';

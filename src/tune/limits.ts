@@ -3,8 +3,8 @@ import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import { FITTED } from './back-test.ts';
-import { type Expression, WORST_MS } from './objective.ts';
-import { boundsOf, isMet, p99OfAdditions, type Question, scopeOf, unseenRuns } from './outcome.ts';
+import { type Expression, isOfLatencies, type Objective, WORST_MS } from './objective.ts';
+import { boundsOf, isMet, type Outcome, p99OfAdditions, type Question, scopeOf, unseenRuns } from './outcome.ts';
 
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
 /** The end of both ladders: what holds there may hold beyond it. */
@@ -56,14 +56,29 @@ function isOfNodes(expression: Expression): boolean {
   return expression.of === 'bytes' ? expression.outputs.includes('slices') : expression.of === 'apiserver-cpu';
 }
 
-/** The last step of the ladder of changes at which nine of ten draws meet each constraint. */
-export function loadFactorOf(question: Question, settings: Settings): number {
+/** How many times its bound of today's load a goal may be for the answer to be valid; null = the load may move it as it likes. */
+export function goalFactorMaxOf({ goal }: Objective): number | null {
+  return isOfLatencies(goal.expression) ? GOAL_FACTOR_MAX : null;
+}
+
+const GOAL_FACTOR_MAX = 2;
+
+/**
+ * The last step of the ladder of changes at which nine of ten draws meet each constraint. A goal that is a latency, or a
+ * share of late changes, ends it too: its bound is the last of those of a load. null = there is nothing to meet.
+ */
+export function loadFactorOf(question: Question, { settings, checks }: Outcome): number | null {
+  const { objective } = question;
+  const goalFactorMax = goalFactorMaxOf(objective);
+  if (objective.constraints.length === 0 && goalFactorMax === null) return null;
+  const goalMax = goalFactorMax === null ? Infinity : goalFactorMax * checks.at(-1)!.bound;
   return lastOf((step) => {
     const factor = LOADS[step]!;
     const hastier = { ...question, run: { ...question.run, story: hastened(question.run.story, factor) } };
     // All that happens in five minutes happens in less time now.
     const scope = { ...scopeOf(hastier), worstMs: WORST_MS / factor };
-    return isMet(question.objective, boundsOf(hastier, unseenRuns(hastier, settings), [scope])[0]!);
+    const bounds = boundsOf(hastier, unseenRuns(hastier, settings), [scope])[0]!;
+    return isMet(objective, bounds) && bounds.at(-1)! <= goalMax;
   });
 }
 

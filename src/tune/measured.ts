@@ -2,6 +2,7 @@
  * The numbers that two scrapes of the controller's metrics and two of the API server's tell, where a recording leaves
  * them open. A measured number is not fitted, and counts as less unsure.
  */
+import { changesBetween } from '../metrics/slice-changes.ts';
 import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 import { controllerOf } from '../metrics/controller-of.ts';
@@ -146,7 +147,7 @@ function ofController({ before, after, from }: Scrapes, controller: Controller):
   const refused = grown('rest_client_requests_total', { code: '429' });
   const whose = isEndpointd ? 'its' : "the process's";
   const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
-  const cpu = cpuPerWrite(grown, isEndpointd, from);
+  const cpu = cpuPerWrite(grown, after, isEndpointd, from);
   return {
     apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`, isEndpointd),
     cpuMsPerWrite: cpu.known,
@@ -163,13 +164,14 @@ function ofController({ before, after, from }: Scrapes, controller: Controller):
  */
 function cpuPerWrite(
   grown: Grown,
+  after: Metrics,
   isEndpointd: boolean,
   from: string,
 ): { readonly known: Measured['cpuMsPerWrite']; readonly notes: readonly string[] } {
   const cpuMs = grown('process_cpu_seconds_total') * 1000;
   const writes = isEndpointd
     ? grown('rest_client_rate_limiter_duration_seconds_count')
-    : SLICE_CHANGES.reduce((most, name) => Math.max(most, grown(name)), 0);
+    : (changesBetween('endpoint_slice_controller_changes', grown, after) ?? 0);
   if (cpuMs <= 0) return { known: null, notes: [`${from}: process_cpu_seconds_total is not there or has not grown`] };
   const what = isEndpointd ? `its ${writes} writes` : `its ${writes} writes of slices`;
   if (writes < WRITES_MIN) {
@@ -179,8 +181,6 @@ function cpuPerWrite(
   return { known: { value, from: `CPU of the process and ${what} in ${from}` }, notes: [] };
 }
 
-/** The second is the name from Kubernetes 1.38 on. A process may have both, with the same value. */
-const SLICE_CHANGES = ['endpoint_slice_controller_changes', 'endpoint_slice_controller_changes_total'] as const;
 const SLICES: readonly Output[] = ['slices'];
 
 const OUTPUT_RESOURCES = [

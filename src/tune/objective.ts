@@ -4,6 +4,7 @@
  */
 import { parseDuration } from '../lib/duration.ts';
 import { nearest } from '../lib/nearest.ts';
+import { placeAbove, valueOfBoth } from '../lib/sorted.ts';
 import {
   bytesOf,
   cpuOf,
@@ -12,7 +13,6 @@ import {
   latenciesOf,
   quantile,
   runsBetween,
-  shareLater,
   writesOf,
 } from '../twin/figures.ts';
 import { apiServerMs } from '../twin/api-server-cost.ts';
@@ -23,10 +23,16 @@ import type { Score } from './search.ts';
 /** A figure of a run. `isWorst`: of the five minutes in which it is largest. */
 export type Expression = Figure & { readonly isWorst: boolean };
 
+/** Which changes a figure of latencies is of. */
+interface Changes {
+  readonly kinds: Kinds;
+  readonly output: Output;
+}
+
 /** Milliseconds, a share in [0, 1], or writes, bytes to all watchers and CPU milliseconds a second. */
 type Figure =
-  | { readonly of: 'quantile'; readonly share: number; readonly kinds: Kinds; readonly output: Output }
-  | { readonly of: 'later'; readonly thanMs: number; readonly kinds: Kinds; readonly output: Output }
+  | (Changes & { readonly of: 'quantile'; readonly share: number })
+  | (Changes & { readonly of: 'later'; readonly thanMs: number })
   | { readonly of: 'writes'; readonly outputs: readonly Output[] }
   | { readonly of: 'bytes'; readonly outputs: readonly Output[]; readonly encoding: Encoding }
   | { readonly of: 'cpu' | 'apiserver-cpu' };
@@ -122,7 +128,7 @@ function parseFigure(text: string, name: string, values: readonly string[]): Fig
       return { of: name, outputs: outputsOf(values), encoding: oneOf(ENCODINGS, values) ?? 'protobuf' };
     default:
       checkArguments(text, values, OF_LATENCIES);
-      return { of: 'quantile', share: QUANTILES[name]!, ...changesOf(values) };
+      return { of: 'quantile', share: QUANTILES[name]!, ...kindsOf(values) };
   }
 }
 
@@ -131,7 +137,7 @@ function parseLater(text: string, values: readonly string[]): Figure {
   const thanMs = first === undefined ? null : parseDuration(first);
   if (thanMs === null || thanMs < 0) throw new ObjectiveError(`objective: "${text}" names no time, as later(1s) does`);
   checkArguments(text, others, OF_LATENCIES);
-  return { of: 'later', thanMs, ...changesOf(others) };
+  return { of: 'later', thanMs, ...kindsOf(others) };
 }
 
 /** An argument that was left out in silence would make it another figure. */
@@ -148,7 +154,7 @@ function checkArguments(text: string, values: readonly string[], groups: Argumen
   }
 }
 
-function changesOf(values: readonly string[]): { readonly kinds: Kinds; readonly output: Output } {
+function kindsOf(values: readonly string[]): Changes {
   return { kinds: oneOf(KINDS, values) ?? 'any', output: oneOf(OUTPUTS, values) ?? 'slices' };
 }
 
@@ -227,9 +233,14 @@ function beginsOf(durationMs: number, worstMs: number): number[] {
   return [...Array.from({ length: Math.ceil(lastMs / stepMs) }, (_, i) => i * stepMs), lastMs];
 }
 
+/** Whether it is a latency, or a share of changes that were late. */
+export function isOfLatencies(figure: Figure): figure is Extract<Figure, { readonly of: 'quantile' | 'later' }> {
+  return figure.of === 'quantile' || figure.of === 'later';
+}
+
 /** Whether a part has enough changes for a share of them. */
 function isTelling(figure: Figure, { samples, hidden }: Ledger): boolean {
-  if (figure.of !== 'quantile' && figure.of !== 'later') return true;
+  if (!isOfLatencies(figure)) return true;
   const { kinds, output } = figure;
   const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
   const count = samples[output].filter(isCounted).length + hidden[output].filter(isCounted).length;
@@ -258,15 +269,14 @@ function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpo
     case 'bytes':
       return sentBytes(ledger, expression.outputs, expression.encoding, watchers) / seconds;
     case 'later': {
-      const { output, kinds, thanMs } = expression;
-      const shown = latenciesOf(ledger.samples[output], kinds);
-      return shareLater(withHidden(shown, ledger, expression, thanMs), thanMs);
+      const { thanMs } = expression;
+      const { shown, hidden } = changesOf(ledger, expression);
+      const late = hidden.length - placeAbove(hidden, thanMs);
+      const total = shown.length + late;
+      return total === 0 ? 0 : (shown.length - placeAbove(shown, thanMs) + late) / total;
     }
-    case 'quantile': {
-      const { output, kinds, share } = expression;
-      const shown = latenciesOf(ledger.samples[output], kinds);
-      return orZero(quantile(withHidden(shown, ledger, expression, orZero(quantile(shown, share))), share));
-    }
+    case 'quantile':
+      return orZero(quantilesOf(ledger, expression, [expression.share])[0]!);
   }
 }
 
@@ -275,21 +285,27 @@ function orZero(value: number): number {
   return Number.isNaN(value) ? 0 : value;
 }
 
+/** The latencies of the changes that were shown, and the waits of those that were hidden. */
+function changesOf(
+  { samples, hidden }: Ledger,
+  { output, kinds }: Changes,
+): { readonly shown: Latencies; readonly hidden: Latencies } {
+  return { shown: latenciesOf(samples[output], kinds), hidden: latenciesOf(hidden[output], kinds) };
+}
+
 /**
- * The latencies of the changes that were shown, and the waits of those that were hidden for longer than `thanMs`: a pod
- * that was unready for two seconds and in its slice all the while was not taken out in time, whatever came then.
+ * Quantiles of latencies; NaN = there was no change. Changes that were hidden for longer than those that were shown took count
+ * with that: a pod that was unready for two seconds and in its slice all the while was not taken out in time, whatever
+ * came then.
  */
-function withHidden(
-  shown: Latencies,
-  { hidden }: Ledger,
-  { output, kinds }: { readonly output: Output; readonly kinds: Kinds },
-  thanMs: number,
-): Latencies {
-  const late = latenciesOf(
-    hidden[output].filter(({ latencyMs }) => latencyMs > thanMs),
-    kinds,
-  );
-  return late.length === 0 ? shown : Float64Array.from([...shown, ...late]).sort();
+export function quantilesOf(ledger: Ledger, changes: Changes, shares: readonly number[]): number[] {
+  const { shown, hidden } = changesOf(ledger, changes);
+  return shares.map((share) => {
+    const own = quantile(shown, share);
+    const late = hidden.subarray(placeAbove(hidden, orZero(own)));
+    const count = shown.length + late.length;
+    return late.length === 0 ? own : valueOfBoth(shown, late, Math.max(0, Math.ceil(share * count) - 1));
+  });
 }
 
 /** The bytes of all writes to all their watchers, if these all use that encoding. */
@@ -346,7 +362,7 @@ const EXCESS_MAX = 1000;
  * the goal, so each difference counts.
  */
 export function smallMs({ constraints, goal }: Objective): number {
-  if (goal.expression.of === 'quantile' || goal.expression.of === 'later') return 0;
+  if (isOfLatencies(goal.expression)) return 0;
   const limits = constraints.flatMap(({ expression, most }) => {
     if (expression.of === 'quantile') return [most];
     return expression.of === 'later' ? [expression.thanMs] : [];

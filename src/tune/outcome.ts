@@ -2,13 +2,22 @@
  * The figures of one setting, and how sure they are: bounds that nine of ten resamples do not exceed, with each unsure
  * number of the calibration raised and lowered, and by draws that the search has not seen.
  */
-import { cpuOf, latenciesOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
+import { cpuOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput } from '../twin/ledger.ts';
 import type { Encoding } from '../recording/sizes.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import { FITTED, type Fitted, type Spread } from './back-test.ts';
-import { excessOver, type Expression, type Objective, type Scope, sentBytes, valueOf, WORST_MS } from './objective.ts';
+import {
+  excessOver,
+  type Expression,
+  type Objective,
+  type Scope,
+  quantilesOf,
+  sentBytes,
+  valueOf,
+  WORST_MS,
+} from './objective.ts';
 import type { Raise } from './own-figures.ts';
 import { resamples } from './resample.ts';
 
@@ -33,6 +42,7 @@ export type Unsure = Readonly<Record<Fitted['name'], Spread>>;
 export interface LatencyRow {
   readonly output: Output;
   readonly kind: ChangeKind;
+  /** Of changes that were shown, and of those that were hidden. */
   readonly count: number;
   readonly p50: number;
   readonly p90: number;
@@ -174,9 +184,10 @@ export function isMet({ constraints }: Objective, bounds: readonly number[]): bo
   return constraints.every(({ most }, i) => bounds[i]! <= most);
 }
 
-function distributionOf({ samples }: Ledger): number[] {
-  const sorted = latenciesOf(samples.slices, 'add');
-  return sorted.length === 0 ? [] : Array.from({ length: 100 }, (_, i) => quantile(sorted, (i + 1) / 100));
+function distributionOf(ledger: Ledger): number[] {
+  const shares = Array.from({ length: 100 }, (_, i) => (i + 1) / 100);
+  const values = quantilesOf(ledger, { output: 'slices', kinds: 'add' }, shares);
+  return values.filter((value) => !Number.isNaN(value));
 }
 
 function uncertain(calibration: Run['calibration'], unsure: Unsure): Run['calibration'][] {
@@ -194,15 +205,16 @@ export function excessOf({ checks }: Outcome): number {
 }
 
 function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind, scope: Scope): LatencyRow {
-  const sorted = latenciesOf(ledger.samples[output], kind);
+  const [p50, p90, p99, p999] = quantilesOf(ledger, { output, kinds: kind }, [0.5, 0.9, 0.99, 0.999]);
+  const count = [...ledger.samples[output], ...ledger.hidden[output]].filter((sample) => sample.kind === kind).length;
   return {
     output,
     kind,
-    count: sorted.length,
-    p50: quantile(sorted, 0.5),
-    p90: quantile(sorted, 0.9),
-    p99: quantile(sorted, 0.99),
-    p999: quantile(sorted, 0.999),
+    count,
+    p50: p50!,
+    p90: p90!,
+    p99: p99!,
+    p999: p999!,
     laterThanSecond: valueOf({ of: 'later', thanMs: 1000, kinds: kind, output, isWorst: false }, ledger, scope),
   };
 }

@@ -6,7 +6,7 @@ import { formatDuration } from '../lib/duration.ts';
 import { latenciesOf, shareLater } from '../twin/figures.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import { type Comparison, compareQuantile, type Evidence } from './evidence.ts';
-import type { Expression, Objective } from './objective.ts';
+import { type Expression, isOfLatencies, type Objective } from './objective.ts';
 
 /** What a bound of the model becomes if the model errs as it did for today's flags. */
 export type Raise = (bound: number) => number;
@@ -63,7 +63,7 @@ function compareOwn(
   measured: Evidence,
   smallMs: number,
 ): OwnComparison | null {
-  if (expression.of !== 'quantile' && expression.of !== 'later') return null;
+  if (!isOfLatencies(expression)) return null;
   const { output, kinds } = expression;
   const latencies = latenciesOf(measured.samples[output], kinds);
   if (latencies.length === 0) return null;

@@ -1,7 +1,7 @@
 /** The settings to choose, their gain, how far they are valid, and what was tried besides. */
 import type { Settings } from '../twin/settings.ts';
 import { choose, TIE, withFewestChanges } from './choice.ts';
-import { type Binding, bindingsOf, loadFactorOf, nodesMaxOf } from './limits.ts';
+import { type Binding, bindingsOf, goalFactorMaxOf, loadFactorOf, nodesMaxOf } from './limits.ts';
 import { scoreOf } from './objective.ts';
 import type { Outcome, Question } from './outcome.ts';
 import { type Flag, flagsOf, compareScores, type Score, type Step, writeFlag } from './search.ts';
@@ -26,8 +26,10 @@ export interface Recommendation {
   readonly frontier: readonly FrontierPoint[];
   readonly grid: Grid;
   readonly bindings: readonly Binding[];
-  /** The factor by which changes per second may grow; 1 = not at all. */
-  readonly loadFactor: number;
+  /** The factor by which changes per second may grow; 1 = not at all, null = no limit and no goal says so. */
+  readonly loadFactor: number | null;
+  /** So many times its bound the goal may be meanwhile; null = the goal is no latency and no share, and may grow. */
+  readonly goalFactorMax: number | null;
   /** How many nodes there may be; null = no constraint depends on them. */
   readonly nodesMax: number | null;
 }
@@ -63,7 +65,8 @@ export function recommend(question: Question, progress: (runs: number) => void =
     frontier: frontierOf(trials.all()),
     grid: gridOf(settings, flags, trials),
     bindings: bindingsOf(question, settings),
-    loadFactor: best === null ? 1 : loadFactorOf(question, settings),
+    loadFactor: best === null ? 1 : loadFactorOf(question, best),
+    goalFactorMax: goalFactorMaxOf(objective),
     nodesMax: best === null ? question.nodes : nodesMaxOf(question, settings),
     runs: trials.all().length,
   };

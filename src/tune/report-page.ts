@@ -127,7 +127,7 @@ function distributionPlot(today: Outcome, then: Outcome): LinePlot {
     kind: 'lines',
     title: 'From a pod that is ready to its slice',
     x: { label: 'ms', scale: 'log' },
-    y: { label: '% of the additions shown', scale: 'linear' },
+    y: { label: '% of the additions', scale: 'linear' },
     stepped: true,
     series: [series('today', today), series('then', then)],
   };

@@ -76,8 +76,12 @@ function figureText({ unit }: Comparison, value: number): string {
 export const REMOVAL_LIMIT =
   "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.";
 
-/** The load and the number of nodes up to which the constraints hold, by ladders of both, which end somewhere. */
-export function validText({ from, nodes }: Answer, { loadFactor, nodesMax }: Recommendation): string {
+/** The load and the number of nodes up to which the answer holds, by ladders of both, which end somewhere. */
+export function validText(
+  { from, nodes }: Answer,
+  { today, loadFactor, nodesMax, goalFactorMax }: Recommendation,
+): string {
+  if (loadFactor === null) return 'The objective has no limit that more changes or nodes could break.';
   const { changes, minutes } = from;
   const atLeast = (isEnd: boolean): string => (isEnd ? 'at least ' : '');
   const rate = `${formatRate((loadFactor * changes) / (minutes * 60))} changes a second (${formatRate(loadFactor)} x those of today)`;
@@ -85,7 +89,13 @@ export function validText({ from, nodes }: Answer, { loadFactor, nodesMax }: Rec
     nodesMax === null
       ? 'any number of nodes, with which bytes grow'
       : `${atLeast(nodesMax === Math.floor(nodes * LOAD_MAX))}${formatCount(nodesMax)} nodes`;
-  return `Valid up to ${atLeast(loadFactor === LOAD_MAX)}${rate} and ${count}.`;
+  const hasLimits = today.checks.length > 1;
+  const goal = printable(today.checks.at(-1)!.text);
+  const holds = [
+    hasLimits ? 'each limit holds' : 'the objective has no limit',
+    ...(goalFactorMax === null ? [] : [`${goal} is at most ${goalFactorMax} times as large in 9 of 10`]),
+  ];
+  return `Valid up to ${atLeast(loadFactor === LOAD_MAX)}${rate} and ${count}: ${holds.join(', and ')}.`;
 }
 
 function recommendationLines(answer: Answer, recommendation: Recommendation, table: Table): string[] {

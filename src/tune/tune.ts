@@ -3,7 +3,7 @@ import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
 import { type BackTest, backTest, FITTED, type NumberName } from './back-test.ts';
 import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
-import { changesMin, type Objective } from './objective.ts';
+import { changesMin, isOfLatencies, type Objective } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, startOf, withFit } from './numbers.ts';
 import { recommend } from './recommend.ts';
@@ -111,7 +111,7 @@ function guesses(tested: BackTest | null): string[] {
 function tooFewChanges({ constraints, goal }: Objective, { durationMs }: Story, evidence: Evidence): string[] {
   const { samples } = evidenceBetween(evidence, durationMs / 2, durationMs);
   return [...constraints, { ...goal, most: 0 }].flatMap(({ expression, text, most }) => {
-    if (expression.of !== 'quantile' && expression.of !== 'later') return [];
+    if (!isOfLatencies(expression)) return [];
     const count = latenciesOf(samples[expression.output], expression.kinds).length;
     const needed = changesMin(expression, most);
     if (count >= needed) return [];

@@ -7,6 +7,9 @@ import { parseMetrics } from '../../src/metrics/text.ts';
 
 const SETTINGS: Settings = { syncs: { endpoint: 5, endpoint_slice: 5, endpoint_slice_mirroring: 5 }, cores: null };
 
+const WAITS = 'rest_client_rate_limiter_duration_seconds_sum';
+const TIMES = 'rest_client_request_duration_seconds';
+
 /** What 100 s made of the endpoints queue, and of the process. */
 interface Grown {
   readonly syncs?: number;
@@ -15,19 +18,20 @@ interface Grown {
   readonly throttleSeconds?: number;
   readonly apiSeconds?: number;
   readonly cpuSeconds?: number;
+  readonly depth?: number;
   readonly more?: string;
 }
 
 function metricsOf(grown: Grown, start = 1): string {
   const { syncs = 0, workSeconds = 0, waitSeconds = 0, throttleSeconds = 0, apiSeconds = 0, cpuSeconds = 0 } = grown;
-  return `workqueue_depth{name="endpoint"} 0
+  return `workqueue_depth{name="endpoint"} ${grown.depth ?? 0}
 workqueue_work_duration_seconds_sum{name="endpoint"} ${workSeconds}
 workqueue_work_duration_seconds_count{name="endpoint"} ${syncs}
 workqueue_queue_duration_seconds_sum{name="endpoint"} ${waitSeconds}
 workqueue_queue_duration_seconds_count{name="endpoint"} ${syncs}
-rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} ${throttleSeconds}
-rest_client_request_duration_seconds_sum{verb="PUT"} ${apiSeconds + throttleSeconds}
-rest_client_request_duration_seconds_count{verb="PUT"} ${syncs}
+${WAITS}{verb="PUT"} ${throttleSeconds}
+${TIMES}_sum{verb="PUT"} ${apiSeconds + throttleSeconds}
+${TIMES}_count{verb="PUT"} ${syncs}
 process_cpu_seconds_total ${cpuSeconds}
 process_start_time_seconds ${start}
 go_sched_gomaxprocs_threads 8
@@ -53,7 +57,7 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([verdict, flag], ['tokens', '--kube-api-qps']);
     assert.match(
       because,
-      /^a sync takes 249 ms, of which the API server is about 10 ms, and requests .* waited 4\.70 s a second/,
+      /^a sync takes 249 ms, of which the API server is about 10 ms, and writes .* waited 4\.70 s a second/,
     );
   });
 
@@ -119,6 +123,19 @@ describe('advice from two looks at the metrics', () => {
     assert.match(because, /no flag saves more than 0\.7 ms$/);
   });
 
+  it('hanging syncs and the keys behind them are not taken for rest', () => {
+    const quick = { syncs: 100, workSeconds: 1.2, waitSeconds: 0.1, apiSeconds: 1, cpuSeconds: 1 };
+    const said = (depth: number, longest: number): Advice =>
+      adviceOf({ ...quick, depth, more: `workqueue_longest_running_processor_seconds{name="endpoint"} ${longest}\n` });
+    assert.deepEqual([said(0, 0).verdict, said(5, 0.02).verdict, said(19, 3).verdict], ['none', 'none', 'none']);
+    const { verdict, flag, because } = said(500, 95);
+    assert.deepEqual([verdict, flag], ['cannot tell', '']);
+    assert.match(because, /^500 keys wait, and a sync has run for 95 s, but only what has ended counts/);
+    assert.deepEqual([said(500, 0).verdict, said(0, 95).verdict], ['cannot tell', 'cannot tell']);
+    // A look may meet a burst if bursts are many.
+    assert.equal(adviceOf({ ...quick, syncs: 10_000, workSeconds: 120, waitSeconds: 40, depth: 30 }).verdict, 'none');
+  });
+
   it('the advice is that it cannot tell if there were too few syncs', () => {
     assert.match(
       adviceOf({ syncs: 19, workSeconds: 19 }).because,
@@ -132,16 +149,40 @@ describe('advice from two looks at the metrics', () => {
     assert.match(because, /the 5 workers of the pod queue, which has no metrics, may be full/);
   });
 
-  it('the advice leaves out the token waits of other controllers', () => {
-    const { verdict } = adviceOf({
-      syncs: 5000,
-      workSeconds: 495,
-      waitSeconds: 3000,
-      throttleSeconds: 2000,
-      apiSeconds: 480,
-      cpuSeconds: 30,
-    });
-    assert.equal(verdict, 'syncs');
+  it('the waits of others for tokens hide whether workers are short', () => {
+    const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 30 };
+    assert.equal(adviceOf({ ...grown, throttleSeconds: 100 }).verdict, 'syncs');
+    assert.equal(adviceOf({ ...grown, throttleSeconds: 2000 }).verdict, 'cannot tell');
+    // Syncs of slices that wait for tokens explain these waits.
+    const slices = metricsOf({ syncs: 5000, workSeconds: 400 })
+      .match(/^workqueue_.*$/gm)!
+      .join('\n');
+    const more = `${slices.replaceAll('"endpoint"', '"endpoint_slice"')}
+endpoint_slice_controller_changes{operation="update"} 100
+`;
+    assert.equal(adviceOf({ ...grown, throttleSeconds: 380, more }).verdict, 'syncs');
+  });
+
+  it('slow writes of another controller are no reason for more syncs', () => {
+    const created = (mean: number): string => `${TIMES}_sum{verb="POST"} ${2000 * mean}
+${TIMES}_count{verb="POST"} 2000
+`;
+    // A sync waits 238 ms for its token, and its write takes 10 ms.
+    const grown = { syncs: 2000, workSeconds: 496, waitSeconds: 9000, throttleSeconds: 476, apiSeconds: 20 };
+    const said = (more: string): string => adviceOf({ ...grown, cpuSeconds: 20, more }).verdict;
+    for (const mean of [0.3, 0.42, 0.6]) assert.equal(said(created(mean)), 'cannot tell');
+    // The controller of slices says which kinds of writes these controllers make.
+    for (const name of ['changes', 'changes_total'])
+      assert.equal(said(`${created(0.6)}endpoint_slice_controller_${name}{operation="update"} 2000\n`), 'tokens');
+  });
+
+  it('the waits of reads and of patches are not those of these controllers', () => {
+    const more = ['GET', 'PATCH'].map((verb) => `${WAITS}{verb="${verb}"} 110\n`).join('');
+    const grown = { syncs: 1000, workSeconds: 60, waitSeconds: 5, apiSeconds: 60, cpuSeconds: 20, more };
+    const { verdict, because } = adviceOf(grown);
+    assert.equal(verdict, 'none');
+    assert.match(because, /of which at most 0\.0 ms can be tokens/);
+    assert.equal(adviceOf({ ...grown, apiSeconds: 15, throttleSeconds: 45 }).verdict, 'tokens');
   });
 
   it('the advice for endpointd names its main thread if that is full', () => {
@@ -195,13 +236,15 @@ describe('advice from two looks at the metrics', () => {
   });
 
   it('one impossible figure leaves no queue with a verdict', () => {
-    const busy = (name: string, seconds: number, syncs: number): string =>
-      metricsOf({ syncs, workSeconds: seconds, apiSeconds: seconds, cpuSeconds: 30 }).replaceAll('"endpoint"', name);
-    const looks = [0, 1].map((look) =>
-      parseMetrics(
-        `${busy('"endpoint_slice"', 900 * look, 5000 * look)}\n${busy('"endpoint"', 90 * look, 5000 * look)}`,
-      ),
-    );
+    const look = (times: number): string => {
+      const busy = (seconds: number): string => metricsOf({ syncs: 5000 * times, workSeconds: seconds * times });
+      const slices = busy(900)
+        .match(/^workqueue_.*$/gm)!
+        .join('\n')
+        .replaceAll('"endpoint"', '"endpoint_slice"');
+      return `${busy(90)}${slices}`;
+    };
+    const looks = [0, 1].map((times) => parseMetrics(look(times)));
     const observed = observe(looks[0]!, looks[1]!, 100, SETTINGS);
     assert.ok(observed.ok);
     assert.deepEqual(
@@ -240,11 +283,34 @@ describe('advice from two looks at the metrics', () => {
       /after that of the second: the looks are in the wrong order$/,
     );
     assert.match(why(earlier, metricsOf({ syncs: 40 })), /went on: the looks are in the wrong order$/);
-    const withoutCpu = (syncs: number): string => metricsOf({ syncs }).replace(/^process_cpu_seconds_total .*\n/m, '');
+    const standby = 'process_cpu_seconds_total{instance="b"} 1\n';
+    assert.match(
+      why(earlier + standby, metricsOf({ syncs: 60 }) + standby),
+      /^these are the metrics of several processes in one: .* take the metrics of one process$/,
+    );
+  });
+
+  it('metrics without a figure that decides are refused, for it is no 0', () => {
+    const whyWithout = (name: string, more = ''): string => {
+      const [first, second] = [50, 60].map((syncs) =>
+        parseMetrics(metricsOf({ syncs, more }).replaceAll(new RegExp(`^${name}.*\\n`, 'gm'), '')),
+      );
+      const observed = observe(first!, second!, 10, SETTINGS);
+      return observed.ok ? '' : observed.why;
+    };
     assert.equal(
-      why(withoutCpu(50), withoutCpu(60)),
+      whyWithout('process_cpu_seconds_total'),
       'these metrics lack process_cpu_seconds_total: whether CPU is short cannot be told',
     );
+    assert.equal(whyWithout(WAITS), `these metrics lack ${WAITS}: whether writes wait for tokens cannot be told`);
+    assert.equal(whyWithout(TIMES), `these metrics lack ${TIMES}_sum: how long the API server takes cannot be told`);
+    const own = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 10\n';
+    assert.equal(whyWithout(WAITS, own), '');
+    assert.match(
+      whyWithout(WAITS, `${own}endpointd_writes_total{verb="update"} 60\n`),
+      /^these metrics lack rest_client_rate/,
+    );
+    assert.equal(whyWithout('workqueue_', own), 'these metrics of endpointd have no queue of its controllers');
   });
 
   it('the advice on random scenarios is right, or says that it cannot tell', () => {

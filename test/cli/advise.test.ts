@@ -93,11 +93,17 @@ describe('endpointd advise', () => {
 
   it('advise refuses wrong arguments with one line', async () => {
     const other = file('other', 'up 1\n');
+    const idle = file('idle', 'endpointd_build_info{version="1"} 1\nprocess_cpu_seconds_total 1\n');
     const cases = [
       [
         [`--before=${other}`, `--after=${other}`, '--interval=30s'],
         1,
         /^endpointd advise: cannot advise: these are the metrics of another program/,
+      ],
+      [
+        [`--before=${idle}`, `--after=${idle}`, '--interval=30s'],
+        1,
+        /: cannot advise: these metrics of endpointd have no queue of its controllers$/m,
       ],
       [
         [`--before=${later}`, `--after=${before}`, '--interval=30s'],
@@ -109,6 +115,16 @@ describe('endpointd advise', () => {
         [`--before=${before}`, `--after=${later}`],
         2,
         /: --before and --after need --interval\. Allowed: the time between the two looks\.\n$/,
+      ],
+      [
+        [`--before=${before}`, `--after=${later}`, '--interval=100s', '--token-file=/none'],
+        2,
+        /: --token-file is for an address, and --before and --after are files\. Allowed: one or the other\.\n$/,
+      ],
+      [
+        [`--before=${before}`, `--after=${later}`, '--interval=100s', '--source=http://127.0.0.1:1'],
+        2,
+        /: --source is for an address, /,
       ],
       [[`--before=${before}`, '--after=/none', '--interval=30s'], 1, /: cannot read \/none: ENOENT/],
       [['--source=http://127.0.0.1:1'], 1, /: no answer from http:\/\/127\.0\.0\.1:1/],

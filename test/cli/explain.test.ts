@@ -425,6 +425,7 @@ describe('endpointd explain', () => {
 for (const [args, message] of [
   [['service'], "missing required argument 'name'. Allowed: what --help shows."],
   [['node', 'a/b'], 'unknown kind "node". Allowed: service, pod.'],
+  [['pod', 'a/b', '--token-file=token'], '--token-file needs --endpointd: nothing else takes it.'],
   [['service', 'web'], 'invalid name "web". Allowed: NAMESPACE/NAME, such as shop/web.'],
   [['service', 'a/b/c'], 'invalid name "a/b/c". Allowed: NAMESPACE/NAME, such as shop/web.'],
   [['pod', 'a/\u001B[2J'], String.raw`invalid name "a/\u001b[2J". Allowed: NAMESPACE/NAME, such as shop/web.`],

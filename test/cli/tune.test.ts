@@ -141,6 +141,18 @@ describe('endpointd tune', () => {
     assert.deepEqual([status, /is a flag of endpointd: kube-controller-manager has none/.test(stderr)], [2, true]);
   });
 
+  it('tune refuses a flag that would be ignored', async () => {
+    const cases = [
+      ['--token-file=/none', /: --token-file needs --configz with a URL: nothing else is asked for\.\n$/],
+      ['--confirm-for=5s', /: --confirm-for needs --confirm: else nothing is tried for real\.\n$/],
+    ] as const;
+    for (const [flag, message] of cases) {
+      const { status, stderr } = await tune('--from=/nowhere', '--configz=/nowhere', flag);
+      assert.equal(status, 2);
+      assert.match(stderr, message);
+    }
+  });
+
   it('tune names the wrong field of a calibration', async () => {
     const path = join(directory, 'calibration.json');
     writeFileSync(path, '{"version":3,"cores":0}');

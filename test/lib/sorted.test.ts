@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { placeAbove, placeFrom } from '../../src/lib/sorted.ts';
+import { placeAbove, placeFrom, valueOfBoth } from '../../src/lib/sorted.ts';
 
 test('the first value above another one is found by its place', () => {
   const values = [1, 3, 3, 7];
@@ -18,4 +18,17 @@ test('the first value that is not below another one is found by its place', () =
     [0, 0, 1, 1, 3, 3, 4],
   );
   assert.equal(placeFrom([], 1), 0);
+});
+
+test('the values of two lists are found by their place in both together', () => {
+  const lists = [[], [2], [1, 3, 3, 7], [3, 4, 5, 9, 9]];
+  for (const a of lists) {
+    for (const b of lists) {
+      const both = [...a, ...b].toSorted((one, other) => one - other);
+      assert.deepEqual(
+        both.map((_, place) => valueOfBoth(a, b, place)),
+        both,
+      );
+    }
+  }
 });

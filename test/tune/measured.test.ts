@@ -239,6 +239,11 @@ describe('scrapes that are none of a controller or an API server', () => {
       /: sums have fallen in a process that went on: the looks are in the wrong order$/,
     ],
     [
+      'of several processes',
+      () => factsOf(scrapes(controllerText(NONE).repeat(2), some.repeat(2)), null),
+      /^a\.txt, b\.txt: these are the metrics of several processes in one: .* take the metrics of one process$/,
+    ],
+    [
       'with a restart between them',
       () => factsOf(scrapes(some, controllerText({ writes: 900, started: 2 })), null),
       /: the process was started anew between the looks/,

@@ -3,8 +3,10 @@ import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import { FITTED } from '../../src/tune/back-test.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import type { Question, Unsure } from '../../src/tune/outcome.ts';
+import { type LatencyRow, outcomeOf, type Question, type Unsure } from '../../src/tune/outcome.ts';
 import { type Recommendation, recommend } from '../../src/tune/recommend.ts';
+import { loadFactorOf } from '../../src/tune/limits.ts';
+import type { Story } from '../../src/twin/story.ts';
 import type { Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
@@ -19,24 +21,23 @@ const SURE = Object.fromEntries(FITTED.map(({ name }) => [name, { down: 1, up: 1
 
 type Given = Partial<Pick<Question, 'unsure' | 'alternatives' | 'raises'> & Pick<Run, 'calibration' | 'settings'>>;
 
-function recommended(objective: string, given: Given = {}): Recommendation {
+function questionOf(objective: string, played: Story, given: Given = {}): Question {
   const { calibration = DEFAULT_CALIBRATION, settings = DEFAULT_SETTINGS } = given;
   const { unsure = SURE, alternatives = [], raises = [] } = given;
-  return recommend({
-    run: {
-      story: { ...story({ services: 10, changes: CHANGES }), durationMs: MINUTES * 60_000 },
-      controller: 'kube-controller-manager',
-      settings,
-      calibration,
-      seed: 1,
-    },
+  return {
+    run: { story: played, controller: 'kube-controller-manager', settings, calibration, seed: 1 },
     objective: parseObjective(objective),
     nodes: 100,
     endpointsWatchers: 1,
     unsure,
     alternatives,
     raises,
-  });
+  };
+}
+
+function recommended(objective: string, given: Given = {}): Recommendation {
+  const bursts = { ...story({ services: 10, changes: CHANGES }), durationMs: MINUTES * 60_000 };
+  return recommend(questionOf(objective, bursts, given));
 }
 
 test('changes that come in few bursts leave the number of writes unsure', () => {
@@ -63,6 +64,24 @@ test('an answer is valid up to the load whose bound meets the limit', () => {
   // A quarter more would be within the limit, but nine of ten of its resamples would not.
   assert.ok(1.25 * value < limit);
   assert.deepEqual([wide.loadFactor, tight.loadFactor], [10, 1]);
+});
+
+test('an answer is valid up to the load that doubles a latency which is the goal', () => {
+  // Fifteen changes a second, each of another Service, for twenty tokens.
+  const steady = story({
+    services: 450,
+    pods: 1,
+    changes: Array.from({ length: 450 }, (_, pod) => [67 * pod, pod, 'ready'] as const),
+  });
+  const factorOf = (objective: string): number | null => {
+    const question = questionOf(objective, steady);
+    return loadFactorOf(question, outcomeOf(question, { ...DEFAULT_SETTINGS, qps: 20, burst: 30 }));
+  };
+  assert.equal(factorOf('min p99(add)'), 1.25);
+  assert.equal(factorOf('writes<=1000/s, min p99(add)'), 1.25);
+  assert.equal(factorOf('writes<=1000/s, min later(500ms)'), 1.25);
+  assert.equal(factorOf('writes<=1000/s, min bytes'), 10);
+  assert.equal(factorOf('min bytes'), null);
 });
 
 test('a limit has to hold although more was measured than predicted', () => {
@@ -95,6 +114,33 @@ test('another calibration that may be as true has to meet the limits too', () =>
   const p99Bound = (alternatives: Question['alternatives']): number =>
     recommended('p99(add)<=10s, min writes', { alternatives }).best!.checks[0]!.bound;
   assert.ok(p99Bound([slow]) > p99Bound([]) + 20);
+});
+
+test('all figures of a run count the changes that were hidden', () => {
+  // A pod is ready for a second alone. A batch period of 1.5 s hides that, and shows two later pods soon.
+  const flips = Array.from({ length: 30 }, (_, service) => {
+    const [atMs, pod] = [3000 * service, 3 * service];
+    return [
+      [atMs, pod, 'ready'],
+      [atMs + 1000, pod, 'unready'],
+      [atMs + 1300, pod + 1, 'ready'],
+      [atMs + 1400, pod + 2, 'ready'],
+    ] as const;
+  }).flat();
+  const question = questionOf(
+    'p50(add)<=1s, p90(add)<=1s, p99(add)<=1s, p99(add, endpoints)<=1s, min p99.9(add)',
+    story({ services: 30, pods: 3, changes: flips }),
+  );
+  const settings = { ...DEFAULT_SETTINGS, endpointsBatchMs: 1500, slicesBatchMs: 1500 };
+  const { checks, latencies, distribution } = outcomeOf(question, settings);
+  const rowOf = (output: string): LatencyRow => latencies.find((row) => row.output === output && row.kind === 'add')!;
+  const added = rowOf('slices');
+  assert.deepEqual(
+    [added.p50, added.p90, added.p99, rowOf('endpoints').p99, added.p999],
+    checks.map(({ value }) => value),
+  );
+  assert.deepEqual([added.count, added.p99], [90, 1000]);
+  assert.deepEqual([distribution[49], distribution[98]], [added.p50, added.p99]);
 });
 
 test('the nearest setting to a limit of nothing is the one with the least', () => {

@@ -5,6 +5,7 @@ import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
+import type { Answer } from '../../src/tune/answer.ts';
 import type { Check } from '../../src/tune/outcome.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
@@ -40,6 +41,16 @@ test('the answer says up to how many changes a second and nodes it is valid', ()
   const { nodesMax, best } = bound.recommendation!;
   const perNode = best!.bytesPerSecond.slices.protobuf / 100;
   assert.ok(nodesMax! >= 100 && nodesMax! * perNode <= 2e6, `${nodesMax} nodes, ${perNode} bytes each`);
+});
+
+test('the answer says what holds up to the load that it names', () => {
+  const saidBy = (answer: Answer): string =>
+    /^(?:Valid up to .*: |(?=The objective ))(.*)$/m.exec(answerText(answer, textTable))![1]!;
+  assert.equal(saidBy(ANSWER), 'each limit holds.');
+  const twice = 'p99(add) is at most 2 times as large in 9 of 10.';
+  assert.equal(saidBy(smallAnswer('bytes(slices)<=2MB/s, min p99(add)')), `each limit holds, and ${twice}`);
+  assert.equal(saidBy(smallAnswer('min p99(add)')), `the objective has no limit, and ${twice}`);
+  assert.equal(saidBy(smallAnswer('min bytes')), 'The objective has no limit that more changes or nodes could break.');
 });
 
 test('the answer tells bytes by resource and encoding, and the CPU of the API servers', () => {

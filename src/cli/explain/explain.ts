@@ -25,9 +25,9 @@ import {
 } from './explain-read.ts';
 import { changeLines, podLines, serviceLines } from './explain-text.ts';
 import { choice, integer, parsed } from '../flags/flag-kinds.ts';
-import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
+import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { PLANNING_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
-import { MONITOR_FLAGS, monitorOf, monitorUrl } from '../live/monitor.ts';
+import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from '../live/monitor.ts';
 import { createProgress } from '../progress.ts';
 import { openServer } from '../server.ts';
 import { StartError, starting, UsageError } from '../usage.ts';
@@ -88,13 +88,15 @@ const KINDS: Readonly<Record<string, ExplainOptions['kind']>> = {
 
 /** @throws UsageError or HelpShown */
 export function parseExplainFlags(args: readonly string[], print: (text: string) => void): ExplainOptions {
-  const flags = parseFlags(EXPLAIN_FLAGS, args, print) as ExplainFlags & { kind: string; name: string };
+  const { options, given } = readFlags(EXPLAIN_FLAGS, args, print);
+  const flags = options as ExplainFlags & { kind: string; name: string };
   const kind = Object.hasOwn(KINDS, flags.kind) ? KINDS[flags.kind]! : null;
   if (kind === null) throw new UsageError(`unknown kind "${printable(flags.kind)}". Allowed: service, pod.`);
   const [namespace = '', name = '', ...more] = flags.name.split('/');
   if (!NAME.test(namespace) || !NAME.test(name) || more.length > 0) {
     throw new UsageError(`invalid name "${printable(flags.name)}". Allowed: NAMESPACE/NAME, such as shop/web.`);
   }
+  if (flags.endpointd === '') refuseMonitorFlags(given, 'needs --endpointd: nothing else takes it.');
   return { ...flags, kind, namespace, name };
 }
 

@@ -4,7 +4,7 @@ import { createMonitor, type Monitor } from '../../node/monitor-client.ts';
 import { isLoopback } from '../../node/proxy-env.ts';
 import { bool, text, ValueError } from '../flags/flag-kinds.ts';
 import type { OptionsOf } from '../flags/flag-table.ts';
-import { starting, StartError } from '../usage.ts';
+import { starting, StartError, UsageError } from '../usage.ts';
 
 export const MONITOR_FLAGS = {
   'token-file': {
@@ -19,6 +19,17 @@ export const MONITOR_FLAGS = {
   },
   'insecure-skip-tls-verify': { kind: bool, default: 'false', help: 'accept any certificate of an https address' },
 } as const;
+
+/**
+ * A flag that would be ignored is refused.
+ * @param given names of the flags that the command line has
+ * @param why behind the name of the flag
+ * @throws UsageError
+ */
+export function refuseMonitorFlags(given: ReadonlySet<string>, why: string): void {
+  const ignored = [...Object.keys(MONITOR_FLAGS), 'source'].find((name) => given.has(name));
+  if (ignored !== undefined) throw new UsageError(`--${ignored} ${why}`);
+}
 
 /** An http or https URL; '' stays. What names no scheme is https, but http on loopback. */
 export function monitorUrl(said: string): string {

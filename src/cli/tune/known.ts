@@ -10,7 +10,7 @@ import type { KnownNumber } from '../../tune/numbers.ts';
 import type { Settings } from '../../twin/settings.ts';
 import { monitorOf } from '../live/monitor.ts';
 import { starting, StartError } from '../usage.ts';
-import type { TuneOptions } from './tune-flags.ts';
+import { isUrl, type TuneOptions } from './tune-flags.ts';
 
 export interface Known {
   readonly today: Settings;
@@ -62,7 +62,7 @@ export async function knownOf(options: TuneOptions): Promise<Known> {
 async function configzOf(options: TuneOptions): Promise<Partial<Settings>> {
   const { configz } = options;
   if (configz === '') return {};
-  const text = /^https?:/.test(configz)
+  const text = isUrl(configz)
     ? await answerAt(configz, options)
     : await starting(`read --configz=${configz}`, readFile(configz, 'utf8'));
   try {

@@ -3,7 +3,7 @@ import { NEWEST_KUBE_MINOR } from '../../twin/run.ts';
 import { ObjectiveError, parseObjective } from '../../tune/objective.ts';
 import { bool, choice, duration, integer, parsed, text, ValueError } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
-import { MONITOR_FLAGS } from '../live/monitor.ts';
+import { MONITOR_FLAGS, refuseMonitorFlags } from '../live/monitor.ts';
 import { UsageError } from '../usage.ts';
 import { BEYOND_UPSTREAM_FLAGS, CONNECTION_FLAGS, CONTROLLER_FLAGS } from '../flags/flags.ts';
 
@@ -125,6 +125,10 @@ export function parseTuneFlags(args: readonly string[], print: (text: string) =>
   const flags = options as TuningOptions & OptionsOf<typeof TODAY>;
   if (flags.controller !== 'endpointd' && flags.adaptiveBatchPeriodMaxMs > 0)
     throw new UsageError('--adaptive-batch-period-max is a flag of endpointd: kube-controller-manager has none such.');
+  if (!isUrl(flags.configz)) refuseMonitorFlags(given, 'needs --configz with a URL: nothing else is asked for.');
+  if (given.has('confirm-for') && !flags.confirm) {
+    throw new UsageError('--confirm-for needs --confirm: else nothing is tried for real.');
+  }
   const today = {
     endpointSyncs: flags.concurrentEndpointSyncs,
     serviceEndpointSyncs: flags.concurrentServiceEndpointSyncs,
@@ -137,6 +141,11 @@ export function parseTuneFlags(args: readonly string[], print: (text: string) =>
     controllers: 3,
   };
   return { ...flags, today, given };
+}
+
+/** Whether `--configz` is an address, and no file. */
+export function isUrl(configz: string): boolean {
+  return /^https?:/.test(configz);
 }
 
 /** The names of two files; null = none are given. */
