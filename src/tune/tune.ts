@@ -9,7 +9,7 @@ import { calibrationNumbers, type KnownNumber, startOf, withFit } from './number
 import { recommend } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
-import { checkStory, outputsOf, type Story } from '../twin/story.ts';
+import { checkStory, isLookedAt, outputsOf, type Story, type StoryChange } from '../twin/story.ts';
 
 export interface TuneInput {
   /** The run of today's settings. A fit begins at its calibration. */
@@ -46,10 +46,11 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
       : backTest({ ...input.run, calibration: given.calibration }, evidence, given.held, objective);
   const start = tested === null ? given : withFit(given, tested);
   const calibration = tested?.calibration ?? start.calibration;
-  // A pod that no Service selects only costs the controller time.
-  const changes = story.changes.filter(
-    ({ kind, places }) => kind === 'service' || (kind === 'pod' && places.length > 0),
-  ).length;
+  // An event of a pod that makes the controller look at no Service only costs it time.
+  const isChange = (change: StoryChange): boolean =>
+    change.kind === 'service' ||
+    (change.kind === 'pod' && change.places.some((placed) => isLookedAt(change, placed, controller)));
+  const changes = story.changes.filter(isChange).length;
   const absence = evidence === null ? null : absenceDoubt(evidence, settings);
   const refusals = [
     ...input.doubts,
