@@ -1,13 +1,13 @@
 /**
  * The numbers that two scrapes of the controller's metrics and two of the API server's tell, where a recording leaves
- * them open. A measured number is not fitted, and counts as less unsure.
+ * them open. A number that they tell as well as a fit does is not fitted. Another one is fitted within what they leave open.
  */
 import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 import { controllerOf } from '../metrics/controller-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Controller } from '../twin/settings.ts';
-import { type Lognormal, lognormalOf } from './lognormal.ts';
+import { type LikelyLognormal, lognormalOf, middleOf } from './lognormal.ts';
 
 export interface Scrapes {
   readonly before: Metrics;
@@ -38,9 +38,7 @@ export interface Measured {
   readonly notes: readonly string[];
 }
 
-export interface MeasuredLatency extends Lognormal {
-  /** The factor by which the median may be smaller or larger. */
-  readonly unsure: number;
+export interface MeasuredLatency extends LikelyLognormal {
   /** Whether it is of writes of Endpoints and slices alone, or nearly so. */
   readonly isOfOutputs: boolean;
 }
@@ -68,10 +66,8 @@ export class ScrapesError extends Error {}
 
 /** A number that only the recording tells, or nothing, may be smaller or larger by this factor. */
 export const UNSURE = 1.25;
-/** A number that was measured in one place. */
-const UNSURE_ONCE = 1.15;
-/** A number that was measured in two places, which agree. */
-const UNSURE_TWICE = 1.05;
+/** A latency that was measured is unsure by as much at least. */
+const UNSURE_MEASURED = 1.15;
 /** A figure of fewer writes is chance. */
 const WRITES_MIN = 100;
 
@@ -113,15 +109,18 @@ export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null
 }
 
 /**
- * Combines both latencies. The server measures only these resources, without the way to it. The controller measures all
- * its writes, with the way. If they differ by more than a recording leaves open, neither is believed.
+ * Combines both latencies: each may be so. The server measures only these resources, without the way to it. The controller
+ * measures all its writes, with the way. They have the same buckets, so that they agree makes neither surer. If they
+ * differ by more than a recording, or one of them, leaves open, neither is believed.
  */
 function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiMs']>): Part['apiMs'] {
   const [a, b] = [own.value, server.value];
-  const unsure = Math.max(UNSURE_TWICE, Math.sqrt(Math.max(a.median, b.median) / Math.min(a.median, b.median)));
-  if (unsure > UNSURE) return null;
-  const value = { median: Math.sqrt(a.median * b.median), tail: Math.sqrt(a.tail * b.tail), unsure, isOfOutputs: true };
-  return { value, from: `${own.from}; ${server.from}` };
+  if (middleOf([a, b]).unsure.median > Math.max(UNSURE, a.unsure.median, b.unsure.median)) return null;
+  const ends = [a, b].flatMap(({ median, tail, unsure }) => [
+    { median: median / unsure.median, tail: tail / unsure.tail },
+    { median: median * unsure.median, tail: tail * unsure.tail },
+  ]);
+  return { value: { ...middleOf(ends), isOfOutputs: true }, from: `${own.from}; ${server.from}` };
 }
 
 function ofController({ before, after, from }: Scrapes, controller: Controller): Part {
@@ -240,7 +239,7 @@ function comparable(before: Metrics, after: Metrics, from: string, counters: rea
 
 interface Latency {
   readonly count: number;
-  readonly fitted: Lognormal | null;
+  readonly fitted: LikelyLognormal | null;
   /** Why nothing was fitted although there were enough writes. */
   readonly why: string;
 }
@@ -273,7 +272,11 @@ function latencyOf(
 
 function sourceOf({ fitted }: Latency, what: string, isOfOutputs: boolean): Part['apiMs'] {
   if (fitted === null) return null;
-  return { value: { ...fitted, unsure: UNSURE_ONCE, isOfOutputs }, from: `histogram of ${what}` };
+  const unsure = {
+    median: Math.max(UNSURE_MEASURED, fitted.unsure.median),
+    tail: Math.max(UNSURE_MEASURED, fitted.unsure.tail),
+  };
+  return { value: { ...fitted, unsure, isOfOutputs }, from: `histogram of ${what}` };
 }
 
 const ONE_BUCKET = 'are nearly all in one bucket of the histogram, which tells no median';

@@ -74,6 +74,8 @@ function server(counted: Counted): Scrapes {
   return scrapes(serverText(NONE), serverText(counted), 's1.txt, s2.txt');
 }
 
+const BOTH_SURE = { median: 1.15, tail: 1.15 };
+
 /** Of a kube-controller-manager. */
 function factsOf(controller: Scrapes | null, apiserver: Scrapes | null): Measured {
   return measuredOf(controller, apiserver, 'kube-controller-manager');
@@ -83,20 +85,46 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
   it('scrapes give the median latency of the writes', () => {
     const own = factsOf(controller({ writes: 10_000 }), null).apiMs!;
     assert.ok(Math.abs(own.value.median - 10) < 0.3 && Math.abs(own.value.tail - 4) < 0.3, JSON.stringify(own));
-    assert.deepEqual([own.value.unsure, own.from], [1.15, "histogram of the process's 10000 writes in a.txt, b.txt"]);
+    assert.deepEqual(
+      [own.value.unsure, own.from],
+      [BOTH_SURE, "histogram of the process's 10000 writes in a.txt, b.txt"],
+    );
     const { median } = factsOf(null, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs!.value;
     assert.ok(median > 9 && median < 10, String(median));
   });
 
-  it('scrapes that agree are less unsure, and those that differ are not taken', () => {
+  it('scrapes that agree are no surer, and those that differ are not taken', () => {
     const own = controller({ writes: 10_000 });
-    assert.equal(factsOf(own, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs?.value.unsure, 1.05);
+    const { median, tail } = factsOf(own, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs!.value.unsure;
+    assert.ok(median >= 1.15 && median < 1.2 && tail >= 1.15 && tail < 1.2, `${median}, ${tail}`);
     const apart = factsOf(own, server({ writes: 10_000, shares: TWO_MS }));
     assert.equal(apart.apiMs, null);
     assert.match(
       apart.notes[0]!,
       /^the median API latency is 10\.\d ms by the controller and \d\.\d ms by .*neither is taken$/,
     );
+  });
+
+  it('two buckets leave open what one equation with two unknowns does', () => {
+    for (const [shares, truth] of [
+      [[0.817, 1, 1], { median: 3.5, tail: 2.5 }],
+      [[0.804, 1, 1], { median: 3, tail: 4 }],
+      // The same with a few stalls, which tell nothing of the others.
+      [[0.804, 0.9995, 0.9995], { median: 3, tail: 4 }],
+    ] as const) {
+      const { median, tail, unsure } = factsOf(controller({ writes: 10_000, shares }), null).apiMs!.value;
+      for (const [value, factor, true_] of [
+        [median, unsure.median, truth.median],
+        [tail, unsure.tail, truth.tail],
+      ] as const) {
+        assert.ok(factor > 1.25 && true_ > value / factor && true_ < value * factor, `${value} x ${factor}, ${true_}`);
+      }
+    }
+  });
+
+  it('a median is told where a tail is not', () => {
+    const { median, unsure } = factsOf(controller({ writes: 10_000, shares: [0.638, 1, 1] }), null).apiMs!.value;
+    assert.ok(median > 4.3 && median < 4.6 && unsure.median < 1.25 && unsure.tail > 1.25, JSON.stringify(unsure));
   });
 
   it('scrapes give no median if nearly all writes are in one bucket', () => {
@@ -268,10 +296,10 @@ describe('what was measured', () => {
     seed: 1,
   } as const;
 
-  it('a measured number is not fitted, and is less unsure than a fitted one', () => {
+  it('a measured number is less unsure than a fitted one', () => {
     const measured = factsOf(null, server({ writes: 10_000 }));
-    const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
-    assert.deepEqual(held, ['API latency', 'API tail']);
+    const { calibration, known, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
+    assert.deepEqual(known, { 'API latency': by(1.15), 'API tail': by(1.15) });
     assert.deepEqual(unsure, {
       'API latency': by(1.15),
       'API tail': by(1.15),
@@ -290,7 +318,7 @@ describe('what was measured', () => {
     };
     const low = startWith(0.01);
     assert.ok(low.calibration.cpuFactor < 0.1 && low.calibration.cpuFactor === low.cpuFactorMax);
-    assert.deepEqual([low.held, low.unsure.CPU], [['CPU'], by(1.25)]);
+    assert.deepEqual([low.known.CPU, low.unsure.CPU], [by(1.25), low.known.CPU]);
     const high = startWith(1000);
     assert.deepEqual([high.calibration.cpuFactor, high.unsure.CPU], [run.calibration.cpuFactor, by(2)]);
   });
@@ -309,11 +337,15 @@ describe('what was measured', () => {
       CPU: by(2),
       'watch lag': by(2),
     });
+    const coarse = { value: { median: 5, tail: 4, unsure: { median: 1.5, tail: 1.2 }, isOfOutputs: true }, from: '' };
+    const known = startOf(run, { ...NOTHING_MEASURED, apiMs: coarse });
+    const told = withFit(known, { untold: ['API latency'], unsure: new Map(), alternatives: [] });
+    assert.deepEqual(told.unsure['API latency'], by(1.5));
   });
 
   it('the CPU of endpointd is its own', () => {
     const cpuMsPerWrite = { value: { ms: 5, of: OUTPUTS, isMost: false }, from: '' };
-    const { held, unsure } = startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite });
-    assert.deepEqual([held, unsure.CPU], [['CPU'], by(1.1)]);
+    const { known, unsure } = startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite });
+    assert.deepEqual([known, unsure.CPU], [{ CPU: by(1.1) }, by(1.1)]);
   });
 });
