@@ -52,7 +52,7 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
     if (cpuMsPerWrite.value.isMost) {
       cpuFactorMax = factor;
       calibration = { ...calibration, cpuFactor: Math.min(calibration.cpuFactor, factor) };
-      known.CPU = eitherWay(Math.min(UNSURE_GUESS, Math.max(UNSURE, factor / calibration.cpuFactor)));
+      known.CPU = { down: UNSURE_GUESS, up: Math.min(UNSURE_GUESS, factor / calibration.cpuFactor) };
     } else {
       calibration = { ...calibration, cpuFactor: factor };
       known.CPU = eitherWay(UNSURE_CPU);

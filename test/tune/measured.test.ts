@@ -318,9 +318,12 @@ describe('what was measured', () => {
     };
     const low = startWith(0.01);
     assert.ok(low.calibration.cpuFactor < 0.1 && low.calibration.cpuFactor === low.cpuFactorMax);
-    assert.deepEqual([low.known.CPU, low.unsure.CPU], [by(1.25), low.known.CPU]);
+    assert.deepEqual([low.known.CPU, low.unsure.CPU], [{ down: 2, up: 1 }, low.known.CPU]);
     const high = startWith(1000);
     assert.deepEqual([high.calibration.cpuFactor, high.unsure.CPU], [run.calibration.cpuFactor, by(2)]);
+    // Between the two the CPU may be more by what is left up to the process's.
+    const { down, up } = startWith((1.4 * 1000) / high.cpuFactorMax!).unsure.CPU;
+    assert.deepEqual([down, up.toFixed(9)], [2, '1.400000000']);
   });
 
   it('what a recording does not tell, and nobody has measured, is a guess', () => {
