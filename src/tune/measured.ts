@@ -83,13 +83,22 @@ type Part = Partial<Measured> & Pick<Measured, 'apiMs' | 'doubts' | 'notes'>;
 
 const NO_PART: Part = { apiMs: null, doubts: [], notes: [] };
 
+/** How many objects of each output the controller has written in the recording. */
+export type Recorded = Readonly<Record<Output, number>>;
+
 /**
  * @param program whose metrics `controller` should be
+ * @param recorded null = there is no recording
  * @throws ScrapesError that names the files
  */
-export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null, program: Controller): Measured {
-  const own = controller === null ? NO_PART : ofController(controller, program);
-  const server = apiserver === null ? NO_PART : ofApiServer(apiserver);
+export function measuredOf(
+  controller: Scrapes | null,
+  apiserver: Scrapes | null,
+  program: Controller,
+  recorded: Recorded | null,
+): Measured {
+  const own = controller === null ? NO_PART : ofController(controller, program, recorded);
+  const server = apiserver === null ? NO_PART : ofApiServer(apiserver, recorded);
   const [a, b] = [own.apiMs, server.apiMs];
   const apiMs = a === null || b === null ? (a ?? b) : between(a, b);
   const differ =
@@ -123,7 +132,28 @@ function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiM
   return { value: { ...middleOf(ends), isOfOutputs: true }, from: `${own.from}; ${server.from}` };
 }
 
-function ofController({ before, after, from }: Scrapes, controller: Controller): Part {
+/** Scrapes and recording do not begin and end at the same moments, and a write that fails is in a scrape alone. */
+const COUNTS_DIFFER_MAX = 1.2;
+
+/**
+ * The part of scrapes that count other writes than the recording, so they are of something else; null = they may be of the
+ * same. Scrapes do not tell when they were taken, so rates cannot be compared.
+ */
+function strayOf(
+  from: string,
+  what: string,
+  counted: number,
+  recorded: number | undefined,
+  ofWhat: string,
+): Part | null {
+  if (recorded === undefined) return null;
+  const [less, more] = counted < recorded ? [counted, recorded] : [recorded, counted];
+  if (more < WRITES_MIN || more <= COUNTS_DIFFER_MAX * less) return null;
+  const why = `${from}: ${counted} writes of ${what} between the scrapes, ${recorded} in the recording`;
+  return { ...NO_PART, notes: [`${why}: they are of another time or of another ${ofWhat}, and are not taken`] };
+}
+
+function ofController({ before, after, from }: Scrapes, controller: Controller, recorded: Recorded | null): Part {
   const program = controllerOf(after);
   if (typeof program !== 'string') throw new ScrapesError(`${from}: ${program.why}`);
   if (program !== controller)
@@ -134,6 +164,8 @@ function ofController({ before, after, from }: Scrapes, controller: Controller):
     'workqueue_work_duration_seconds_count',
     'process_cpu_seconds_total',
   ]);
+  const stray = strayOf(from, 'slices', grownSlices(grown), recorded?.slices, 'process');
+  if (stray !== null) return stray;
   const all = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
   const { count } = all;
   const ofWrites = (sum: string): number => WRITE_VERBS.reduce((all, verb) => all + grown(sum, { verb }), 0);
@@ -166,9 +198,7 @@ function cpuPerWrite(
   from: string,
 ): { readonly known: Measured['cpuMsPerWrite']; readonly notes: readonly string[] } {
   const cpuMs = grown('process_cpu_seconds_total') * 1000;
-  const writes = isEndpointd
-    ? grown('rest_client_rate_limiter_duration_seconds_count')
-    : SLICE_CHANGES.reduce((most, name) => Math.max(most, grown(name)), 0);
+  const writes = isEndpointd ? grown('rest_client_rate_limiter_duration_seconds_count') : sliceChanges(grown);
   if (cpuMs <= 0) return { known: null, notes: [`${from}: process_cpu_seconds_total is not there or has not grown`] };
   const what = isEndpointd ? `its ${writes} writes` : `its ${writes} writes of slices`;
   if (writes < WRITES_MIN) {
@@ -176,6 +206,15 @@ function cpuPerWrite(
   }
   const value = { ms: cpuMs / writes, of: isEndpointd ? OUTPUTS : SLICES, isMost: !isEndpointd };
   return { known: { value, from: `CPU of the process and ${what} in ${from}` }, notes: [] };
+}
+
+/** Of both controllers that write slices. */
+function grownSlices(grown: Grown): number {
+  return sliceChanges(grown) + grown('endpoint_slice_mirroring_controller_changes');
+}
+
+function sliceChanges(grown: Grown): number {
+  return SLICE_CHANGES.reduce((most, name) => Math.max(most, grown(name)), 0);
 }
 
 /** The second is the name from Kubernetes 1.38 on. A process may have both, with the same value. */
@@ -187,12 +226,15 @@ const OUTPUT_RESOURCES = [
   { group: 'discovery.k8s.io', resource: 'endpointslices' },
 ] as const;
 
-function ofApiServer({ before, after, from }: Scrapes): Part {
+function ofApiServer({ before, after, from }: Scrapes, recorded: Recorded | null): Part {
   if (!after.has('apiserver_request_duration_seconds_count'))
     throw new ScrapesError(`${from}: these are the metrics of another program: they have no requests to an API server`);
   const grown = comparable(before, after, from, ['apiserver_request_duration_seconds_count']);
   const latency = latencyOf(before, after, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
   const { count } = latency;
+  const written = recorded === null ? undefined : recorded.endpoints + recorded.slices;
+  const stray = strayOf(from, 'Endpoints and slices', count, written, 'API server');
+  if (stray !== null) return stray;
   const watching = (resource: string): number =>
     sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
   const slices = watching('endpointslices');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import type { Spread } from '../../src/tune/back-test.ts';
-import { type Measured, measuredOf, NOTHING_MEASURED, type Scrapes } from '../../src/tune/measured.ts';
+import { type Measured, measuredOf, NOTHING_MEASURED, type Recorded, type Scrapes } from '../../src/tune/measured.ts';
 import { type Start, startOf, withFit } from '../../src/tune/numbers.ts';
 import { OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
@@ -77,8 +77,8 @@ function server(counted: Counted): Scrapes {
 const BOTH_SURE = { median: 1.15, tail: 1.15 };
 
 /** Of a kube-controller-manager. */
-function factsOf(controller: Scrapes | null, apiserver: Scrapes | null): Measured {
-  return measuredOf(controller, apiserver, 'kube-controller-manager');
+function factsOf(controller: Scrapes | null, apiserver: Scrapes | null, recorded: Recorded | null = null): Measured {
+  return measuredOf(controller, apiserver, 'kube-controller-manager', recorded);
 }
 
 describe('what scrapes say of the numbers that a recording leaves open', () => {
@@ -193,7 +193,7 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
 
   it("the CPU of endpointd is for its writes of outputs, not for its Lease's", () => {
     const more = 'endpointd_build_info 1\nrest_client_rate_limiter_duration_seconds_count{verb="PUT"} 5000';
-    const { cpuMsPerWrite } = measuredOf(controller({ writes: 10_000, cpuSeconds: 20, more }), null, 'endpointd');
+    const { cpuMsPerWrite } = measuredOf(controller({ writes: 10_000, cpuSeconds: 20, more }), null, 'endpointd', null);
     assert.deepEqual(cpuMsPerWrite?.value, { ms: 4, of: ['endpoints', 'slices'], isMost: false });
   });
 
@@ -220,6 +220,21 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     );
   });
 
+  it('scrapes that count other writes than the recording are not taken', () => {
+    const both = [controller({ writes: 1000 }), server({ writes: 1000 })] as const;
+    const near = factsOf(...both, { endpoints: 450, slices: 450 });
+    assert.ok(near.apiMs !== null && near.cpuMsPerWrite !== null && near.watchers !== null);
+    const far = factsOf(...both, { endpoints: 5000, slices: 400 });
+    assert.deepEqual({ ...far, notes: [] }, NOTHING_MEASURED);
+    assert.deepEqual(far.notes, [
+      'a.txt, b.txt: 500 writes of slices between the scrapes, 400 in the recording: they are of another time or of another process, and are not taken',
+      's1.txt, s2.txt: 1000 writes of Endpoints and slices between the scrapes, 5400 in the recording: they are of another time or of another API server, and are not taken',
+    ]);
+    // Slices that are mirrored are in the recording too.
+    const more = 'endpoint_slice_mirroring_controller_changes{operation="update"} 400';
+    assert.ok(factsOf(controller({ writes: 1000, more }), null, { endpoints: 500, slices: 900 }).apiMs !== null);
+  });
+
   it('scrapes with too few writes give nothing, and say so', () => {
     const { apiMs, notes } = factsOf(controller({ writes: 20 }), null);
     assert.deepEqual([apiMs, notes], [null, ['a.txt, b.txt: 20 writes between the scrapes; at least 100 are needed']]);
@@ -238,7 +253,7 @@ describe('scrapes that are none of a controller or an API server', () => {
     ],
     [
       'of the other controller',
-      () => measuredOf(scrapes(some, some), null, 'endpointd'),
+      () => measuredOf(scrapes(some, some), null, 'endpointd', null),
       /^a\.txt, b\.txt: these are the metrics of kube-controller-manager, and --controller is endpointd$/,
     ],
     [

@@ -5,7 +5,7 @@ import { parseMetrics } from '../../metrics/text.ts';
 import { MonitorError } from '../../node/monitor-client.ts';
 import { ConfigzError, parseConfigz } from '../../tune/configz.ts';
 import { flagOf, SETTING_NAMES, type SettingName } from '../../tune/flag-lines.ts';
-import { type Measured, measuredOf, type Scrapes, ScrapesError } from '../../tune/measured.ts';
+import { type Measured, measuredOf, type Recorded, type Scrapes, ScrapesError } from '../../tune/measured.ts';
 import type { KnownNumber } from '../../tune/numbers.ts';
 import type { Settings } from '../../twin/settings.ts';
 import { monitorOf } from '../live/monitor.ts';
@@ -20,9 +20,12 @@ export interface Known {
   readonly given: readonly KnownNumber[];
 }
 
-/** @throws StartError with one line that names the file */
-export async function knownOf(options: TuneOptions): Promise<Known> {
-  const measured = await measuredBy(options);
+/**
+ * @param recorded null = there is no recording
+ * @throws StartError with one line that names the file
+ */
+export async function knownOf(options: TuneOptions, recorded: Recorded | null): Promise<Known> {
+  const measured = await measuredBy(options, recorded);
   const config = await configzOf(options);
   const { given, configz, controller } = options;
   const rows: KnownNumber[] = [];
@@ -86,14 +89,13 @@ async function answerAt(url: string, options: TuneOptions): Promise<string> {
   }
 }
 
-async function measuredBy({
-  controllerMetrics,
-  apiserverMetrics,
-  controller: program,
-}: TuneOptions): Promise<Measured> {
+async function measuredBy(
+  { controllerMetrics, apiserverMetrics, controller: program }: TuneOptions,
+  recorded: Recorded | null,
+): Promise<Measured> {
   const [controller, apiserver] = [await scrapesOf(controllerMetrics), await scrapesOf(apiserverMetrics)];
   try {
-    return measuredOf(controller, apiserver, program);
+    return measuredOf(controller, apiserver, program, recorded);
   } catch (error) {
     if (error instanceof ScrapesError) throw new StartError(printable(error.message));
     throw error;
