@@ -4,7 +4,7 @@
  */
 import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
-import { controllerOf } from '../metrics/controller-of.ts';
+import { controllerOf, isLeader } from '../metrics/controller-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Controller } from '../twin/settings.ts';
 import { type LikelyLognormal, lognormalOf, middleOf } from './lognormal.ts';
@@ -164,6 +164,9 @@ function ofController({ before, after, from }: Scrapes, controller: Controller, 
     'workqueue_work_duration_seconds_count',
     'process_cpu_seconds_total',
   ]);
+  const [led, leads] = [isLeader(before, program), isLeader(after, program)];
+  if (led !== null && leads !== null && led !== leads)
+    return { ...NO_PART, doubts: [`${from}: the process led at one of the scrapes alone: another leader wrote, too`] };
   const stray = strayOf(from, 'slices', grownSlices(grown), recorded?.slices, 'process');
   if (stray !== null) return stray;
   const all = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);

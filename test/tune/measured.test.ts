@@ -155,6 +155,20 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     ]);
   });
 
+  it('another leader in scrapes prevents a recommendation, whatever they count', () => {
+    const status = (leads: 0 | 1): string => `leader_election_master_status{name="kube-controller-manager"} ${leads}\n`;
+    const all = controllerText({ writes: 1000 });
+    const doubtsOf = (first: string, second: string): readonly string[] =>
+      factsOf(scrapes(first, second), null, { endpoints: 5000, slices: 5000 }).doubts;
+    assert.deepEqual(doubtsOf(`process_start_time_seconds 1\n${status(0)}`, `${all}${status(1)}`), [
+      'a.txt, b.txt: the process led at one of the scrapes alone: another leader wrote, too',
+    ]);
+    assert.deepEqual(doubtsOf(`${controllerText(NONE)}${status(1)}`, `${all}${status(1)}`), []);
+    // Leases of others tell nothing.
+    const other = status(0).replace('kube-', 'cloud-');
+    assert.deepEqual(doubtsOf(`${controllerText(NONE)}${other}`, `${all}${other.replace(' 0', ' 1')}`), []);
+  });
+
   it('refused writes of these objects in scrapes of the API server do so too', () => {
     const refused = (resource: string, verb: string): string =>
       `apiserver_request_total{code="429",group="discovery.k8s.io",resource="${resource}",verb="${verb}"} 9\n`;
