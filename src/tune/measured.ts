@@ -2,7 +2,7 @@
  * The numbers that two scrapes of the controller's metrics and two of the API server's tell, where a recording leaves
  * them open. A number that they tell as well as a fit does is not fitted. Another one is fitted within what they leave open.
  */
-import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
+import { bucketsOf, samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 import { controllerOf, isLeader } from '../metrics/controller-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
@@ -28,6 +28,8 @@ export interface Measured {
   readonly apiMs: Source<MeasuredLatency> | null;
   readonly cpuMsPerWrite: Source<CpuPerWrite> | null;
   readonly cores: Source<number> | null;
+  /** The minor version of the kube-controller-manager. */
+  readonly kubeMinor: Source<number> | null;
   /** How many clients watch one API server. */
   readonly watchers: Source<{ readonly slices: number; readonly endpoints: number }> | null;
   /** Mean milliseconds that a request of a flow schema has waited. */
@@ -55,6 +57,7 @@ export const NOTHING_MEASURED: Measured = {
   apiMs: null,
   cpuMsPerWrite: null,
   cores: null,
+  kubeMinor: null,
   watchers: null,
   flowWaits: null,
   doubts: [],
@@ -132,6 +135,12 @@ function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiM
   return { value: { ...middleOf(ends), isOfOutputs: true }, from: `${own.from}; ${server.from}` };
 }
 
+/** Some clouds write `33+`. endpointd has no such metric. */
+function kubeMinorOf(metrics: Metrics, from: string): Measured['kubeMinor'] {
+  const minor = Number.parseInt(samplesOf(metrics, 'kubernetes_build_info')[0]?.labels['minor'] ?? '', 10);
+  return Number.isNaN(minor) ? null : { value: minor, from: `kubernetes_build_info in ${from}` };
+}
+
 /** Scrapes and recording do not begin and end at the same moments, and a write that fails is in a scrape alone. */
 const COUNTS_DIFFER_MAX = 1.2;
 
@@ -185,6 +194,7 @@ function ofController({ before, after, from }: Scrapes, controller: Controller, 
     apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`, isEndpointd),
     cpuMsPerWrite: cpu.known,
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
+    kubeMinor: kubeMinorOf(after, from),
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
     notes: [...notesOf(latency, `${count} writes`, from), ...(count >= WRITES_MIN ? cpu.notes : [])],
   };

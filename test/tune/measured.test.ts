@@ -180,6 +180,13 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.deepEqual(doubtsOf(refused('endpointslices', 'LIST') + refused('leases', 'PUT')), []);
   });
 
+  it('scrapes give the version of kube-controller-manager', () => {
+    const of = (minor: string): Measured['kubeMinor'] =>
+      factsOf(controller({ writes: 200, more: `kubernetes_build_info{major="1",minor="${minor}"} 1` }), null).kubeMinor;
+    const from = 'kubernetes_build_info in a.txt, b.txt';
+    assert.deepEqual([of('33'), of('34+'), of('')], [{ value: 33, from }, { value: 34, from }, null]);
+  });
+
   it('scrapes without CPU give none, and not 0', () => {
     const { cpuMsPerWrite, notes } = factsOf(controller({ writes: 10_000, cpuSeconds: 0 }), null);
     assert.deepEqual(

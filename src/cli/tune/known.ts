@@ -7,6 +7,7 @@ import { ConfigzError, parseConfigz } from '../../tune/configz.ts';
 import { flagOf, SETTING_NAMES, type SettingName } from '../../tune/flag-lines.ts';
 import { type Measured, measuredOf, type Recorded, type Scrapes, ScrapesError } from '../../tune/measured.ts';
 import type { KnownNumber } from '../../tune/numbers.ts';
+import { NEWEST_KUBE_MINOR, OLDEST_KUBE_MINOR } from '../../twin/run.ts';
 import type { Settings } from '../../twin/settings.ts';
 import { monitorOf } from '../live/monitor.ts';
 import { starting, StartError } from '../usage.ts';
@@ -14,6 +15,8 @@ import type { TuneOptions } from './tune-flags.ts';
 
 export interface Known {
   readonly today: Settings;
+  /** The minor version of kube-controller-manager that is played. */
+  readonly kubeMinor: number;
   readonly nodes: number;
   readonly endpointsWatchers: number;
   readonly measured: Measured;
@@ -39,6 +42,8 @@ export async function knownOf(options: TuneOptions, recorded: Recorded | null): 
     const from = given.has(flag) ? 'given' : isTold(name) ? configz : "not given: the program's default";
     rows.push({ name: `--${flag}`, value, unsure: '', from });
   }
+  const version = versionOf(options, measured.kubeMinor);
+  if (controller !== 'endpointd') rows.push(version.row);
   const { watchers } = measured;
   const hasCores = given.has('cores') || options.calibration !== '';
   const count = (flag: string, name: string, own: number, seen: number | undefined): number => {
@@ -50,6 +55,7 @@ export async function knownOf(options: TuneOptions, recorded: Recorded | null): 
   };
   return {
     today,
+    kubeMinor: version.minor,
     nodes: count('nodes', 'watchers of slices', options.nodes, watchers?.value.slices),
     endpointsWatchers: count(
       'endpoints-watchers',
@@ -57,8 +63,30 @@ export async function knownOf(options: TuneOptions, recorded: Recorded | null): 
       options.endpointsWatchers,
       watchers?.value.endpoints,
     ),
-    measured: hasCores ? { ...measured, cores: null } : measured,
+    measured: { ...measured, cores: hasCores ? null : measured.cores, notes: [...measured.notes, ...version.notes] },
     given: rows,
+  };
+}
+
+interface Version {
+  readonly minor: number;
+  readonly row: KnownNumber;
+  readonly notes: readonly string[];
+}
+
+function versionOf({ given, kcmVersion }: TuneOptions, measured: Measured['kubeMinor']): Version {
+  const isGiven = given.has('kcm-version');
+  const nearest = Math.min(NEWEST_KUBE_MINOR, Math.max(OLDEST_KUBE_MINOR, measured?.value ?? kcmVersion));
+  const minor = isGiven ? kcmVersion : nearest;
+  const from = isGiven ? 'given' : (measured?.from ?? 'not given: assumed');
+  const why = isGiven ? 'as --kcm-version says' : 'the nearest that is known';
+  return {
+    minor,
+    row: { name: 'version of kube-controller-manager', value: `1.${minor}`, unsure: '', from },
+    notes:
+      measured === null || measured.value === minor
+        ? []
+        : [`kube-controller-manager is 1.${measured.value} by ${measured.from}, and is played as 1.${minor}, ${why}`],
   };
 }
 

@@ -46,7 +46,7 @@ export async function tune(args: readonly string[]): Promise<number> {
         settings: known.today,
         calibration,
         seed: options.seed,
-        kubeMinor: options.kcmVersion,
+        kubeMinor: known.kubeMinor,
       },
       evidence: played.evidence,
       doubts: played.doubts,
