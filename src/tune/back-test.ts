@@ -227,8 +227,8 @@ function spreadOf(
 ): Spread {
   const largest = (end: number | undefined, scaled: (factor: number) => Calibration): number => {
     const factors = end === undefined ? SPREADS : [...SPREADS, end];
-    const largest = Math.max(UNSURE, ...factors.filter((factor) => alike(scaled(factor))));
-    return end === undefined ? largest : Math.max(1, Math.min(end, largest));
+    const found = Math.max(UNSURE, ...factors.filter((factor) => alike(scaled(factor))));
+    return end === undefined ? found : Math.max(1, Math.min(end, found));
   };
   return {
     down: largest(most?.down, (factor) => scale(fitted, 1 / factor)),

@@ -23,7 +23,7 @@ export interface Start {
   /** The calibration with the measured numbers, where a fit begins. */
   readonly calibration: Calibration;
   readonly known: Known;
-  /** The numbers that a recording tells. */
+  /** The numbers that were fitted to a recording. */
   readonly fitted: readonly NumberName[];
   readonly unsure: Unsure;
   /** See `BackTest`. */

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import type { Spread } from '../../src/tune/back-test.ts';
 import { type Measured, measuredOf, NOTHING_MEASURED, type Recorded, type Scrapes } from '../../src/tune/measured.ts';
-import { type Start, startOf, withFit } from '../../src/tune/numbers.ts';
+import { calibrationNumbers, type Start, startOf, withFit } from '../../src/tune/numbers.ts';
 import { OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -380,6 +380,18 @@ describe('what was measured', () => {
     const known = startOf(run, { ...NOTHING_MEASURED, apiMs: coarse });
     const told = withFit(known, { untold: ['API latency'], unsure: new Map(), alternatives: [] });
     assert.deepEqual(told.unsure['API latency'], by(1.5));
+  });
+
+  it('a number that is fitted within what was measured says so', () => {
+    const latency = { median: 5, tail: 4, unsure: { median: 1.5, tail: 1.2 }, isOfOutputs: true };
+    const measured = { ...NOTHING_MEASURED, apiMs: { value: latency, from: 'histogram of a test' } };
+    const start = startOf(run, measured);
+    const fitted = withFit(start, { untold: [], unsure: new Map([['API latency', by(1.3)]]), alternatives: [] });
+    const fallback = { 'API latency': 'fitted', 'API tail': 'fitted', CPU: 'usual', 'watch lag': 'fitted' };
+    const fromOf = (of: Start): string[] =>
+      calibrationNumbers(of.calibration, of, measured, fallback, '').map(({ from }) => from);
+    assert.deepEqual(fromOf(fitted).slice(0, 2), ['fitted, within the histogram of a test', 'histogram of a test']);
+    assert.deepEqual(fromOf(start).slice(0, 2), ['histogram of a test', 'histogram of a test']);
   });
 
   it('the CPU of endpointd is its own', () => {
