@@ -7,6 +7,12 @@ export type QueueName = (typeof QUEUES)[number];
 
 const LEASE = 'kube-controller-manager';
 
+/** Whether the process holds its Lease; null = its metrics do not tell. */
+export function isLeader(metrics: Metrics, controller: 'endpointd' | 'kube-controller-manager'): boolean | null {
+  const held = sumOf(metrics, 'leader_election_master_status', controller === 'endpointd' ? {} : { name: LEASE });
+  return held === null ? null : held > 0;
+}
+
 /**
  * `why`: they have no queue of these controllers. A kube-controller-manager makes its queues when it leads, so a standby
  * has none.
@@ -15,10 +21,10 @@ export function controllerOf(metrics: Metrics): 'endpointd' | 'kube-controller-m
   if (metrics.has('endpointd_build_info')) return 'endpointd';
   if (QUEUES.some((name) => sumOf(metrics, 'workqueue_work_duration_seconds_count', { name }) !== null))
     return 'kube-controller-manager';
-  const isStandby = sumOf(metrics, 'leader_election_master_status', { name: LEASE }) === 0;
   return {
-    why: isStandby
-      ? `this kube-controller-manager stands by: its leader, which holds the Lease kube-system/${LEASE}, is the one to ask`
-      : 'these are the metrics of another program: they have no queue of these controllers',
+    why:
+      isLeader(metrics, 'kube-controller-manager') === false
+        ? `this kube-controller-manager stands by: its leader, which holds the Lease kube-system/${LEASE}, is the one to ask`
+        : 'these are the metrics of another program: they have no queue of these controllers',
   };
 }

@@ -3,7 +3,7 @@
  * is a pod of its own that one Service selects. Services have one address family.
  */
 import type { KubeObject } from '../kube/types.ts';
-import type { Published, Story, StoryChange } from '../twin/story.ts';
+import type { PlaceChange, Published, Story, StoryChange } from '../twin/story.ts';
 import { create, patch, patchStatus, remove, type WorkloadRequest } from '../workload/request.ts';
 
 type State = 'absent' | 'pending' | 'unready' | 'ready' | 'terminating' | 'over';
@@ -101,7 +101,7 @@ export function startRequests(cluster: StoryCluster): StoryRequest[] {
 /** The requests of one change, in order. */
 export function changeRequests(cluster: StoryCluster, change: StoryChange): StoryRequest[] {
   const { kind, namespace, places, service, events = 1 } = change;
-  const requests = places.flatMap(({ place, wanted }) => take(cluster, place, wanted));
+  const requests = places.flatMap((placed) => take(cluster, placed));
   if (kind === 'service') {
     const { namespace: own } = cluster.story.services[service]!;
     requests.push(touch(cluster, 'Service', namespaceName(own), serviceName(service)));
@@ -110,11 +110,13 @@ export function changeRequests(cluster: StoryCluster, change: StoryChange): Stor
   return Array.from({ length: events }, () => touch(cluster, 'Pod', namespaceName(namespace), BYSTANDER));
 }
 
-function take(cluster: StoryCluster, place: number, wanted: Published): StoryRequest[] {
+function take(cluster: StoryCluster, { place, wanted, stays }: PlaceChange): StoryRequest[] {
   const pod = cluster.pods[place]!;
   const state = stateOf(wanted);
   if (pod.state === 'over') return [];
-  if (state === null) return pod.state === 'absent' ? become(cluster, place, 'pending') : end(cluster, place);
+  // A pod that waits for its node and its address changes meanwhile.
+  const isPending = pod.state === 'absent' || (pod.state === 'pending' && stays === true);
+  if (state === null) return isPending ? become(cluster, place, 'pending') : end(cluster, place);
   // A terminating pod does not come back, and a pod that is gone cannot terminate.
   if (pod.state === 'terminating' || (state === 'terminating' && pod.state === 'absent')) return [];
   return become(cluster, place, state);

@@ -34,6 +34,14 @@ export interface Spread {
 
 export type NumberName = 'API latency' | 'CPU' | 'watch lag' | 'API tail';
 
+/** How far the numbers that were measured may be off. One that is no less sure than a fit is not fitted. */
+export type Known = Readonly<Partial<Record<NumberName, Spread>>>;
+
+/** Whether it was measured as well as a fit would tell it. */
+function isHeld(known: Spread | undefined): boolean {
+  return known !== undefined && Math.max(known.down, known.up) <= UNSURE;
+}
+
 /** A number of the calibration that a recording, or metrics, may tell. */
 export interface Fitted {
   readonly name: NumberName;
@@ -94,17 +102,17 @@ const COARSE: readonly number[] = [2, 1.3];
 
 /**
  * @param run today's settings; the fit begins at its calibration
- * @param held numbers that were measured, which the fit does not move
+ * @param known numbers that were measured: the calibration has them, and the fit does not leave them
  * @param objective whose figures of latencies are compared too; null = those that are compared in any case
  */
 export function backTest(
   run: Run,
   evidence: Evidence,
-  held: readonly NumberName[] = [],
+  known: Known = {},
   objective: Objective | null = null,
 ): BackTest {
   const { durationMs } = run.story;
-  const fitted = fitFirstHalf(run, evidence, held);
+  const fitted = fitFirstHalf(run, evidence, known);
   // The whole story is played: the second half begins with the queues and the tokens that the first one has left.
   const secondHalf = (of: Evidence): Evidence =>
     shownBefore(evidenceBetween(of, durationMs / 2, durationMs), durationMs);
@@ -122,52 +130,82 @@ const NO_OWN: OwnFigures = { comparisons: [], raises: [] };
 
 type Fit = Pick<BackTest, 'calibration' | 'untold' | 'unsure' | 'alternatives'>;
 
-function fitFirstHalf(run: Run, evidence: Evidence, held: readonly NumberName[]): Fit {
+function fitFirstHalf(run: Run, evidence: Evidence, known: Known): Fit {
   const { story } = run;
   const halfMs = story.durationMs / 2;
   const first = storyBetween(story, 0, halfMs);
   // Both end in the middle of the recording, whatever still waits there.
   const firstHalf = (of: Evidence): Evidence => shownBefore(evidenceBetween(of, 0, halfMs), halfMs);
   const measured = firstHalf(evidence);
+  const mayBe = (tried: Calibration): boolean => isWithin(known, run.calibration, tried);
   const lossAt = (tried: Calibration): number =>
-    lossOf(compare(firstHalf(runModel({ ...run, story: first, calibration: tried })), measured));
+    mayBe(tried)
+      ? lossOf(compare(firstHalf(runModel({ ...run, story: first, calibration: tried })), measured))
+      : Infinity;
   // What is 0 stays 0, whatever it is multiplied by.
   const isFree = ({ name, of }: Fitted): boolean =>
-    RIGIDITY[name] !== undefined && !held.includes(name) && of(run.calibration) > 0;
+    RIGIDITY[name] !== undefined && !isHeld(known[name]) && of(run.calibration) > 0;
   const free = FITTED.filter(isFree);
   const costOf = (tried: Calibration): number =>
     free.reduce((sum, { name, of }) => sum + RIGIDITY[name]! * Math.log(of(tried) / of(run.calibration)) ** 2, 0);
   const lossAndCostAt = (tried: Calibration): number => lossAt(tried) + costOf(tried);
-  const begins = fitsFrom(run.calibration, lossAndCostAt, free);
+  const begins = fitsFrom(beginsOf(run.calibration, free).filter(mayBe), lossAndCostAt, free);
   const [nearest] = begins.toSorted((a, b) => a.loss - b.loss);
   const fitted = fit(nearest!.calibration, lossAndCostAt, free);
   const least = lossAt(fitted);
   const alike = (tried: Calibration): boolean => lossAt(tried) < least + TOLD_LOSS;
   const asGiven = ({ of }: Fitted): number => of(run.calibration) / of(fitted);
-  const untold = free.filter((one) => [2, 1 / 2, asGiven(one)].every((factor) => alike(one.scale(fitted, factor))));
+  const endsOf = (one: Fitted): Spread | null => ends(known[one.name], asGiven(one));
+  const untold = free.filter((one) => {
+    const { down, up } = endsOf(one) ?? HALF_AND_TWICE;
+    return [1 / down, up, asGiven(one)].every((factor) => alike(one.scale(fitted, factor)));
+  });
   const told = free.filter((one) => !untold.includes(one));
   return {
     calibration: untold.reduce((found, one) => one.scale(found, asGiven(one)), fitted),
     untold: untold.map(({ name }) => name),
-    unsure: new Map(told.map((one) => [one.name, spreadOf(one, fitted, alike)])),
+    unsure: new Map(told.map((one) => [one.name, spreadOf(one, endsOf(one), fitted, alike)])),
     alternatives: told.some(isLatency) ? outermost(begins.map(({ calibration }) => calibration).filter(alike)) : [],
   };
 }
+
+/** Whether no number is further from the given one than it was measured. */
+function isWithin(known: Known, given: Calibration, tried: Calibration): boolean {
+  return FITTED.every(({ name, of }) => {
+    const { down, up } = known[name] ?? ANY;
+    const factor = of(given) === 0 ? 1 : of(tried) / of(given);
+    return factor >= (1 - ROUNDING) / down && factor <= (1 + ROUNDING) * up;
+  });
+}
+
+const ANY: Spread = { down: Infinity, up: Infinity };
+const ROUNDING = 1e-9;
+
+/** The ends of what was measured, as factors of the fitted number; null = it was not measured. */
+function ends(known: Spread | undefined, asGiven: number): Spread | null {
+  return known === undefined ? null : { down: known.down / asGiven, up: known.up * asGiven };
+}
+
+const HALF_AND_TWICE: Spread = { down: 2, up: 2 };
 
 interface RoughFit {
   readonly calibration: Calibration;
   readonly loss: number;
 }
 
+function beginsOf(start: Calibration, free: readonly Fitted[]): readonly Calibration[] {
+  const latency = free.find(isLatency);
+  return latency === undefined ? [start] : BEGINS.map((factor) => latency.scale(start, factor));
+}
+
 /** For each of these API latencies the calibration whose other numbers fit best. */
 function fitsFrom(
-  start: Calibration,
+  begins: readonly Calibration[],
   loss: (calibration: Calibration) => number,
   free: readonly Fitted[],
 ): readonly RoughFit[] {
-  const [latency, others] = [free.filter(isLatency), free.filter((one) => !isLatency(one))];
-  const starts = latency.length === 0 ? [start] : BEGINS.map((factor) => latency[0]!.scale(start, factor));
-  return starts.map((begin) => {
+  const others = free.filter((one) => !isLatency(one));
+  return begins.map((begin) => {
     const calibration = fit(begin, loss, others, COARSE);
     return { calibration, loss: loss(calibration) };
   });
@@ -177,11 +215,25 @@ function isLatency({ name }: Fitted): boolean {
   return name === 'API latency';
 }
 
-/** The largest factors at which the first half is predicted as well, if nothing else is changed. */
-function spreadOf({ scale }: Fitted, fitted: Calibration, alike: (calibration: Calibration) => boolean): Spread {
-  const down = SPREADS.filter((factor) => alike(scale(fitted, 1 / factor)));
-  const up = SPREADS.filter((factor) => alike(scale(fitted, factor)));
-  return { down: Math.max(UNSURE, ...down), up: Math.max(UNSURE, ...up) };
+/**
+ * The largest factors at which the first half is predicted as well, if nothing else is changed.
+ * @param most the ends of what was measured
+ */
+function spreadOf(
+  { scale }: Fitted,
+  most: Spread | null,
+  fitted: Calibration,
+  alike: (calibration: Calibration) => boolean,
+): Spread {
+  const largest = (end: number | undefined, scaled: (factor: number) => Calibration): number => {
+    const factors = end === undefined ? SPREADS : [...SPREADS, end];
+    const found = Math.max(UNSURE, ...factors.filter((factor) => alike(scaled(factor))));
+    return end === undefined ? found : Math.max(1, Math.min(end, found));
+  };
+  return {
+    down: largest(most?.down, (factor) => scale(fitted, 1 / factor)),
+    up: largest(most?.up, (factor) => scale(fitted, factor)),
+  };
 }
 
 const SPREADS: readonly number[] = [1.5, 2, 3];

@@ -1,6 +1,6 @@
 /**
- * The lognormal distribution that fits a histogram of latencies best. The histogram's mean would depend on a few
- * stalls.
+ * The lognormal distributions that explain a histogram of latencies. The histogram's mean would depend on a few stalls,
+ * and so would the single best distribution where two buckets have all the rest: they leave its width open.
  */
 import { tailOf } from '../twin/api-latency.ts';
 
@@ -16,43 +16,87 @@ export interface Lognormal {
   readonly tail: number;
 }
 
+/** The middle of several distributions. */
+export interface LikelyLognormal extends Lognormal {
+  /** The factors by which each may be smaller or larger. */
+  readonly unsure: Lognormal;
+}
+
 /** If one bucket has a larger share of all values, its inside is unknown, and so is the median. */
 const ONE_BIN_MAX = 0.9;
+/** A smaller share of slow values may be stalls, which tell nothing of the others. */
+const STALLS_MAX = 0.005;
+/** More values tell no more: those of one moment have the same luck. */
+const VALUES_MAX = 1000;
+/** Distributions whose logarithm of the likelihood is less by no more than this explain the histogram as well. */
+const LIKELY = 2;
 
-const MEDIAN_STEP = 1.02;
+const MEDIAN_STEP = 1.005;
 const [MEDIAN_MIN, MEDIAN_MAX] = [0.1, 10_000];
 const SIGMAS: readonly number[] = Array.from({ length: 50 }, (_, i) => 0.05 + 0.05 * i);
 
-/**
- * The distribution with the greatest likelihood; null = the buckets are too coarse to tell. @param bins by bound, the
- * last one Infinity
- */
-export function lognormalOf(bins: readonly Bin[]): Lognormal | null {
+/** null = the buckets are too coarse to tell anything. @param bins by bound, the last one Infinity */
+export function lognormalOf(bins: readonly Bin[]): LikelyLognormal | null {
   const total = bins.reduce((sum, { count }) => sum + count, 0);
   if (bins.some(({ count }) => count > ONE_BIN_MAX * total)) return null;
-  let best: Lognormal | null = null;
+  const histogram = histogramOf(bins, total);
+  const values = Math.min(total, VALUES_MAX);
+  const tried: (Lognormal & { readonly likelihood: number })[] = [];
   let most = -Infinity;
-  for (let median = MEDIAN_MIN; median < MEDIAN_MAX; median *= MEDIAN_STEP) {
-    for (const sigma of SIGMAS) {
-      const likelihood = likelihoodOf(bins, Math.log(median), sigma);
-      if (likelihood <= most) continue;
-      most = likelihood;
-      best = { median, tail: tailOf(sigma) };
+  for (const sigma of SIGMAS) {
+    for (let median = MEDIAN_MIN; median < MEDIAN_MAX; median *= MEDIAN_STEP) {
+      const likelihood = values * likelihoodOf(histogram, Math.log(median), sigma);
+      if (likelihood < most - LIKELY) continue;
+      most = Math.max(most, likelihood);
+      tried.push({ median, tail: tailOf(sigma), likelihood });
     }
   }
-  return best;
+  return middleOf(tried.filter(({ likelihood }) => likelihood >= most - LIKELY));
 }
 
-/** The logarithm of the likelihood. */
-function likelihoodOf(bins: readonly Bin[], mu: number, sigma: number): number {
+/** Of both numbers that which is as many times the least as the greatest is of it. */
+export function middleOf(likely: readonly Lognormal[]): LikelyLognormal {
+  const of = (name: 'median' | 'tail'): readonly [value: number, unsure: number] => {
+    const values = likely.map((one) => one[name]);
+    const [least, greatest] = [Math.min(...values), Math.max(...values)];
+    return [Math.sqrt(least * greatest), Math.sqrt(greatest / least)];
+  };
+  const [[median, medianUnsure], [tail, tailUnsure]] = [of('median'), of('tail')];
+  return { median, tail, unsure: { median: medianUnsure, tail: tailUnsure } };
+}
+
+interface Histogram {
+  /** Each with its share of all values. */
+  readonly bins: readonly { readonly bound: number; readonly share: number }[];
+  /** The share of slower values, which may be stalls. */
+  readonly slow: number;
+}
+
+function histogramOf(bins: readonly Bin[], total: number): Histogram {
+  let slow = 0;
+  let end = bins.length;
+  while (slow + bins[end - 1]!.count <= STALLS_MAX * total) slow += bins[--end]!.count;
+  return {
+    bins: bins.slice(0, end).map(({ bound, count }) => ({ bound, share: count / total })),
+    slow: slow / total,
+  };
+}
+
+/**
+ * The logarithm of the likelihood, for each value. As many of the slow values are stalls as the distribution does not
+ * explain.
+ */
+function likelihoodOf({ bins, slow }: Histogram, mu: number, sigma: number): number {
   let likelihood = 0;
   let below = 0;
-  for (const { bound, count } of bins) {
-    const share = bound === Infinity ? 1 : normalBelow((Math.log(bound) - mu) / sigma);
-    if (count > 0) likelihood += count * Math.log(Math.max(LEAST, share - below));
-    below = share;
+  for (const { bound, share } of bins) {
+    const upTo = bound === Infinity ? 1 : normalBelow((Math.log(bound) - mu) / sigma);
+    if (share > 0) likelihood += share * Math.log(Math.max(LEAST, upTo - below));
+    below = upTo;
   }
-  return likelihood;
+  const slowest = Math.max(slow, 1 - below);
+  if (slow > 0) likelihood += slow * Math.log(slowest);
+  return likelihood + (1 - slow) * Math.log(Math.max(LEAST, 1 - slowest) / Math.max(LEAST, below));
 }
 
 const LEAST = 1e-12;

@@ -1,14 +1,14 @@
 /**
  * The numbers that two scrapes of the controller's metrics and two of the API server's tell, where a recording leaves
- * them open. A measured number is not fitted, and counts as less unsure.
+ * them open. A number that they tell as well as a fit does is not fitted. Another one is fitted within what they leave open.
  */
 import { changesBetween } from '../metrics/slice-changes.ts';
-import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
+import { bucketsOf, samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
-import { controllerOf } from '../metrics/controller-of.ts';
+import { controllerOf, isLeader } from '../metrics/controller-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Controller } from '../twin/settings.ts';
-import { type Lognormal, lognormalOf } from './lognormal.ts';
+import { type LikelyLognormal, lognormalOf, middleOf } from './lognormal.ts';
 
 export interface Scrapes {
   readonly before: Metrics;
@@ -29,6 +29,8 @@ export interface Measured {
   readonly apiMs: Source<MeasuredLatency> | null;
   readonly cpuMsPerWrite: Source<CpuPerWrite> | null;
   readonly cores: Source<number> | null;
+  /** The minor version of the kube-controller-manager. */
+  readonly kubeMinor: Source<number> | null;
   /** How many clients watch one API server. */
   readonly watchers: Source<{ readonly slices: number; readonly endpoints: number }> | null;
   /** Mean milliseconds that a request of a flow schema has waited. */
@@ -39,9 +41,7 @@ export interface Measured {
   readonly notes: readonly string[];
 }
 
-export interface MeasuredLatency extends Lognormal {
-  /** The factor by which the median may be smaller or larger. */
-  readonly unsure: number;
+export interface MeasuredLatency extends LikelyLognormal {
   /** Whether it is of writes of Endpoints and slices alone, or nearly so. */
   readonly isOfOutputs: boolean;
 }
@@ -58,6 +58,7 @@ export const NOTHING_MEASURED: Measured = {
   apiMs: null,
   cpuMsPerWrite: null,
   cores: null,
+  kubeMinor: null,
   watchers: null,
   flowWaits: null,
   doubts: [],
@@ -69,10 +70,8 @@ export class ScrapesError extends Error {}
 
 /** A number that only the recording tells, or nothing, may be smaller or larger by this factor. */
 export const UNSURE = 1.25;
-/** A number that was measured in one place. */
-const UNSURE_ONCE = 1.15;
-/** A number that was measured in two places, which agree. */
-const UNSURE_TWICE = 1.05;
+/** A latency that was measured is unsure by as much at least. */
+const UNSURE_MEASURED = 1.15;
 /** A figure of fewer writes is chance. */
 const WRITES_MIN = 100;
 
@@ -88,13 +87,22 @@ type Part = Partial<Measured> & Pick<Measured, 'apiMs' | 'doubts' | 'notes'>;
 
 const NO_PART: Part = { apiMs: null, doubts: [], notes: [] };
 
+/** How many objects of each output the controller has written in the recording. */
+export type Recorded = Readonly<Record<Output, number>>;
+
 /**
  * @param program whose metrics `controller` should be
+ * @param recorded null = there is no recording
  * @throws ScrapesError that names the files
  */
-export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null, program: Controller): Measured {
-  const own = controller === null ? NO_PART : ofController(controller, program);
-  const server = apiserver === null ? NO_PART : ofApiServer(apiserver);
+export function measuredOf(
+  controller: Scrapes | null,
+  apiserver: Scrapes | null,
+  program: Controller,
+  recorded: Recorded | null,
+): Measured {
+  const own = controller === null ? NO_PART : ofController(controller, program, recorded);
+  const server = apiserver === null ? NO_PART : ofApiServer(apiserver, recorded);
   const [a, b] = [own.apiMs, server.apiMs];
   const apiMs = a === null || b === null ? (a ?? b) : between(a, b);
   const differ =
@@ -114,18 +122,48 @@ export function measuredOf(controller: Scrapes | null, apiserver: Scrapes | null
 }
 
 /**
- * Combines both latencies. The server measures only these resources, without the way to it. The controller measures all
- * its writes, with the way. If they differ by more than a recording leaves open, neither is believed.
+ * Combines both latencies: each may be so. The server measures only these resources, without the way to it. The controller
+ * measures all its writes, with the way. They have the same buckets, so that they agree makes neither surer. If they
+ * differ by more than a recording, or one of them, leaves open, neither is believed.
  */
 function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiMs']>): Part['apiMs'] {
   const [a, b] = [own.value, server.value];
-  const unsure = Math.max(UNSURE_TWICE, Math.sqrt(Math.max(a.median, b.median) / Math.min(a.median, b.median)));
-  if (unsure > UNSURE) return null;
-  const value = { median: Math.sqrt(a.median * b.median), tail: Math.sqrt(a.tail * b.tail), unsure, isOfOutputs: true };
-  return { value, from: `${own.from}; ${server.from}` };
+  if (middleOf([a, b]).unsure.median > Math.max(UNSURE, a.unsure.median, b.unsure.median)) return null;
+  const ends = [a, b].flatMap(({ median, tail, unsure }) => [
+    { median: median / unsure.median, tail: tail / unsure.tail },
+    { median: median * unsure.median, tail: tail * unsure.tail },
+  ]);
+  return { value: { ...middleOf(ends), isOfOutputs: true }, from: `${own.from}; ${server.from}` };
 }
 
-function ofController({ before, after, from }: Scrapes, controller: Controller): Part {
+/** Some clouds write `33+`. endpointd has no such metric. */
+function kubeMinorOf(metrics: Metrics, from: string): Measured['kubeMinor'] {
+  const minor = Number.parseInt(samplesOf(metrics, 'kubernetes_build_info')[0]?.labels['minor'] ?? '', 10);
+  return Number.isNaN(minor) ? null : { value: minor, from: `kubernetes_build_info in ${from}` };
+}
+
+/** Scrapes and recording do not begin and end at the same moments, and a write that fails is in a scrape alone. */
+const COUNTS_DIFFER_MAX = 1.2;
+
+/**
+ * The part of scrapes that count other writes than the recording, so they are of something else; null = they may be of the
+ * same. Scrapes do not tell when they were taken, so rates cannot be compared.
+ */
+function strayOf(
+  from: string,
+  what: string,
+  counted: number,
+  recorded: number | undefined,
+  ofWhat: string,
+): Part | null {
+  if (recorded === undefined) return null;
+  const [less, more] = counted < recorded ? [counted, recorded] : [recorded, counted];
+  if (more < WRITES_MIN || more <= COUNTS_DIFFER_MAX * less) return null;
+  const why = `${from}: ${counted} writes of ${what} between the scrapes, ${recorded} in the recording`;
+  return { ...NO_PART, notes: [`${why}: they are of another time or of another ${ofWhat}, and are not taken`] };
+}
+
+function ofController({ before, after, from }: Scrapes, controller: Controller, recorded: Recorded | null): Part {
   const program = controllerOf(after);
   if (typeof program !== 'string') throw new ScrapesError(`${from}: ${program.why}`);
   if (program !== controller)
@@ -136,6 +174,11 @@ function ofController({ before, after, from }: Scrapes, controller: Controller):
     'workqueue_work_duration_seconds_count',
     'process_cpu_seconds_total',
   ]);
+  const [led, leads] = [isLeader(before, program), isLeader(after, program)];
+  if (led !== null && leads !== null && led !== leads)
+    return { ...NO_PART, doubts: [`${from}: the process led at one of the scrapes alone: another leader wrote, too`] };
+  const stray = strayOf(from, 'slices', grownSlices(grown, after), recorded?.slices, 'process');
+  if (stray !== null) return stray;
   const all = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
   const { count } = all;
   const ofWrites = (sum: string): number => WRITE_VERBS.reduce((all, verb) => all + grown(sum, { verb }), 0);
@@ -152,6 +195,7 @@ function ofController({ before, after, from }: Scrapes, controller: Controller):
     apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`, isEndpointd),
     cpuMsPerWrite: cpu.known,
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
+    kubeMinor: kubeMinorOf(after, from),
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
     notes: [...notesOf(latency, `${count} writes`, from), ...(count >= WRITES_MIN ? cpu.notes : [])],
   };
@@ -171,7 +215,7 @@ function cpuPerWrite(
   const cpuMs = grown('process_cpu_seconds_total') * 1000;
   const writes = isEndpointd
     ? grown('rest_client_rate_limiter_duration_seconds_count')
-    : (changesBetween('endpoint_slice_controller_changes', grown, after) ?? 0);
+    : (changesBetween(SLICE_CHANGES, grown, after) ?? 0);
   if (cpuMs <= 0) return { known: null, notes: [`${from}: process_cpu_seconds_total is not there or has not grown`] };
   const what = isEndpointd ? `its ${writes} writes` : `its ${writes} writes of slices`;
   if (writes < WRITES_MIN) {
@@ -181,6 +225,15 @@ function cpuPerWrite(
   return { known: { value, from: `CPU of the process and ${what} in ${from}` }, notes: [] };
 }
 
+/** Of both controllers that write slices. */
+function grownSlices(grown: Grown, after: Metrics): number {
+  return [SLICE_CHANGES, 'endpoint_slice_mirroring_controller_changes'].reduce(
+    (sum, metric) => sum + (changesBetween(metric, grown, after) ?? 0),
+    0,
+  );
+}
+
+const SLICE_CHANGES = 'endpoint_slice_controller_changes';
 const SLICES: readonly Output[] = ['slices'];
 
 const OUTPUT_RESOURCES = [
@@ -188,12 +241,15 @@ const OUTPUT_RESOURCES = [
   { group: 'discovery.k8s.io', resource: 'endpointslices' },
 ] as const;
 
-function ofApiServer({ before, after, from }: Scrapes): Part {
+function ofApiServer({ before, after, from }: Scrapes, recorded: Recorded | null): Part {
   if (!after.has('apiserver_request_duration_seconds_count'))
     throw new ScrapesError(`${from}: these are the metrics of another program: they have no requests to an API server`);
   const grown = comparable(before, after, from, ['apiserver_request_duration_seconds_count']);
   const latency = latencyOf(before, after, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
   const { count } = latency;
+  const written = recorded === null ? undefined : recorded.endpoints + recorded.slices;
+  const stray = strayOf(from, 'Endpoints and slices', count, written, 'API server');
+  if (stray !== null) return stray;
   const watching = (resource: string): number =>
     sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
   const slices = watching('endpointslices');
@@ -240,7 +296,7 @@ function comparable(before: Metrics, after: Metrics, from: string, counters: rea
 
 interface Latency {
   readonly count: number;
-  readonly fitted: Lognormal | null;
+  readonly fitted: LikelyLognormal | null;
   /** Why nothing was fitted although there were enough writes. */
   readonly why: string;
 }
@@ -273,7 +329,11 @@ function latencyOf(
 
 function sourceOf({ fitted }: Latency, what: string, isOfOutputs: boolean): Part['apiMs'] {
   if (fitted === null) return null;
-  return { value: { ...fitted, unsure: UNSURE_ONCE, isOfOutputs }, from: `histogram of ${what}` };
+  const unsure = {
+    median: Math.max(UNSURE_MEASURED, fitted.unsure.median),
+    tail: Math.max(UNSURE_MEASURED, fitted.unsure.tail),
+  };
+  return { value: { ...fitted, unsure, isOfOutputs }, from: `histogram of ${what}` };
 }
 
 const ONE_BUCKET = 'are nearly all in one bucket of the histogram, which tells no median';

@@ -4,7 +4,7 @@ import { cpuOf, writesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
-import type { BackTest, NumberName, Spread } from './back-test.ts';
+import type { BackTest, Known, NumberName, Spread } from './back-test.ts';
 import type { Lognormal } from './lognormal.ts';
 import { type CpuPerWrite, type Measured, UNSURE } from './measured.ts';
 import type { Unsure } from './outcome.ts';
@@ -22,8 +22,9 @@ export interface KnownNumber {
 export interface Start {
   /** The calibration with the measured numbers, where a fit begins. */
   readonly calibration: Calibration;
-  /** The measured numbers. */
-  readonly held: readonly NumberName[];
+  readonly known: Known;
+  /** The numbers that were fitted to a recording. */
+  readonly fitted: readonly NumberName[];
   readonly unsure: Unsure;
   /** See `BackTest`. */
   readonly alternatives: readonly Calibration[];
@@ -37,32 +38,29 @@ const UNSURE_CPU = 1.1;
 const UNSURE_GUESS = 2;
 
 export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
-  const held: NumberName[] = [];
+  const known: Partial<Record<NumberName, Spread>> = {};
   let { calibration } = run;
-  const usual = eitherWay(UNSURE);
-  const unsure = { 'API latency': usual, 'API tail': usual, CPU: usual, 'watch lag': usual };
   if (apiMs !== null) {
     const { median, tail, isOfOutputs } = apiMs.value;
     calibration = { ...calibration, apiMs: isOfOutputs ? withoutSizes(apiMs.value, run) : { median, tail } };
-    for (const name of ['API latency', 'API tail'] as const) {
-      held.push(name);
-      unsure[name] = eitherWay(apiMs.value.unsure);
-    }
+    known['API latency'] = eitherWay(apiMs.value.unsure.median);
+    known['API tail'] = eitherWay(apiMs.value.unsure.tail);
   }
   let cpuFactorMax: number | null = null;
   if (cpuMsPerWrite !== null) {
     const factor = cpuFactorFor({ ...run, calibration }, cpuMsPerWrite.value);
-    held.push('CPU');
     if (cpuMsPerWrite.value.isMost) {
       cpuFactorMax = factor;
       calibration = { ...calibration, cpuFactor: Math.min(calibration.cpuFactor, factor) };
-      unsure['CPU'] = eitherWay(Math.min(UNSURE_GUESS, Math.max(UNSURE, factor / calibration.cpuFactor)));
+      known.CPU = { down: UNSURE_GUESS, up: Math.min(UNSURE_GUESS, factor / calibration.cpuFactor) };
     } else {
       calibration = { ...calibration, cpuFactor: factor };
-      unsure['CPU'] = eitherWay(UNSURE_CPU);
+      known.CPU = eitherWay(UNSURE_CPU);
     }
   }
-  return { calibration, held, unsure, alternatives: [], cpuFactorMax };
+  const usual = eitherWay(UNSURE);
+  const unsure = { 'API latency': usual, 'API tail': usual, CPU: usual, 'watch lag': usual, ...known };
+  return { calibration, known, fitted: [], unsure, alternatives: [], cpuFactorMax };
 }
 
 /** As much smaller as larger. */
@@ -72,10 +70,10 @@ function eitherWay(factor: number): Spread {
 
 /** The start for a recording: what it does not tell, and nobody has measured, is a guess. */
 export function withFit(start: Start, fit: Pick<BackTest, 'untold' | 'unsure' | 'alternatives'>): Start {
-  const guessed = [...fit.untold, ...(start.held.includes('CPU') ? [] : (['CPU'] as const))];
+  const guessed = [...fit.untold, 'CPU' as const].filter((name) => start.known[name] === undefined);
   const guesses = guessed.map((name) => [name, eitherWay(UNSURE_GUESS)] as const);
   const unsure = { ...start.unsure, ...Object.fromEntries([...fit.unsure, ...guesses]) };
-  return { ...start, unsure, alternatives: fit.alternatives };
+  return { ...start, fitted: [...fit.unsure.keys()], unsure, alternatives: fit.alternatives };
 }
 
 /** The latency of an object without endpoints, of one that was measured on objects of all sizes as today's flags write them. */
@@ -103,11 +101,16 @@ function cpuFactorFor(run: Run, { ms, of }: CpuPerWrite): number {
 /** @param fallback the sources of numbers that nobody has measured: a fit, a file, usual values */
 export function calibrationNumbers(
   { apiMs, apiEach, cpuFactor, watchLagMs, cores }: Calibration,
-  { unsure, alternatives, cpuFactorMax }: Start,
+  { fitted, unsure, alternatives, cpuFactorMax }: Start,
   measured: Measured,
   fallback: Readonly<Record<NumberName, string>>,
   coresFrom: string,
 ): KnownNumber[] {
+  const fromOf = (name: 'API latency' | 'API tail'): string => {
+    if (measured.apiMs === null) return fallback[name];
+    const { from } = measured.apiMs;
+    return fitted.includes(name) ? `${fallback[name]}, within the ${from}` : from;
+  };
   const most = cpuFactorMax === null ? '' : `${fallback.CPU}, at most what was measured: `;
   const medians = alternatives.map((one) => one.apiMs.median);
   const latency = {
@@ -119,13 +122,13 @@ export function calibrationNumbers(
       name: 'API latency, median of an object without endpoints',
       value: `${apiMs.median.toFixed(1)} ms`,
       unsure: spreadText(latency),
-      from: measured.apiMs?.from ?? fallback['API latency'],
+      from: fromOf('API latency'),
     },
     {
       name: 'API latency, p99 over median',
       value: `${apiMs.tail.toFixed(1)} x`,
       unsure: spreadText(unsure['API tail']),
-      from: measured.apiMs?.from ?? fallback['API tail'],
+      from: fromOf('API tail'),
     },
     {
       name: 'API latency, more for each endpoint of the object',

@@ -1,7 +1,7 @@
 /** `endpointd tune` without reading and printing: a question with a story becomes an answer. */
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
-import { type BackTest, backTest, FITTED, type NumberName } from './back-test.ts';
+import { type BackTest, backTest, FITTED, type Known, type NumberName } from './back-test.ts';
 import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, isOfLatencies, type Objective } from './objective.ts';
 import type { Measured } from './measured.ts';
@@ -9,7 +9,7 @@ import { calibrationNumbers, type KnownNumber, startOf, withFit } from './number
 import { recommend } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
-import { checkStory, outputsOf, type Story } from '../twin/story.ts';
+import { checkStory, isLookedAt, outputsOf, type Story, type StoryChange } from '../twin/story.ts';
 
 export interface TuneInput {
   /** The run of today's settings. A fit begins at its calibration. */
@@ -43,13 +43,14 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   const tested =
     evidence === null
       ? null
-      : backTest({ ...input.run, calibration: given.calibration }, evidence, given.held, objective);
+      : backTest({ ...input.run, calibration: given.calibration }, evidence, given.known, objective);
   const start = tested === null ? given : withFit(given, tested);
   const calibration = tested?.calibration ?? start.calibration;
-  // A pod that no Service selects only costs the controller time.
-  const changes = story.changes.filter(
-    ({ kind, places }) => kind === 'service' || (kind === 'pod' && places.length > 0),
-  ).length;
+  // An event of a pod that makes the controller look at no Service only costs it time.
+  const isChange = (change: StoryChange): boolean =>
+    change.kind === 'service' ||
+    (change.kind === 'pod' && change.places.some((placed) => isLookedAt(change, placed, controller)));
+  const changes = story.changes.filter(isChange).length;
   const absence = evidence === null ? null : absenceDoubt(evidence, settings);
   const refusals = [
     ...input.doubts,
@@ -83,7 +84,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
       ...input.given,
       ...calibrationNumbers(calibration, start, measured, sourcesOf(input, tested), input.coresFrom),
     ],
-    notes: [...input.notes, ...leftOut(story), ...measured.notes, ...guesses(tested)],
+    notes: [...input.notes, ...leftOut(story), ...measured.notes, ...guesses(tested, start.known)],
     assumptions: ASSUMPTIONS,
   };
 }
@@ -100,8 +101,8 @@ function sourcesOf({ calibrationFrom }: TuneInput, tested: BackTest | null): Rea
   return Object.fromEntries(FITTED.map(({ name }) => [name, of(name)])) as Record<NumberName, string>;
 }
 
-function guesses(tested: BackTest | null): string[] {
-  if (tested?.untold.includes('API latency') !== true) return [];
+function guesses(tested: BackTest | null, known: Known): string[] {
+  if (tested?.untold.includes('API latency') !== true || known['API latency'] !== undefined) return [];
   return [
     'the recording does not tell the API latency, which other waits hide, such as those for tokens: --apiserver-metrics tells it',
   ];

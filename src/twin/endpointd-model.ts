@@ -31,7 +31,7 @@ import {
 } from './book.ts';
 import { type Output, OUTPUTS } from './ledger.ts';
 import { compute } from './processors.ts';
-import { outputsOf, type PlaceChange, type StoryChange } from './story.ts';
+import { isLookedAt, outputsOf, type PlaceChange, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
 
 interface OwnController {
@@ -287,7 +287,7 @@ function takeEvent(own: Own, change: StoryChange): void {
     for (const placed of change.places) {
       const podChange = podChangeOf(book, placed);
       takeChange(book, placed, change.atMs);
-      if (change.kind !== 'pod') continue;
+      if (change.kind !== 'pod' || !isLookedAt(change, placed, 'endpointd')) continue;
       const { service } = story.places[placed.place]!;
       const item = items[service]!;
       const isFirst = item.freshDueMs === Infinity;

@@ -33,7 +33,7 @@ import {
 } from './kube-queue.ts';
 import type { Output } from './ledger.ts';
 import { compute, createThread, runOn, type Thread } from './processors.ts';
-import { outputsOf, type StoryChange } from './story.ts';
+import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
 
 interface KubeController {
@@ -66,6 +66,8 @@ interface KubeController {
 interface PodEvent extends LinkedNode<PodEvent> {
   readonly change: StoryChange;
 }
+
+const OWN_NAME = 'kube-controller-manager';
 
 /** Upstream's first wait after a failed sync. */
 const FIRST_RETRY_MS: Readonly<Record<Output, number>> = { endpoints: 5, slices: 1000 };
@@ -142,7 +144,7 @@ function takeEvent(controller: KubeController, change: StoryChange): void {
   if (change.kind === 'service') addKey(queue, change.service);
   if (change.kind === 'node' && book.output === 'slices') queueHinted(controller);
   if (change.kind === 'foreign' && change.output === book.output) takeForeign(controller, change.service);
-  if (change.kind !== 'pod') return;
+  if (change.kind !== 'pod' || change.noticed?.[OWN_NAME] === 'nothing') return;
   if (world.kubeMinor < POD_QUEUE_SINCE) {
     runOn(controller.listener, matchMs(controller, change), () => queueServices(controller, change));
     return;
@@ -193,9 +195,9 @@ function matchMs({ world }: KubeController, { namespace }: StoryChange): number 
   return world.costs.match * world.story.namespaces[namespace]!.services;
 }
 
-function queueServices({ queue, batchMs, world }: KubeController, { places }: StoryChange): void {
-  for (const { place } of places) {
-    addKeyAfter(queue, world.story.places[place]!.service, batchMs);
+function queueServices({ queue, batchMs, world }: KubeController, change: StoryChange): void {
+  for (const placed of change.places) {
+    if (isLookedAt(change, placed, OWN_NAME)) addKeyAfter(queue, world.story.places[placed.place]!.service, batchMs);
   }
 }
 

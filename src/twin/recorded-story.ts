@@ -4,6 +4,7 @@
  * deletions of Services, cause no write here, because they change no address. A write of others into the controllers'
  * objects is a change of its own.
  */
+import { planningDiffers, upstreamDiffers, upstreamLabelsDiffer } from '../core/pod-changes.ts';
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import { selectsPods } from '../core/selects-pods.ts';
 import { podEndpoints } from '../core/slices/pod-endpoints.ts';
@@ -143,8 +144,19 @@ function takePod(building: Building, { atMs, before, after }: ChangeOf<'pods'>, 
   const namespace = namespaceOf(building, (after ?? before)!.namespace);
   const size = sizeUntil(building, namespace, atMs);
   size.pods += (after === null ? 0 : 1) - (before === null ? 0 : 1);
+  const noticed = noticedOf(before, after);
   const places = placesChanged(building, selected);
-  building.changes.push({ atMs: since(building, atMs), namespace, kind: 'pod', places, service: -1 });
+  const change = { atMs: since(building, atMs), namespace, kind: 'pod', places, service: -1 } as const;
+  building.changes.push(noticed === null ? change : { ...change, noticed });
+}
+
+/** null = both controllers find the pod itself changed. */
+function noticedOf(before: PodRecord | null, after: PodRecord | null): NonNullable<StoryChange['noticed']> | null {
+  if (before === null || after === null) return null;
+  const [own, upstream] = [planningDiffers(before, after), upstreamDiffers(before, after)];
+  if (own && upstream) return null;
+  const otherwise = upstreamLabelsDiffer(before, after) ? 'labels' : 'nothing';
+  return { endpointd: own ? 'pod' : otherwise, 'kube-controller-manager': upstream ? 'pod' : otherwise };
 }
 
 function takeService(
@@ -193,26 +205,31 @@ const CONTENT = ['endpoints', 'ports', 'labels'] as const;
 function placesChanged(building: Building, selected: readonly Selected[]): PlaceChange[] {
   const places: PlaceChange[] = [];
   for (const { service, before, after } of selected) {
+    const stays = before !== null && after !== null;
+    const add = (pod: PodRecord, wanted: Published): void => {
+      const place = placeOf(building, service, pod, wanted);
+      if (place >= 0) places.push({ place, wanted, stays });
+    };
     // Another pod of the name has another uid, so it has another place.
-    if (before !== null && before.uid !== after?.uid) places.push(...placeOf(building, service, before, NOTHING));
-    if (after !== null) places.push(...placeOf(building, service, after, publishedOf(building, service.record, after)));
+    if (before !== null && before.uid !== after?.uid) add(before, NOTHING);
+    if (after !== null) add(after, publishedOf(building, service.record, after));
   }
   return places;
 }
 
-/** A pod has a place from the time when the service first selects it. */
-function placeOf(building: Building, service: RecordedService, pod: PodRecord, wanted: Published): PlaceChange[] {
+/** A pod has a place from the time when the service first selects it. -1 = it has none, and needs none. */
+function placeOf(building: Building, service: RecordedService, pod: PodRecord, wanted: Published): number {
   const places = building.placesOf[service.number]!;
   const key = podKey(pod);
   let place = places.get(key);
   if (place === undefined) {
-    if (wanted === NOTHING) return [];
+    if (wanted === NOTHING) return -1;
     place = building.places.push({ service: service.number, start: NOTHING }) - 1;
     building.wanted.push(NOTHING);
     places.set(key, place);
   }
   building.wanted[place] = wanted;
-  return [{ place, wanted }];
+  return place;
 }
 
 function publishedOf({ contents }: Building, service: ServiceRecord, pod: PodRecord): Published {

@@ -24,7 +24,8 @@ export interface Run {
   readonly rankOf?: DrawRank;
 }
 
-export const NEWEST_KUBE_MINOR = 36;
+/** The minor versions of kube-controller-manager that the model knows. */
+export const [OLDEST_KUBE_MINOR, NEWEST_KUBE_MINOR] = [31, 36];
 
 /** How long a run goes on after its last change, so that waiting changes can be written. */
 const AFTERWARDS_MS = 600_000;

@@ -3,6 +3,7 @@
  * time, without objects and bytes. A story is built once and played with many settings. It never changes.
  */
 import { type ObjectSizes, type Output, OUTPUTS } from './ledger.ts';
+import type { Controller } from './settings.ts';
 
 export interface StoryService {
   /** Number of the namespace. */
@@ -38,7 +39,15 @@ export const NOTHING: Published = { endpoints: 0, slices: 0, isReady: false };
 export interface PlaceChange {
   readonly place: number;
   readonly wanted: Published;
+  /** Whether the service selects the pod before and after; absent = no. */
+  readonly stays?: boolean;
 }
+
+/**
+ * What a controller finds changed in an event of a pod. It looks at all services of the pod, at those that the pod has
+ * left or entered, or at none.
+ */
+export type Noticed = 'pod' | 'labels' | 'nothing';
 
 /** One event of a watch of inputs. */
 export interface StoryChange {
@@ -54,6 +63,8 @@ export interface StoryChange {
   readonly events?: number;
   /** The changed output, for `foreign`. */
   readonly output?: Output;
+  /** For a pod; absent = the pod itself has changed. */
+  readonly noticed?: Readonly<Record<Controller, Noticed>>;
   /** For a pod: its places, whether or not they change. For a Service: the places that differ afterwards. */
   readonly places: readonly PlaceChange[];
   /** The number of the Service, for a Service and for `foreign`; else -1. */
@@ -75,6 +86,11 @@ export interface Story {
   readonly objects: ObjectSizes;
   /** What the controllers write that run; absent = both. */
   readonly outputs?: readonly Output[];
+}
+
+/** Whether the controller looks at the service of this place after an event of the pod. */
+export function isLookedAt({ noticed }: StoryChange, { stays }: PlaceChange, controller: Controller): boolean {
+  return stays !== true || noticed === undefined || noticed[controller] === 'pod';
 }
 
 export function outputsOf({ outputs = OUTPUTS }: Story): readonly Output[] {

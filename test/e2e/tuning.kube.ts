@@ -184,7 +184,7 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     assert.ok(answer.nodes >= 2, String(answer.nodes));
     assert.match(
       from('API latency, median of an object without endpoints') + answer.notes.join(),
-      /writes in \S+|neither is taken|tells no median/,
+      /writes in \S+|neither is taken|are not taken|tells no median/,
     );
   });
 

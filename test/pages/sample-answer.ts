@@ -48,7 +48,7 @@ export function sampleAnswer(): Answer {
       evidence: runModel({ ...run, seed: 78 }),
       doubts: [],
       notes: [],
-      measured: { ...measuredOf(scrapes, null, run.controller), cpuMsPerWrite: null },
+      measured: { ...measuredOf(scrapes, null, run.controller, null), cpuMsPerWrite: null },
       given: [
         { name: '--kube-api-qps', value: '50', unsure: '', from: 'configz.json' },
         { name: 'watchers of slices', value: '1000', unsure: '', from: 'given' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { backTest } from '../../src/tune/back-test.ts';
+import { type BackTest, backTest } from '../../src/tune/back-test.ts';
 import { type Evidence, evidenceBetween, shownBefore } from '../../src/tune/evidence.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -42,11 +42,13 @@ test('numbers that are fitted on the first half predict the second half', () => 
   assert.ok(worst! < 0.1, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
+const SURE = { down: 1, up: 1 };
+
 test('a backlog at the middle of the recording is there in the second half too', () => {
   // Ten writes a second are fewer than the changes, and the bucket is empty after three seconds.
   const slow: Run = { ...TODAY, settings: { ...TODAY.settings, qps: 3, burst: 10 } };
   const { samples, writes } = runModel(slow);
-  const { worst } = backTest(slow, { samples, writes }, ['API latency', 'API tail', 'CPU', 'watch lag']);
+  const { worst } = backTest(slow, { samples, writes }, { 'API latency': SURE, 'API tail': SURE, 'watch lag': SURE });
   assert.ok(worst! < 0.01, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
@@ -103,6 +105,32 @@ test('a number that waits for tokens hide is not told, and stays as it was given
   assert.ok(!told.untold.includes('API latency'));
   const { median } = told.calibration.apiMs;
   assert.ok(median > 9 && median < 16, `${median} ms instead of 12`);
+});
+
+test('a number that was measured too coarsely is fitted within what was measured', () => {
+  const prompt: Run = { ...TODAY, settings: { ...TODAY.settings, slicesBatchMs: 0, endpointsBatchMs: 0 } };
+  const given = { ...DEFAULT_CALIBRATION, apiMs: { median: 5, tail: 4 } };
+  const within = (truthMs: number, factor: number): BackTest =>
+    backTest({ ...prompt, calibration: given }, evidence(truthMs, 1, prompt), {
+      'API latency': { down: factor, up: factor },
+    });
+  const near = within(6, 1.5);
+  const { median } = near.calibration.apiMs;
+  assert.ok(Math.abs(median - 6) < 0.4, `${median} ms instead of 6`);
+  const spread = near.unsure.get('API latency')!;
+  assert.ok(median * spread.up < 7.51 && median / spread.down > 3.33, JSON.stringify(spread));
+  // The truth is further away than the measurement leaves open.
+  assert.ok(within(40, 1.5).calibration.apiMs.median < 7.51);
+  assert.equal(within(40, 1.2).calibration.apiMs.median, 5);
+});
+
+test('what the recording does not tell is as sure as it was measured', () => {
+  const throttled: Run = { ...TODAY, settings: { ...TODAY.settings, qps: 3, burst: 10 } };
+  const { untold, calibration } = backTest(throttled, runModel({ ...throttled, seed: 9 }), {
+    'API latency': { down: 1.5, up: 1.5 },
+  });
+  assert.ok(untold.includes('API latency'));
+  assert.equal(calibration.apiMs.median, throttled.calibration.apiMs.median);
 });
 
 test('a watch lag of 0, as a calibration may have it, is not moved', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import type { Spread } from '../../src/tune/back-test.ts';
-import { type Measured, measuredOf, NOTHING_MEASURED, type Scrapes } from '../../src/tune/measured.ts';
-import { type Start, startOf, withFit } from '../../src/tune/numbers.ts';
+import { type Measured, measuredOf, NOTHING_MEASURED, type Recorded, type Scrapes } from '../../src/tune/measured.ts';
+import { calibrationNumbers, type Start, startOf, withFit } from '../../src/tune/numbers.ts';
 import { OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -74,29 +74,57 @@ function server(counted: Counted): Scrapes {
   return scrapes(serverText(NONE), serverText(counted), 's1.txt, s2.txt');
 }
 
+const BOTH_SURE = { median: 1.15, tail: 1.15 };
+
 /** Of a kube-controller-manager. */
-function factsOf(controller: Scrapes | null, apiserver: Scrapes | null): Measured {
-  return measuredOf(controller, apiserver, 'kube-controller-manager');
+function factsOf(controller: Scrapes | null, apiserver: Scrapes | null, recorded: Recorded | null = null): Measured {
+  return measuredOf(controller, apiserver, 'kube-controller-manager', recorded);
 }
 
 describe('what scrapes say of the numbers that a recording leaves open', () => {
   it('scrapes give the median latency of the writes', () => {
     const own = factsOf(controller({ writes: 10_000 }), null).apiMs!;
     assert.ok(Math.abs(own.value.median - 10) < 0.3 && Math.abs(own.value.tail - 4) < 0.3, JSON.stringify(own));
-    assert.deepEqual([own.value.unsure, own.from], [1.15, "histogram of the process's 10000 writes in a.txt, b.txt"]);
+    assert.deepEqual(
+      [own.value.unsure, own.from],
+      [BOTH_SURE, "histogram of the process's 10000 writes in a.txt, b.txt"],
+    );
     const { median } = factsOf(null, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs!.value;
     assert.ok(median > 9 && median < 10, String(median));
   });
 
-  it('scrapes that agree are less unsure, and those that differ are not taken', () => {
+  it('scrapes that agree are no surer, and those that differ are not taken', () => {
     const own = controller({ writes: 10_000 });
-    assert.equal(factsOf(own, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs?.value.unsure, 1.05);
+    const { median, tail } = factsOf(own, server({ writes: 10_000, shares: NEARLY_TEN_MS })).apiMs!.value.unsure;
+    assert.ok(median >= 1.15 && median < 1.2 && tail >= 1.15 && tail < 1.2, `${median}, ${tail}`);
     const apart = factsOf(own, server({ writes: 10_000, shares: TWO_MS }));
     assert.equal(apart.apiMs, null);
     assert.match(
       apart.notes[0]!,
       /^the median API latency is 10\.\d ms by the controller and \d\.\d ms by .*neither is taken$/,
     );
+  });
+
+  it('two buckets leave open what one equation with two unknowns does', () => {
+    for (const [shares, truth] of [
+      [[0.817, 1, 1], { median: 3.5, tail: 2.5 }],
+      [[0.804, 1, 1], { median: 3, tail: 4 }],
+      // The same with a few stalls, which tell nothing of the others.
+      [[0.804, 0.9995, 0.9995], { median: 3, tail: 4 }],
+    ] as const) {
+      const { median, tail, unsure } = factsOf(controller({ writes: 10_000, shares }), null).apiMs!.value;
+      for (const [value, factor, true_] of [
+        [median, unsure.median, truth.median],
+        [tail, unsure.tail, truth.tail],
+      ] as const) {
+        assert.ok(factor > 1.25 && true_ > value / factor && true_ < value * factor, `${value} x ${factor}, ${true_}`);
+      }
+    }
+  });
+
+  it('a median is told where a tail is not', () => {
+    const { median, unsure } = factsOf(controller({ writes: 10_000, shares: [0.638, 1, 1] }), null).apiMs!.value;
+    assert.ok(median > 4.3 && median < 4.6 && unsure.median < 1.25 && unsure.tail > 1.25, JSON.stringify(unsure));
   });
 
   it('scrapes give no median if nearly all writes are in one bucket', () => {
@@ -127,6 +155,20 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     ]);
   });
 
+  it('another leader in scrapes prevents a recommendation, whatever they count', () => {
+    const status = (leads: 0 | 1): string => `leader_election_master_status{name="kube-controller-manager"} ${leads}\n`;
+    const all = controllerText({ writes: 1000 });
+    const doubtsOf = (first: string, second: string): readonly string[] =>
+      factsOf(scrapes(first, second), null, { endpoints: 5000, slices: 5000 }).doubts;
+    assert.deepEqual(doubtsOf(`process_start_time_seconds 1\n${status(0)}`, `${all}${status(1)}`), [
+      'a.txt, b.txt: the process led at one of the scrapes alone: another leader wrote, too',
+    ]);
+    assert.deepEqual(doubtsOf(`${controllerText(NONE)}${status(1)}`, `${all}${status(1)}`), []);
+    // Leases of others tell nothing.
+    const other = status(0).replace('kube-', 'cloud-');
+    assert.deepEqual(doubtsOf(`${controllerText(NONE)}${other}`, `${all}${other.replace(' 0', ' 1')}`), []);
+  });
+
   it('refused writes of these objects in scrapes of the API server do so too', () => {
     const refused = (resource: string, verb: string): string =>
       `apiserver_request_total{code="429",group="discovery.k8s.io",resource="${resource}",verb="${verb}"} 9\n`;
@@ -136,6 +178,13 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
       'a.txt, b.txt: the API server refused 9 writes of Endpoints and slices with 429',
     ]);
     assert.deepEqual(doubtsOf(refused('endpointslices', 'LIST') + refused('leases', 'PUT')), []);
+  });
+
+  it('scrapes give the version of kube-controller-manager', () => {
+    const of = (minor: string): Measured['kubeMinor'] =>
+      factsOf(controller({ writes: 200, more: `kubernetes_build_info{major="1",minor="${minor}"} 1` }), null).kubeMinor;
+    const from = 'kubernetes_build_info in a.txt, b.txt';
+    assert.deepEqual([of('33'), of('34+'), of('')], [{ value: 33, from }, { value: 34, from }, null]);
   });
 
   it('scrapes without CPU give none, and not 0', () => {
@@ -165,7 +214,7 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
 
   it("the CPU of endpointd is for its writes of outputs, not for its Lease's", () => {
     const more = 'endpointd_build_info 1\nrest_client_rate_limiter_duration_seconds_count{verb="PUT"} 5000';
-    const { cpuMsPerWrite } = measuredOf(controller({ writes: 10_000, cpuSeconds: 20, more }), null, 'endpointd');
+    const { cpuMsPerWrite } = measuredOf(controller({ writes: 10_000, cpuSeconds: 20, more }), null, 'endpointd', null);
     assert.deepEqual(cpuMsPerWrite?.value, { ms: 4, of: ['endpoints', 'slices'], isMost: false });
   });
 
@@ -192,6 +241,21 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     );
   });
 
+  it('scrapes that count other writes than the recording are not taken', () => {
+    const both = [controller({ writes: 1000 }), server({ writes: 1000 })] as const;
+    const near = factsOf(...both, { endpoints: 450, slices: 450 });
+    assert.ok(near.apiMs !== null && near.cpuMsPerWrite !== null && near.watchers !== null);
+    const far = factsOf(...both, { endpoints: 5000, slices: 400 });
+    assert.deepEqual({ ...far, notes: [] }, NOTHING_MEASURED);
+    assert.deepEqual(far.notes, [
+      'a.txt, b.txt: 500 writes of slices between the scrapes, 400 in the recording: they are of another time or of another process, and are not taken',
+      's1.txt, s2.txt: 1000 writes of Endpoints and slices between the scrapes, 5400 in the recording: they are of another time or of another API server, and are not taken',
+    ]);
+    // Slices that are mirrored are in the recording too.
+    const more = 'endpoint_slice_mirroring_controller_changes{operation="update"} 400';
+    assert.ok(factsOf(controller({ writes: 1000, more }), null, { endpoints: 500, slices: 900 }).apiMs !== null);
+  });
+
   it('scrapes with too few writes give nothing, and say so', () => {
     const { apiMs, notes } = factsOf(controller({ writes: 20 }), null);
     assert.deepEqual([apiMs, notes], [null, ['a.txt, b.txt: 20 writes between the scrapes; at least 100 are needed']]);
@@ -210,7 +274,7 @@ describe('scrapes that are none of a controller or an API server', () => {
     ],
     [
       'of the other controller',
-      () => measuredOf(scrapes(some, some), null, 'endpointd'),
+      () => measuredOf(scrapes(some, some), null, 'endpointd', null),
       /^a\.txt, b\.txt: these are the metrics of kube-controller-manager, and --controller is endpointd$/,
     ],
     [
@@ -273,10 +337,10 @@ describe('what was measured', () => {
     seed: 1,
   } as const;
 
-  it('a measured number is not fitted, and is less unsure than a fitted one', () => {
+  it('a measured number is less unsure than a fitted one', () => {
     const measured = factsOf(null, server({ writes: 10_000 }));
-    const { calibration, held, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
-    assert.deepEqual(held, ['API latency', 'API tail']);
+    const { calibration, known, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
+    assert.deepEqual(known, { 'API latency': by(1.15), 'API tail': by(1.15) });
     assert.deepEqual(unsure, {
       'API latency': by(1.15),
       'API tail': by(1.15),
@@ -295,9 +359,12 @@ describe('what was measured', () => {
     };
     const low = startWith(0.01);
     assert.ok(low.calibration.cpuFactor < 0.1 && low.calibration.cpuFactor === low.cpuFactorMax);
-    assert.deepEqual([low.held, low.unsure.CPU], [['CPU'], by(1.25)]);
+    assert.deepEqual([low.known.CPU, low.unsure.CPU], [{ down: 2, up: 1 }, low.known.CPU]);
     const high = startWith(1000);
     assert.deepEqual([high.calibration.cpuFactor, high.unsure.CPU], [run.calibration.cpuFactor, by(2)]);
+    // Between the two the CPU may be more by what is left up to the process's.
+    const { down, up } = startWith((1.4 * 1000) / high.cpuFactorMax!).unsure.CPU;
+    assert.deepEqual([down, up.toFixed(9)], [2, '1.400000000']);
   });
 
   it('what a recording does not tell, and nobody has measured, is a guess', () => {
@@ -314,11 +381,27 @@ describe('what was measured', () => {
       CPU: by(2),
       'watch lag': by(2),
     });
+    const coarse = { value: { median: 5, tail: 4, unsure: { median: 1.5, tail: 1.2 }, isOfOutputs: true }, from: '' };
+    const known = startOf(run, { ...NOTHING_MEASURED, apiMs: coarse });
+    const told = withFit(known, { untold: ['API latency'], unsure: new Map(), alternatives: [] });
+    assert.deepEqual(told.unsure['API latency'], by(1.5));
+  });
+
+  it('a number that is fitted within what was measured says so', () => {
+    const latency = { median: 5, tail: 4, unsure: { median: 1.5, tail: 1.2 }, isOfOutputs: true };
+    const measured = { ...NOTHING_MEASURED, apiMs: { value: latency, from: 'histogram of a test' } };
+    const start = startOf(run, measured);
+    const fitted = withFit(start, { untold: [], unsure: new Map([['API latency', by(1.3)]]), alternatives: [] });
+    const fallback = { 'API latency': 'fitted', 'API tail': 'fitted', CPU: 'usual', 'watch lag': 'fitted' };
+    const fromOf = (of: Start): string[] =>
+      calibrationNumbers(of.calibration, of, measured, fallback, '').map(({ from }) => from);
+    assert.deepEqual(fromOf(fitted).slice(0, 2), ['fitted, within the histogram of a test', 'histogram of a test']);
+    assert.deepEqual(fromOf(start).slice(0, 2), ['histogram of a test', 'histogram of a test']);
   });
 
   it('the CPU of endpointd is its own', () => {
     const cpuMsPerWrite = { value: { ms: 5, of: OUTPUTS, isMost: false }, from: '' };
-    const { held, unsure } = startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite });
-    assert.deepEqual([held, unsure.CPU], [['CPU'], by(1.1)]);
+    const { known, unsure } = startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite });
+    assert.deepEqual([known, unsure.CPU], [{ CPU: by(1.1) }, by(1.1)]);
   });
 });

@@ -5,6 +5,8 @@ import { podRecord, serviceRecord } from '../support/batches.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
 import { type Played, playedOf } from '../../src/tune/played.ts';
+import { runModel } from '../../src/twin/run.ts';
+import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const SERVICE = serviceRecord({ namespace: 'ns', name: 'web', selector: ['app', 'web'] });
 
@@ -93,6 +95,35 @@ test('services are looked for where a pod changes, and not for an irrelevant eve
       ['quiet', 0],
     ],
   );
+});
+
+const created = pod(2, { nodeName: '', phase: 'Pending', ready: false, readyTime: 0, podIP: '' });
+const bound = { ...created, nodeName: 'node-1' };
+const going = pod(2, { deleting: true });
+
+for (const [name, before, after, endpointd, upstream] of [
+  ['is bound to a node', created, bound, 'pod', 'nothing'],
+  ['starts its containers', bound, { ...bound, readyTime: 9 }, 'pod', 'nothing'],
+  ['has another phase', bound, { ...bound, phase: 'Running' }, 'nothing', 'nothing'],
+  ['gets an address', bound, { ...bound, podIP: '10.0.0.2' }, 'pod', 'pod'],
+  ['has other labels', pod(2), pod(2, { labels: ['app', 'web', 'role', 'x'] }), 'labels', 'labels'],
+  ['has other labels and another node', bound, { ...created, labels: ['app', 'x'] }, 'pod', 'labels'],
+  ['is going and has another phase', going, { ...going, phase: 'Unknown' }, 'nothing', 'pod'],
+  ['is going and has a later time', going, { ...going, readyTime: 9 }, 'pod', 'pod'],
+] as const) {
+  test(`what the controllers notice of a pod that ${name}`, () => {
+    const noticed = play(change(1500, 'watch', before, after)).story.changes.at(-1)!.noticed;
+    const both = { endpointd: 'pod', 'kube-controller-manager': 'pod' };
+    assert.deepEqual(noticed ?? both, { endpointd, 'kube-controller-manager': upstream });
+  });
+}
+
+test('kube-controller-manager syncs nothing for a pod that is bound to a node', () => {
+  const events = [change(1000, 'watch', null, created), change(2000, 'watch', created, bound)];
+  const { story } = play(...events, { type: 'end', atMs: 9000 });
+  const syncs = (controller: Controller): number =>
+    runModel({ story, controller, settings: DEFAULT_SETTINGS, calibration: DEFAULT_CALIBRATION, seed: 1 }).syncs;
+  assert.deepEqual([syncs('endpointd'), syncs('kube-controller-manager')], [4, 2]);
 });
 
 test('a controller that writes nothing while the other one writes does not run', () => {

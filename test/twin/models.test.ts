@@ -10,7 +10,7 @@ import {
   SIZES_ALIKE,
   type Settings,
 } from '../../src/twin/settings.ts';
-import { type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
+import { type Noticed, type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
 
 const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenByte: 0, reply: 0 };
 /** A write takes 10 ms, an event arrives after 1 ms, and nothing costs CPU. */
@@ -249,6 +249,36 @@ test('kube-controller-manager looks for the services of pods that none selects',
   };
   // Each of them takes 10 ms: 1 ms for each service of the namespace.
   assert.deepEqual([shown(one.changes), shown([...others, ...one.changes])], [21, 521]);
+});
+
+test('an event in which a controller finds nothing changed opens no batch window', () => {
+  const one = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'unready'],
+      [1900, 0, 'ready'],
+    ],
+  });
+  const [bound, isReady] = one.changes as [StoryChange, StoryChange];
+  const noticed = { endpointd: 'pod', [UPSTREAM]: 'nothing' } as const;
+  const places = bound.places.map((placed) => ({ ...placed, stays: true }));
+  const played = { ...one, changes: [{ ...bound, noticed, places }, isReady] };
+  const shown = (controller: Controller): number[] => latencies(run(played, controller, { slicesBatchMs: 1000 }));
+  assert.deepEqual([shown('endpointd'), shown(UPSTREAM)], [[111], [1011]]);
+});
+
+test('other labels make it look at the services alone that the pod leaves or enters', () => {
+  const two = story({ services: 2, changes: [[1000, 0, 'unready']] });
+  const [change] = two.changes as [StoryChange];
+  const entered = { place: 10, wanted: change.places[0]!.wanted };
+  const places = [{ ...change.places[0]!, stays: true }, entered];
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const syncs = (of: Noticed): number => {
+      const noticed = { endpointd: of, [UPSTREAM]: of } as const;
+      return run({ ...two, changes: [{ ...change, noticed, places }] }, controller).syncs;
+    };
+    assert.deepEqual([syncs('labels'), syncs('pod')], [2, 4]);
+  }
 });
 
 test('a pod that goes makes room in Endpoints for the next one', () => {

@@ -5,8 +5,9 @@ import { parseMetrics } from '../../metrics/text.ts';
 import { MonitorError } from '../../node/monitor-client.ts';
 import { ConfigzError, parseConfigz } from '../../tune/configz.ts';
 import { flagOf, SETTING_NAMES, type SettingName } from '../../tune/flag-lines.ts';
-import { type Measured, measuredOf, type Scrapes, ScrapesError } from '../../tune/measured.ts';
+import { type Measured, measuredOf, type Recorded, type Scrapes, ScrapesError } from '../../tune/measured.ts';
 import type { KnownNumber } from '../../tune/numbers.ts';
+import { NEWEST_KUBE_MINOR, OLDEST_KUBE_MINOR } from '../../twin/run.ts';
 import type { Settings } from '../../twin/settings.ts';
 import { monitorOf } from '../live/monitor.ts';
 import { starting, StartError } from '../usage.ts';
@@ -14,15 +15,20 @@ import { isUrl, type TuneOptions } from './tune-flags.ts';
 
 export interface Known {
   readonly today: Settings;
+  /** The minor version of kube-controller-manager that is played. */
+  readonly kubeMinor: number;
   readonly nodes: number;
   readonly endpointsWatchers: number;
   readonly measured: Measured;
   readonly given: readonly KnownNumber[];
 }
 
-/** @throws StartError with one line that names the file */
-export async function knownOf(options: TuneOptions): Promise<Known> {
-  const measured = await measuredBy(options);
+/**
+ * @param recorded null = there is no recording
+ * @throws StartError with one line that names the file
+ */
+export async function knownOf(options: TuneOptions, recorded: Recorded | null): Promise<Known> {
+  const measured = await measuredBy(options, recorded);
   const config = await configzOf(options);
   const { given, configz, controller } = options;
   const rows: KnownNumber[] = [];
@@ -36,6 +42,8 @@ export async function knownOf(options: TuneOptions): Promise<Known> {
     const from = given.has(flag) ? 'given' : isTold(name) ? configz : "not given: the program's default";
     rows.push({ name: `--${flag}`, value, unsure: '', from });
   }
+  const version = versionOf(options, measured.kubeMinor);
+  if (controller !== 'endpointd') rows.push(version.row);
   const { watchers } = measured;
   const hasCores = given.has('cores') || options.calibration !== '';
   const count = (flag: string, name: string, own: number, seen: number | undefined): number => {
@@ -47,6 +55,7 @@ export async function knownOf(options: TuneOptions): Promise<Known> {
   };
   return {
     today,
+    kubeMinor: version.minor,
     nodes: count('nodes', 'watchers of slices', options.nodes, watchers?.value.slices),
     endpointsWatchers: count(
       'endpoints-watchers',
@@ -54,8 +63,30 @@ export async function knownOf(options: TuneOptions): Promise<Known> {
       options.endpointsWatchers,
       watchers?.value.endpoints,
     ),
-    measured: hasCores ? { ...measured, cores: null } : measured,
+    measured: { ...measured, cores: hasCores ? null : measured.cores, notes: [...measured.notes, ...version.notes] },
     given: rows,
+  };
+}
+
+interface Version {
+  readonly minor: number;
+  readonly row: KnownNumber;
+  readonly notes: readonly string[];
+}
+
+function versionOf({ given, kcmVersion }: TuneOptions, measured: Measured['kubeMinor']): Version {
+  const isGiven = given.has('kcm-version');
+  const nearest = Math.min(NEWEST_KUBE_MINOR, Math.max(OLDEST_KUBE_MINOR, measured?.value ?? kcmVersion));
+  const minor = isGiven ? kcmVersion : nearest;
+  const from = isGiven ? 'given' : (measured?.from ?? 'not given: assumed');
+  const why = isGiven ? 'as --kcm-version says' : 'the nearest that is known';
+  return {
+    minor,
+    row: { name: 'version of kube-controller-manager', value: `1.${minor}`, unsure: '', from },
+    notes:
+      measured === null || measured.value === minor
+        ? []
+        : [`kube-controller-manager is 1.${measured.value} by ${measured.from}, and is played as 1.${minor}, ${why}`],
   };
 }
 
@@ -86,14 +117,13 @@ async function answerAt(url: string, options: TuneOptions): Promise<string> {
   }
 }
 
-async function measuredBy({
-  controllerMetrics,
-  apiserverMetrics,
-  controller: program,
-}: TuneOptions): Promise<Measured> {
+async function measuredBy(
+  { controllerMetrics, apiserverMetrics, controller: program }: TuneOptions,
+  recorded: Recorded | null,
+): Promise<Measured> {
   const [controller, apiserver] = [await scrapesOf(controllerMetrics), await scrapesOf(apiserverMetrics)];
   try {
-    return measuredOf(controller, apiserver, program);
+    return measuredOf(controller, apiserver, program, recorded);
   } catch (error) {
     if (error instanceof ScrapesError) throw new StartError(printable(error.message));
     throw error;

@@ -1,5 +1,5 @@
 import { DEFAULT_CALIBRATION, type Settings } from '../../twin/settings.ts';
-import { NEWEST_KUBE_MINOR } from '../../twin/run.ts';
+import { NEWEST_KUBE_MINOR, OLDEST_KUBE_MINOR } from '../../twin/run.ts';
 import { ObjectiveError, parseObjective } from '../../tune/objective.ts';
 import { bool, choice, duration, integer, parsed, text, ValueError } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
@@ -19,9 +19,9 @@ const TUNING = {
     help: 'the controller whose flags are chosen',
   },
   'kcm-version': {
-    kind: integer(31, NEWEST_KUBE_MINOR),
+    kind: integer(OLDEST_KUBE_MINOR, NEWEST_KUBE_MINOR),
     default: String(NEWEST_KUBE_MINOR),
-    help: 'minor version of kube-controller-manager',
+    help: 'minor version of kube-controller-manager; without it that of --controller-metrics, or the newest',
   },
   nodes: { kind: integer(1, 1_000_000), default: '100', help: 'how many nodes watch the slices' },
   'endpoints-watchers': { kind: integer(0, 1_000_000), default: '1', help: 'how many clients watch Endpoints' },
@@ -74,7 +74,7 @@ const KNOWN = {
   'controller-metrics': {
     kind: parsed('<file,file>', scrapes),
     default: '',
-    help: 'two files with /metrics of the controller, from the begin and the end of the recording: they tell its API latency, CPU and cores',
+    help: 'two files with /metrics of the controller, from the begin and the end of the recording: they tell its API latency, CPU, cores and version',
   },
   'apiserver-metrics': {
     kind: parsed('<file,file>', scrapes),

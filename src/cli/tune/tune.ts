@@ -9,10 +9,12 @@ import { version } from '../../node/version.ts';
 import { renderPage } from '../../page/page.ts';
 import type { Answer } from '../../tune/answer.ts';
 import { CalibrationError, calibrationText, parseCalibration } from '../../tune/calibration.ts';
+import type { Recorded } from '../../tune/measured.ts';
 import { playedOf } from '../../tune/played.ts';
 import { answerPage } from '../../tune/report-page.ts';
 import { answerText } from '../../tune/report-text.ts';
 import type { TuneInput } from '../../tune/tune.ts';
+import { perOutput } from '../../twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
 import type { Story } from '../../twin/story.ts';
@@ -31,8 +33,8 @@ import { starting, StartError } from '../usage.ts';
 export async function tune(args: readonly string[]): Promise<number> {
   const options = parseTuneFlags(args, (text) => process.stdout.write(text));
   if (options.calibrate !== '') await checkNew(options.calibrate);
-  const known = await knownOf(options);
   const played = playedBy(options);
+  const known = await knownOf(options, recordedOf(played.evidence));
   const tries = options.confirm ? await triesOf(options, played.story) : null;
   const calibration = await calibrationOf(options, known.measured.cores?.value);
   const progress = createProgress(process.stderr, () => performance.now());
@@ -44,7 +46,7 @@ export async function tune(args: readonly string[]): Promise<number> {
         settings: known.today,
         calibration,
         seed: options.seed,
-        kubeMinor: options.kcmVersion,
+        kubeMinor: known.kubeMinor,
       },
       evidence: played.evidence,
       doubts: played.doubts,
@@ -112,6 +114,10 @@ function playedBy({ from, seed }: TuneOptions): Input {
           ],
     };
   });
+}
+
+function recordedOf(evidence: Input['evidence']): Recorded | null {
+  return evidence === null ? null : perOutput((output) => evidence.writes[output].length);
 }
 
 /** @param measuredCores undefined = no metrics tell them, or the command line does */

@@ -24,6 +24,8 @@ import {
   removeNode,
   type NodeChange,
 } from '../../core/node-table.ts';
+import { planningDiffers } from '../../core/pod-changes.ts';
+import { hasEnded } from '../../core/pod-endpoint.ts';
 import {
   allPods,
   getPod,
@@ -35,7 +37,6 @@ import {
 } from '../../core/selector-index.ts';
 import { labelsEqual } from '../../kube/labels.ts';
 import { projectNode, projectPod, projectService } from '../../kube/project.ts';
-import { podIPsOf } from '../../kube/record.ts';
 import type { NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../../kube/types.ts';
 import { sameList, sameTexts } from '../../lib/same-list.ts';
 
@@ -163,36 +164,13 @@ function takesAway(before: PodRecord, after: PodRecord): boolean {
   return (
     (before.ready && !after.ready) ||
     (!before.deleting && after.deleting) ||
-    (!isTerminal(before.phase) && isTerminal(after.phase)) ||
+    (!hasEnded(before) && hasEnded(after)) ||
     (before.podIP !== '' && before.podIP !== after.podIP)
   );
 }
 
-function isServing({ ready, deleting, phase, podIP }: PodRecord): boolean {
-  return ready && !deleting && !isTerminal(phase) && podIP !== '';
-}
-
-/**
- * Whether a field differs that planning or the trigger time reads (docs/spec/endpoints.md "Pod events"), or the phase
- * becomes terminal (docs/spec/endpoints.md "Defects: stale or wrong"). Ports, hostname and subdomain are not compared:
- * the API server forbids to change them.
- */
-function planningDiffers(a: PodRecord, b: PodRecord): boolean {
-  return (
-    a.uid !== b.uid ||
-    a.ready !== b.ready ||
-    a.deleting !== b.deleting ||
-    isTerminal(a.phase) !== isTerminal(b.phase) ||
-    a.readyTime !== b.readyTime ||
-    a.podIP !== b.podIP ||
-    a.nodeName !== b.nodeName ||
-    // Both are null in most clusters: the pod has only `podIP`.
-    (a.podIPs !== b.podIPs && !sameTexts(podIPsOf(a), podIPsOf(b)))
-  );
-}
-
-function isTerminal(phase: string): boolean {
-  return phase === 'Succeeded' || phase === 'Failed';
+function isServing(pod: PodRecord): boolean {
+  return pod.ready && !pod.deleting && !hasEnded(pod) && pod.podIP !== '';
 }
 
 function sameServicePort(a: ServicePort, b: ServicePort): boolean {

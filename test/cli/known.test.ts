@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { knownOf } from '../../src/cli/tune/known.ts';
+import { parseTuneFlags } from '../../src/cli/tune/tune-flags.ts';
+
+interface Version {
+  readonly minor: number;
+  readonly value: string | undefined;
+  readonly from: string | undefined;
+  readonly notes: readonly string[];
+}
+
+/** @param minor as the metrics have it; null = no metrics are given */
+async function versionBy(minor: string | null, ...flags: readonly string[]): Promise<Version> {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-known-'));
+  try {
+    const path = join(directory, 'kcm.txt');
+    writeFileSync(
+      path,
+      `workqueue_work_duration_seconds_count{name="endpoint"} 1\nkubernetes_build_info{minor="${minor}"} 1\n`,
+    );
+    const metrics = minor === null ? [] : [`--controller-metrics=${path},${path}`];
+    const args = ['--controller=kube-controller-manager', ...metrics, ...flags];
+    const { kubeMinor, given, measured } = await knownOf(
+      parseTuneFlags(args, () => undefined),
+      null,
+    );
+    const row = given.find(({ name }) => name === 'version of kube-controller-manager');
+    return {
+      minor: kubeMinor,
+      value: row?.value,
+      from: row?.from.replaceAll(directory, ''),
+      notes: measured.notes.filter((note) => note.includes('is played')).map((note) => note.replaceAll(directory, '')),
+    };
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+const METRICS = 'kubernetes_build_info in /kcm.txt, /kcm.txt';
+
+for (const [name, minor, flags, expected] of [
+  ['nobody tells', null, [], { minor: 36, value: '1.36', from: 'not given: assumed', notes: [] }],
+  ['a flag tells', null, ['--kcm-version=34'], { minor: 34, value: '1.34', from: 'given', notes: [] }],
+  ['metrics tell', '33+', [], { minor: 33, value: '1.33', from: METRICS, notes: [] }],
+  [
+    'flag and metrics tell differently',
+    '33',
+    ['--kcm-version=35'],
+    {
+      minor: 35,
+      value: '1.35',
+      from: 'given',
+      notes: [`kube-controller-manager is 1.33 by ${METRICS}, and is played as 1.35, as --kcm-version says`],
+    },
+  ],
+  [
+    'the model does not know yet',
+    '41',
+    [],
+    {
+      minor: 36,
+      value: '1.36',
+      from: METRICS,
+      notes: [`kube-controller-manager is 1.41 by ${METRICS}, and is played as 1.36, the nearest that is known`],
+    },
+  ],
+] as const) {
+  test(`the played version is told with its source: ${name}`, async () =>
+    assert.deepEqual(await versionBy(minor, ...flags), expected));
+}
+
+test('an answer on endpointd tells no version of kube-controller-manager', async () => {
+  const { given } = await knownOf(
+    parseTuneFlags([], () => undefined),
+    null,
+  );
+  assert.ok(given.length > 0 && given.every(({ name }) => !name.startsWith('version')));
+});

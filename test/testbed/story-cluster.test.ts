@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changeRequests, createStoryCluster } from '../../src/testbed/story-cluster.ts';
+import { NOTHING, type PlaceChange } from '../../src/twin/story.ts';
+import { story } from '../support/stories.ts';
+
+const UNREADY = { endpoints: 2, slices: 2, isReady: false };
+
+/** The methods of the requests for a pod that is not there at the start. */
+function methodsOf(...changes: readonly Omit<PlaceChange, 'place'>[]): string[][] {
+  const { places, ...one } = story({ services: 1, pods: 1, changes: [] });
+  const cluster = createStoryCluster({ ...one, places: places.map(({ service }) => ({ service, start: NOTHING })) });
+  return changes.map((change) =>
+    changeRequests(cluster, {
+      atMs: 0,
+      namespace: 0,
+      kind: 'pod',
+      places: [{ place: 0, ...change }],
+      service: -1,
+    }).map(({ request }) => request.method),
+  );
+}
+
+test('a pod that is bound to a node before it has an address is played on', () => {
+  const bound = { wanted: NOTHING, stays: true };
+  assert.deepEqual(methodsOf({ wanted: NOTHING }, bound, bound, { wanted: UNREADY, stays: true }), [
+    ['POST'],
+    ['PATCH'],
+    ['PATCH'],
+    ['PATCH'],
+  ]);
+});
+
+test('a pod that goes before it has an address is deleted', () => {
+  assert.deepEqual(methodsOf({ wanted: NOTHING }, { wanted: NOTHING }, { wanted: UNREADY }), [
+    ['POST'],
+    ['DELETE'],
+    ['PATCH'],
+  ]);
+});
