@@ -4,8 +4,8 @@
  * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
 import { controllerOf, type QueueName, QUEUES } from '../metrics/controller-of.ts';
-import { changesBetween } from '../metrics/slice-changes.ts';
-import { sumOf, type Metrics, type Sample } from '../metrics/text.ts';
+import { changesOf } from '../metrics/slice-changes.ts';
+import { sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 import { API_TIMES, apiSecondsOf, TOKEN_WAITS, type Weights, WRITES, type Writes, writesBetween } from './api-times.ts';
 
@@ -62,11 +62,6 @@ export interface Observation {
 export type Observed =
   | { readonly ok: true; readonly observation: Observation }
   | { readonly ok: false; readonly why: string };
-
-const CHANGES: Readonly<Partial<Record<QueueName, string>>> = {
-  endpoint_slice: 'endpoint_slice_controller_changes',
-  endpoint_slice_mirroring: 'endpoint_slice_mirroring_controller_changes',
-};
 
 /** @param seconds the time between the looks */
 export function observe(before: Metrics, after: Metrics, seconds: number, settings: Settings): Observed {
@@ -143,12 +138,6 @@ function observeQueue(
     writesPerSync: changes !== null && syncs > 0 ? changes / syncs : null,
     apiSeconds: apiSecondsOf(writes, weightsOf(name, difference, after)),
   };
-}
-
-/** null = no metric has them. */
-function changesOf(name: QueueName, difference: Grown, after: Metrics, labels?: Sample['labels']): number | null {
-  const metric = CHANGES[name];
-  return metric === undefined ? null : changesBetween(metric, difference, after, labels);
 }
 
 /**

@@ -167,8 +167,10 @@ export const RULES: readonly Rule[] = [
     holds: ({ of, depth, waiting, longestSeconds }) =>
       longestSeconds >= HANGS * of.seconds || (depth >= SYNCS_MIN && waiting <= CHANCE * depth),
     verdict: 'cannot tell',
-    because: ({ depth, longestSeconds, waiting }) =>
-      `${depth} keys wait, and a sync has run for ${round(longestSeconds)} s, but only what has ended counts, and by that ${round(waiting)} keys wait`,
+    because: ({ depth, longestSeconds, waiting }) => {
+      const sync = longestSeconds > 0 ? `, and the oldest sync has run for ${round(longestSeconds)} s` : '';
+      return `${depth} keys wait now${sync}. The sums, which have only what has ended, say that ${round(waiting)} keys waited`;
+    },
   },
   {
     name: 'nothing waits',

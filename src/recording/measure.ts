@@ -56,7 +56,7 @@ interface ShownWrite {
 }
 
 /** An output and an event of a pod that are further apart than this do not tell of one change. */
-const APART_MS_MAX = 5000;
+export const APART_MS_MAX = 5000;
 
 /** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
 export interface MeasureListener {

@@ -65,7 +65,7 @@ const GOAL_FACTOR_MAX = 2;
 
 /**
  * The last step of the ladder of changes at which nine of ten draws meet each constraint. A goal that is a latency, or a
- * share of late changes, ends it too: its bound is the last of those of a load. null = there is nothing to meet.
+ * share of late changes, ends it too. `boundsOf` has its bound last. null = there is nothing to meet.
  */
 export function loadFactorOf(question: Question, { settings, checks }: Outcome): number | null {
   const { objective } = question;

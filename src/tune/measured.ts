@@ -2,7 +2,7 @@
  * The numbers that two scrapes of the controller's metrics and two of the API server's tell, where a recording leaves
  * them open. A number that they tell as well as a fit does is not fitted. Another one is fitted within what they leave open.
  */
-import { changesBetween } from '../metrics/slice-changes.ts';
+import { changesOf } from '../metrics/slice-changes.ts';
 import { bucketsOf, samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 import { controllerOf, isLeader } from '../metrics/controller-of.ts';
@@ -124,7 +124,7 @@ export function measuredOf(
 /**
  * Combines both latencies: each may be so. The server measures only these resources, without the way to it. The controller
  * measures all its writes, with the way. They have the same buckets, so that they agree makes neither surer. If they
- * differ by more than a recording, or one of them, leaves open, neither is believed.
+ * differ by more than a fit and both of them leave open, neither is believed.
  */
 function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiMs']>): Part['apiMs'] {
   const [a, b] = [own.value, server.value];
@@ -152,11 +152,11 @@ const COUNTS_DIFFER_MAX = 1.2;
 function strayOf(
   from: string,
   what: string,
-  counted: number,
+  counted: number | null,
   recorded: number | undefined,
   ofWhat: string,
 ): Part | null {
-  if (recorded === undefined) return null;
+  if (recorded === undefined || counted === null) return null;
   const [less, more] = counted < recorded ? [counted, recorded] : [recorded, counted];
   if (more < WRITES_MIN || more <= COUNTS_DIFFER_MAX * less) return null;
   const why = `${from}: ${counted} writes of ${what} between the scrapes, ${recorded} in the recording`;
@@ -215,7 +215,7 @@ function cpuPerWrite(
   const cpuMs = grown('process_cpu_seconds_total') * 1000;
   const writes = isEndpointd
     ? grown('rest_client_rate_limiter_duration_seconds_count')
-    : (changesBetween(SLICE_CHANGES, grown, after) ?? 0);
+    : (changesOf('endpoint_slice', grown, after) ?? 0);
   if (cpuMs <= 0) return { known: null, notes: [`${from}: process_cpu_seconds_total is not there or has not grown`] };
   const what = isEndpointd ? `its ${writes} writes` : `its ${writes} writes of slices`;
   if (writes < WRITES_MIN) {
@@ -225,15 +225,12 @@ function cpuPerWrite(
   return { known: { value, from: `CPU of the process and ${what} in ${from}` }, notes: [] };
 }
 
-/** Of both controllers that write slices. */
-function grownSlices(grown: Grown, after: Metrics): number {
-  return [SLICE_CHANGES, 'endpoint_slice_mirroring_controller_changes'].reduce(
-    (sum, metric) => sum + (changesBetween(metric, grown, after) ?? 0),
-    0,
-  );
+/** Of both controllers that write slices; null = the metrics do not tell those of the first one. */
+function grownSlices(grown: Grown, after: Metrics): number | null {
+  const own = changesOf('endpoint_slice', grown, after);
+  return own === null ? null : own + (changesOf('endpoint_slice_mirroring', grown, after) ?? 0);
 }
 
-const SLICE_CHANGES = 'endpoint_slice_controller_changes';
 const SLICES: readonly Output[] = ['slices'];
 
 const OUTPUT_RESOURCES = [
@@ -248,7 +245,8 @@ function ofApiServer({ before, after, from }: Scrapes, recorded: Recorded | null
   const latency = latencyOf(before, after, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
   const { count } = latency;
   const written = recorded === null ? undefined : recorded.endpoints + recorded.slices;
-  const stray = strayOf(from, 'Endpoints and slices', count, written, 'API server');
+  // Other clients write them too, so only fewer writes tell.
+  const stray = count >= (written ?? 0) ? null : strayOf(from, 'Endpoints and slices', count, written, 'API server');
   if (stray !== null) return stray;
   const watching = (resource: string): number =>
     sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;

@@ -2,6 +2,7 @@
  * The endpoints of a story in one output of a controller: as the controller's cache has them, and as it has published
  * them. A plan takes the difference. Both programs share this, because their plans are the same.
  */
+import { APART_MS_MAX } from '../recording/measure.ts';
 import type { DrawRank } from './draw.ts';
 import type { ChangeKind, Ledger, Output } from './ledger.ts';
 import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
@@ -11,6 +12,11 @@ import type { PlaceChange, Published, Story, StoryChange } from './story.ts';
 interface OpenChange {
   readonly atMs: number;
   readonly kind: ChangeKind;
+}
+
+/** A change that the next one of its place has undone before any object showed it. A write of it may be under way. */
+interface UndoneChange extends OpenChange {
+  readonly undoneAtMs: number;
 }
 
 /** What a write shows for a place. */
@@ -36,6 +42,7 @@ export interface Book {
   readonly isShownReady: Uint8Array;
   /** For each place: the newest change that no object shows. */
   readonly open: (OpenChange | undefined)[];
+  readonly undone: Map<number, UndoneChange>;
   /** How many endpoints of a service the output has at most. */
   readonly room: number;
   readonly services: readonly ServiceBook[];
@@ -131,6 +138,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     isShownReady: isReady.slice(),
     planned: content.slice(),
     open: Array.from({ length: story.places.length }),
+    undone: new Map(),
     room,
     services,
   };
@@ -153,13 +161,25 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
   const wasReady = book.isReady[place] === 1;
   setPlace(book, own, place, wanted);
   if (wasReady !== isReady) {
+    hideUndone(book, place);
     const isShown = (book.isShownReady[place] === 1) === isReady;
-    const hidden = book.open[place];
-    book.ledger.overtaken[book.output] += (hidden === undefined ? 0 : 1) + (isShown ? 1 : 0);
-    if (hidden !== undefined) book.ledger.hidden[book.output].push({ ...hidden, latencyMs: atMs - hidden.atMs });
+    const before = book.open[place];
+    // Of what is open the contrary is shown, so what undoes it is shown already.
+    if (before !== undefined) book.undone.set(place, { ...before, undoneAtMs: atMs });
+    else if (isShown) book.ledger.overtaken[book.output]++;
     book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
   }
   if (hadEndpoint && content === 0) takeWaiting(book, own);
+}
+
+/** No write has shown the change that was undone, nor what undid it. */
+function hideUndone({ ledger, output, undone }: Book, place: number): void {
+  const change = undone.get(place);
+  if (change === undefined) return;
+  const { undoneAtMs, ...hidden } = change;
+  undone.delete(place);
+  ledger.overtaken[output] += 2;
+  ledger.hidden[output].push({ ...hidden, latencyMs: undoneAtMs - hidden.atMs });
 }
 
 /** The first that waits takes the room of one that has gone. It has changed long before, so it has no latency. */
@@ -256,10 +276,24 @@ export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
   for (const { place, isReady } of write.shows) {
     isShownReady[place] = isReady ? 1 : 0;
     const change = open[place];
-    if (change === undefined || (change.kind === 'add') !== isReady) continue;
-    open[place] = undefined;
-    ledger.samples[output].push({ ...change, latencyMs: nowMs - change.atMs });
+    if (change === undefined) noteUndoneShown(book, place, isReady, nowMs);
+    else if ((change.kind === 'add') === isReady) {
+      open[place] = undefined;
+      ledger.samples[output].push({ ...change, latencyMs: nowMs - change.atMs });
+    }
   }
+}
+
+/** A write that was under way shows a change that was undone meanwhile, so what undid it is to be shown too. */
+function noteUndoneShown({ ledger, open, output, undone }: Book, place: number, isReady: boolean, nowMs: number): void {
+  const change = undone.get(place);
+  if (change === undefined || (change.kind === 'add') !== isReady) return;
+  const { atMs, kind, undoneAtMs } = change;
+  // As a recording is measured, which knows of no write that is under way.
+  if (nowMs - undoneAtMs > APART_MS_MAX) return;
+  undone.delete(place);
+  ledger.samples[output].push({ atMs, kind, latencyMs: nowMs - atMs });
+  open[place] = { atMs: undoneAtMs, kind: kind === 'add' ? 'remove' : 'add' };
 }
 
 /** The bytes of the written object, in protobuf. */
@@ -279,6 +313,7 @@ export function sizeOf(book: Book, service: number): number {
  */
 export function closeBook(book: Book, left: readonly StoryChange[], nowMs: number): void {
   for (const { atMs, places } of left) for (const placed of places) takeChange(book, placed, atMs);
+  for (const place of book.undone.keys()) hideUndone(book, place);
   const { ledger, open, output } = book;
   for (const change of open) {
     if (change === undefined) continue;

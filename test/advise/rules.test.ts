@@ -130,7 +130,10 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([said(0, 0).verdict, said(5, 0.02).verdict, said(19, 3).verdict], ['none', 'none', 'none']);
     const { verdict, flag, because } = said(500, 95);
     assert.deepEqual([verdict, flag], ['cannot tell', '']);
-    assert.match(because, /^500 keys wait, and a sync has run for 95 s, but only what has ended counts/);
+    assert.match(
+      because,
+      /^500 keys wait now, and the oldest sync has run for 95 s. The sums, which have only what has ended, say /,
+    );
     assert.deepEqual([said(500, 0).verdict, said(0, 95).verdict], ['cannot tell', 'cannot tell']);
     // A look may meet a burst if bursts are many.
     assert.equal(adviceOf({ ...quick, syncs: 10_000, workSeconds: 120, waitSeconds: 40, depth: 30 }).verdict, 'none');

@@ -17,6 +17,7 @@ import { createLatency } from '../../src/twin/api-latency.ts';
 import { scaled } from '../../src/twin/run.ts';
 import type { Calibration, Costs } from '../../src/twin/settings.ts';
 import { type Output, OUTPUTS, type Sample, type ObjectSizes } from '../../src/twin/ledger.ts';
+import { APART_MS_MAX } from '../../src/recording/measure.ts';
 import type { Published, Story } from '../../src/twin/story.ts';
 import { addSize, NO_SUMS, sizeLine, type SizeSums } from '../../src/recording/sizes.ts';
 import type { WorkloadRequest } from '../../src/workload/request.ts';
@@ -37,6 +38,8 @@ interface Told {
   readonly story: Story;
   /** By address, which no two places share. */
   readonly open: Readonly<Record<Output, Map<string, OpenChange>>>;
+  /** By address: what the next change undid, at `undoneAtMs`, before it was shown. */
+  readonly undone: Readonly<Record<Output, Map<string, OpenChange & { readonly undoneAtMs: number }>>>;
   readonly isReady: boolean[];
   readonly exists: boolean[];
   readonly samples: Readonly<Record<Output, Sample[]>>;
@@ -84,6 +87,7 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
     sim,
     story,
     open: { endpoints: new Map(), slices: new Map() },
+    undone: { endpoints: new Map(), slices: new Map() },
     isReady: story.places.map(({ start }) => start.isReady),
     exists: story.places.map(({ start }) => start.slices !== 0),
     samples: { endpoints: [], slices: [] },
@@ -158,6 +162,9 @@ function change(told: Told, place: number, wanted: Published): void {
   const address = addressOf(place);
   for (const output of OUTPUTS) {
     const isShown = (told.counts[output].get(address) ?? 0) > 0 === wanted.isReady;
+    const before = told.open[output].get(address);
+    told.undone[output].delete(address);
+    if (before !== undefined) told.undone[output].set(address, { ...before, undoneAtMs: sim.nowMs() });
     if (isShown) told.open[output].delete(address);
     else told.open[output].set(address, { atMs: sim.nowMs(), isReady: wanted.isReady });
   }
@@ -196,13 +203,18 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
 }
 
 /** An object more, or one less, shows the address as ready. */
-function showAddress({ sim, counts, open, samples }: Told, output: Output, address: string, by: 1 | -1): void {
+function showAddress({ sim, counts, open, undone, samples }: Told, output: Output, address: string, by: 1 | -1): void {
   const count = (counts[output].get(address) ?? 0) + by;
   counts[output].set(address, count);
   const change = open[output].get(address);
-  if (change === undefined || count > 0 !== change.isReady) return;
+  const last = undone[output].get(address);
+  const shown = change ?? last;
+  if (shown === undefined || count > 0 !== shown.isReady) return;
+  if (change === undefined && sim.nowMs() - last!.undoneAtMs > APART_MS_MAX) return;
   open[output].delete(address);
-  const { atMs, isReady } = change;
+  undone[output].delete(address);
+  if (change === undefined) open[output].set(address, { atMs: last!.undoneAtMs, isReady: !last!.isReady });
+  const { atMs, isReady } = shown;
   samples[output].push({ atMs, kind: isReady ? 'add' : 'remove', latencyMs: sim.nowMs() - atMs });
 }
 

@@ -251,6 +251,15 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
       'a.txt, b.txt: 500 writes of slices between the scrapes, 400 in the recording: they are of another time or of another process, and are not taken',
       's1.txt, s2.txt: 1000 writes of Endpoints and slices between the scrapes, 5400 in the recording: they are of another time or of another API server, and are not taken',
     ]);
+    // Other clients write these objects too, and a metric that was filtered out is no 0.
+    const few = { endpoints: 50, slices: 50 };
+    assert.ok(factsOf(null, server({ writes: 1000 }), few).apiMs !== null);
+    const untold = scrapes(
+      ...([NONE, { writes: 1000 }].map((counted) =>
+        controllerText(counted).replaceAll('endpoint_slice_controller_changes', 'filtered'),
+      ) as [string, string]),
+    );
+    assert.ok(factsOf(untold, null, { endpoints: 500, slices: 5000 }).apiMs !== null);
     // Slices that are mirrored are in the recording too.
     const more = 'endpoint_slice_mirroring_controller_changes{operation="update"} 400';
     assert.ok(factsOf(controller({ writes: 1000, more }), null, { endpoints: 500, slices: 900 }).apiMs !== null);

@@ -109,6 +109,30 @@ test('a change that is taken back within the period is not written', () => {
   assert.deepEqual([writes.slices.length, overtaken.slices], [0, 2]);
 });
 
+test('a change that is taken back under its write is shown, and what took it back', () => {
+  const there = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [2000, 0, 'unready'],
+      [2005, 0, 'ready'],
+    ],
+  });
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const { samples, overtaken } = run(there, controller);
+    const flips = samples.slices.filter(({ atMs }) => atMs >= 2000);
+    assert.deepEqual(
+      flips.map(({ atMs, kind, latencyMs }) => [atMs, kind, Math.round(latencyMs)]),
+      [
+        [2000, 'remove', 11],
+        [2005, 'add', 16],
+      ],
+      controller,
+    );
+    assert.equal(overtaken.slices, 0);
+  }
+});
+
 /**
  * A pod of each of 90 services becomes ready, and 11 ms later another one: about when the first write is answered. There are
  * fewer than the 100 retries that may come at once.
