@@ -9,6 +9,7 @@ import { onReflectorEvent, wakeReflector } from '../controller/reflectors/reflec
 import { listAgain, startReflector, stopReflector } from '../controller/reflectors/reflector-requests.ts';
 import {
   createReflector,
+  listOf,
   type Reflector,
   type ReflectorHands,
   type ReflectorPurpose,
@@ -53,7 +54,7 @@ export interface RecorderStatus {
   readonly seconds: number;
   /** What the recorder waits for; '' = everything that may be read is listed. */
   readonly waitsFor: string;
-  /** How many objects exist, by resource. */
+  /** How many objects exist, or have come in the first list so far, by resource. */
   readonly objects: Readonly<Record<RecordedResource, number>>;
   /** How many changes of objects were told since everything was listed. */
   readonly changes: number;
@@ -327,13 +328,13 @@ function perform({ outbox }: State, transport: Transport): void {
   }
 }
 
-function isSettled({ reflector }: Watch): boolean {
-  return reflector.synced || reflector.refused;
+function isSettled(watch: Watch): boolean {
+  return watch.reflector.synced || isRefused(watch);
 }
 
-/** A refusal later on is a gap. */
+/** A refusal later on is a gap. A list that is being answered has been granted, and may take minutes. */
 function isRefused({ reflector }: Watch): boolean {
-  return reflector.refused && !reflector.synced;
+  return reflector.refused && !reflector.synced && listOf(reflector)?.progress.isAnswered !== true;
 }
 
 /** Does nothing the second time. */
@@ -419,7 +420,13 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
 
 function statusOf(state: State): RecorderStatus {
   const { watches, encoder, config, beganMs, objectsTold, objectsListed, bytes, gaps, pseudonyms } = state;
-  const objects = Object.fromEntries(watches.map(({ resource }) => [resource, encoder.count(resource)]));
+  const objects = Object.fromEntries(
+    watches.map(({ resource, reflector }) => [
+      resource,
+      // A first list is told at its end.
+      reflector.synced ? encoder.count(resource) : (listOf(reflector)?.progress.objects ?? 0),
+    ]),
+  );
   return {
     seconds: (config.clock.nowMs() - beganMs) / 1000,
     waitsFor: watches.find((watch) => !isSettled(watch))?.resource ?? '',

@@ -54,3 +54,13 @@ test('a recording waits for lists as long as they bring something', () => {
     ['waits', 'waits', 'nothing more of pods could be listed for 120 s'],
   );
 });
+
+test('a recording does not wait for a list that breaks off again and again', () => {
+  const waitsFor = 'pods';
+  assert.deepEqual(found(...[500, 0, 400, 500].map((pods, i) => status(110 + 40 * i, { waitsFor }, pods))), [
+    'waits',
+    'waits',
+    'waits',
+    'nothing more of pods could be listed for 120 s',
+  ]);
+});

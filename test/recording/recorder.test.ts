@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
+import { createBeginning } from '../../src/cli/record/beginning.ts';
 import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
 import { figuresOf } from '../../src/recording/figures.ts';
 import { playedOf } from '../../src/tune/played.ts';
@@ -185,6 +186,28 @@ describe('the recorder', () => {
     assert.ok(lateSeconds >= 100 && lateSeconds < 200, String(lateSeconds));
     assert.equal(controller.endpoints!.writesPerSecond, 1 / (200 - lateSeconds));
     assert.equal(playedOf('made', cluster.events()).story.durationMs, 200_000);
+  });
+
+  it('a list that is answered after a refusal is waited for, however long it takes', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
+    cluster.refusals.pods = { status: 403, message: 'the server starts' };
+    cluster.recorder.start();
+    cluster.pass(500);
+    delete cluster.refusals.pods;
+    cluster.held.add('pods');
+    const beginningOf = createBeginning();
+    const looks: (string | number)[][] = [];
+    for (let second = 0; second < 20; second += 5) {
+      cluster.pass(5000);
+      const status = cluster.recorder.status();
+      const { hasBegun, hopeless } = beginningOf(status);
+      looks.push([status.waitsFor, status.objects.pods, status.refused.length, hasBegun ? 'begun' : hopeless]);
+      if (second === 10) cluster.held.clear();
+    }
+    const waits = ['pods', 2, 0, ''];
+    assert.deepEqual(looks, [waits, waits, waits, ['', 2, 0, 'begun']]);
+    assert.deepEqual(cluster.recorder.status().changes, 0);
   });
 
   it("an edit by somebody else is told from the controllers' writes", () => {

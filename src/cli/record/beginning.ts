@@ -20,7 +20,8 @@ export function createBeginning(): (now: RecorderStatus) => Beginning {
   return (now) => {
     const { seconds, waitsFor } = now;
     const objects = objectsIn(now);
-    if (objects !== listed.objects) listed = { objects, seconds };
+    // A list that breaks off and begins again brings nothing more until it is further than before.
+    if (objects > listed.objects) listed = { objects, seconds };
     const refused = whatIsMissing(now);
     refusedAt = refused.length === 0 ? Infinity : Math.min(refusedAt, seconds);
     if (seconds - refusedAt >= REFUSED_SECONDS_MAX) return { hasBegun: false, hopeless: refusedText(refused) };
