@@ -24,6 +24,7 @@ import { createMetricStore } from '../metrics/store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Transport, TransportEvent } from '../ports/transport.ts';
+import { neededOf } from './begun.ts';
 import { createEncoder, type Encoder } from './encode.ts';
 import { createFrameWriter, type Compression, type FrameWriter } from './frames.ts';
 import { PLAIN_NAMES } from './names.ts';
@@ -292,7 +293,7 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
   }
   tellWatches(state, now);
   tellRefusals(state, now);
-  if (state.objectsListed < 0 && state.watches.every(isSettled)) {
+  if (state.objectsListed < 0 && state.watches.every(isSettled) && neededOf(refusedOf(state)).length === 0) {
     state.objectsListed = state.objectsTold;
     // Whether the disk has room for the lists is known before they are called recorded.
     state.frames.flush();
@@ -335,6 +336,10 @@ function isSettled(watch: Watch): boolean {
 /** A refusal later on is a gap. A list that is being answered has been granted, and may take minutes. */
 function isRefused({ reflector }: Watch): boolean {
   return reflector.refused && !reflector.synced && listOf(reflector)?.progress.isAnswered !== true;
+}
+
+function refusedOf({ watches }: State): RecordedResource[] {
+  return watches.filter(isRefused).map(({ resource }) => resource);
 }
 
 /** Does nothing the second time. */
@@ -434,7 +439,7 @@ function statusOf(state: State): RecorderStatus {
     changes: objectsListed < 0 ? 0 : objectsTold - objectsListed,
     bytes,
     gaps: gaps + watches.filter(({ isLost }) => isLost).length,
-    refused: watches.filter(isRefused).map(({ resource }) => resource),
+    refused: refusedOf(state),
     texts: pseudonyms?.size() ?? 0,
   };
 }

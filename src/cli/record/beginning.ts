@@ -1,4 +1,5 @@
 /** Whether a recording has begun, may still begin, or cannot. */
+import { neededOf } from '../../recording/begun.ts';
 import type { RecorderStatus } from '../../recording/recorder.ts';
 
 export interface Beginning {
@@ -22,20 +23,12 @@ export function createBeginning(): (now: RecorderStatus) => Beginning {
     const objects = objectsIn(now);
     // A list that breaks off and begins again brings nothing more until it is further than before.
     if (objects > listed.objects) listed = { objects, seconds };
-    const refused = whatIsMissing(now);
+    const refused = neededOf(now.refused);
     refusedAt = refused.length === 0 ? Infinity : Math.min(refusedAt, seconds);
     if (seconds - refusedAt >= REFUSED_SECONDS_MAX) return { hasBegun: false, hopeless: refusedText(refused) };
     const isIdle = waitsFor !== '' && seconds - listed.seconds >= IDLE_SECONDS_MAX;
     return { hasBegun: waitsFor === '' && refused.length === 0, hopeless: isIdle ? idleText(waitsFor) : '' };
   };
-}
-
-/** What is refused and without which nothing can be learnt. */
-function whatIsMissing({ refused }: RecorderStatus): string[] {
-  const inputs = refused.filter((resource) => resource === 'pods' || resource === 'services');
-  const outputs = refused.filter((resource) => resource.startsWith('endpoint'));
-  if (inputs.length > 0) return inputs;
-  return outputs.length < 2 ? [] : outputs;
 }
 
 function refusedText(refused: readonly string[]): string {
