@@ -317,8 +317,9 @@ function onOutput(
 }
 
 /**
- * Whether others delete the object: the API server the Endpoints of a deleted Service, which no controller deletes otherwise
- * (docs/spec/endpoints.md "Deletes"), and the garbage collector the slices, in the foreground while the Service still ends.
+ * Whether somebody else deletes the object. The API server deletes the Endpoints of a deleted Service, and no controller
+ * deletes others (docs/spec/endpoints.md "Deletes"). The garbage collector deletes the slices, in the foreground while the
+ * Service still ends.
  */
 function isCollected(kind: OutputResource, service: RecordedService | null): boolean {
   return kind === 'endpoints' || service === null || service.record.deleting;
