@@ -38,6 +38,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
     isEnded = event.type === 'end';
     noteDoubt(doubts, event, measuring);
   }
+  for (const resource of measuring.lost) doubts.add(lostWatch(resource));
   const outputs = runningOf(writes);
   const isShown = OUTPUTS.some((output) => samples[output].length > 0);
   if (isShown && OUTPUTS.every((output) => writes[output].length === 0)) doubts.add(UNKNOWN_WRITER);
@@ -56,18 +57,18 @@ function runningOf(writes: Readonly<Record<Output, readonly object[]>>): readonl
   return OUTPUTS.filter((output) => writes[output].length > 0 || most < OTHER_WRITES_MIN);
 }
 
-function noteDoubt(doubts: Set<string>, event: RecordedEvent, { refused, lost }: Measuring): void {
+/** A lost watch is a doubt of its own where it goes on, or has not come back at the end. A list after it is a gap. */
+function noteDoubt(doubts: Set<string>, event: RecordedEvent, { refused }: Measuring): void {
   if (event.type === 'listed' && event.told === 'start') {
     // The story begins here. Only what still lasts is a doubt of it.
     doubts.clear();
     for (const resource of refused) doubts.add(unread(resource));
-    for (const resource of lost) doubts.add(lostWatch(resource));
   }
   if (event.type === 'refused') doubts.add(unread(event.resource));
   if (event.type === 'listed' && event.told === 'list') {
     doubts.add(`the recording has a gap: ${event.resource} were listed again`);
   }
-  if (event.type === 'lost' || event.type === 'rewatched') doubts.add(lostWatch(event.resource));
+  if (event.type === 'rewatched') doubts.add(lostWatch(event.resource));
 }
 
 function unread(resource: RecordedResource): string {

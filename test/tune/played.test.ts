@@ -168,6 +168,14 @@ for (const [event, doubt] of [
     assert.deepEqual(play(event, { type: 'end', atMs: 700 }).doubts, [doubt]));
 }
 
+test('a gap that was told when the watch was lost is one doubt', () => {
+  const { doubts } = play(
+    { type: 'lost', atMs: 600, resource: 'pods', sinceMs: 500 },
+    { type: 'listed', atMs: 700, resource: 'pods', told: 'list', sinceMs: 500 },
+  );
+  assert.deepEqual(doubts, ['the recording has a gap: pods were listed again']);
+});
+
 test('a recording is doubted for what lasts when its story begins, no more', () => {
   const refused = (resource: RecordedResource): RecordedEvent => ({ type: 'refused', atMs: 100, resource });
   const lost = (resource: RecordedResource): RecordedEvent => ({ type: 'lost', atMs: 300, resource, sinceMs: 200 });
