@@ -249,8 +249,8 @@ describe('the recorder', () => {
     for (let second = 0; second < 20; second += 5) {
       cluster.pass(5000);
       const status = cluster.recorder.status();
-      const { hasBegun, hopeless } = beginningOf(status);
-      looks.push([status.waitsFor, status.objects.pods, status.refused.length, hasBegun ? 'begun' : hopeless]);
+      const { begunAt, hopeless } = beginningOf(status);
+      looks.push([status.waitsFor, status.objects.pods, status.refused.length, begunAt === null ? hopeless : 'begun']);
       if (second === 10) cluster.held.clear();
     }
     const waits = ['pods', 2, 0, ''];
