@@ -12,14 +12,14 @@ export interface Contents {
 }
 
 export interface ResourceContents {
-  /** The objects of the first list. */
+  /** The objects that were there when everything was listed. One that is late has those of its first list. */
   objects: number;
   listed: boolean;
   /** It could not be read at all. */
   refused: boolean;
   /** For so much of `seconds` the server refused it, before it could be read. Its rates leave them out. */
   lateSeconds: number;
-  /** Events that changed what these controllers read or write, after the first list. */
+  /** Events that changed what these controllers read or write, since everything was listed. */
   changes: number;
   /** Objects that came. `deleted`: objects that went. */
   created: number;
@@ -134,7 +134,13 @@ function countList(
     return;
   }
   counting.wholeAtMs = atMs;
-  for (const of of Object.values(resources)) of.lateSeconds = 0;
+  for (const of of Object.values(resources)) begin(of);
+}
+
+/** What was counted between the first lists is of no time that counts. */
+function begin(of: ResourceContents): void {
+  of.objects += of.created - of.deleted;
+  Object.assign(of, { lateSeconds: 0, changes: 0, created: 0, deleted: 0, byOthers: 0, irrelevant: 0 });
 }
 
 /** The watch has gone on where it was. */

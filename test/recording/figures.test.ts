@@ -277,6 +277,9 @@ describe('what a recording shows of its controller', () => {
     });
     const { controller, contents } = figuresOf(read(file).events);
     assert.deepEqual([controller.endpoints!.writes, controller.endpoints!.addedMs.count, contents.seconds], [0, 0, 8]);
+    const { pods, endpoints } = contents.resources;
+    assert.deepEqual([pods.objects, pods.changes, pods.created], [1, 0, 0]);
+    assert.deepEqual([endpoints.objects, endpoints.changes], [1, 0]);
   });
 
   it('an output that the server refuses has no figures', () => {
