@@ -12,14 +12,14 @@ export interface Contents {
 }
 
 export interface ResourceContents {
-  /** The objects of the first list. */
+  /** The objects that were there when everything was listed. One that is late has those of its first list. */
   objects: number;
   listed: boolean;
   /** It could not be read at all. */
   refused: boolean;
   /** For so much of `seconds` the server refused it, before it could be read. Its rates leave them out. */
   lateSeconds: number;
-  /** Events that changed what these controllers read or write, after the first list. */
+  /** Events that changed what these controllers read or write, since everything was listed. */
   changes: number;
   /** Objects that came. `deleted`: objects that went. */
   created: number;
@@ -43,8 +43,6 @@ export interface Counting {
   readonly contents: Contents;
   /** When everything that may be read was listed, in milliseconds. It grows with each list of the start. */
   wholeAtMs: number;
-  /** The gaps of watches that have not come back. */
-  readonly lost: Map<RecordedResource, Gap>;
 }
 
 export function createCounting(): Counting {
@@ -58,7 +56,6 @@ export function createCounting(): Counting {
       gaps: [],
     },
     wholeAtMs: 0,
-    lost: new Map(),
   };
 }
 
@@ -96,15 +93,12 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
     case 'listed':
       countList(counting, event);
       break;
-    case 'lost': {
-      const gap: Gap = { resource: event.resource, fromSeconds: event.sinceMs / 1000, toSeconds: null };
-      contents.gaps.push(gap);
-      counting.lost.set(event.resource, gap);
+    case 'lost':
+      contents.gaps.push({ resource: event.resource, fromSeconds: event.sinceMs / 1000, toSeconds: null });
       break;
-    }
     case 'rewatched':
       resources[event.resource].rewatched++;
-      countNoGap(counting, event.resource);
+      countNoGap(contents, event.resource);
       break;
     case 'refused':
       resources[event.resource].refused = !resources[event.resource].listed;
@@ -126,13 +120,12 @@ function countList(
   counting: Counting,
   { resource, told, sinceMs, atMs }: Extract<RecordedEvent, { type: 'listed' }>,
 ): void {
-  const { contents, lost, wholeAtMs } = counting;
+  const { contents, wholeAtMs } = counting;
   const { gaps, resources } = contents;
   if (told === 'list') {
-    const gap = lost.get(resource);
+    const gap = openGap(contents, resource);
     if (gap === undefined) gaps.push({ resource, fromSeconds: sinceMs / 1000, toSeconds: atMs / 1000 });
     else gap.toSeconds = atMs / 1000;
-    lost.delete(resource);
     return;
   }
   Object.assign(resources[resource], { listed: true, refused: false });
@@ -141,12 +134,22 @@ function countList(
     return;
   }
   counting.wholeAtMs = atMs;
-  for (const of of Object.values(resources)) of.lateSeconds = 0;
+  for (const of of Object.values(resources)) begin(of);
+}
+
+/** What was counted between the first lists is of no time that counts. */
+function begin(of: ResourceContents): void {
+  of.objects += of.created - of.deleted;
+  Object.assign(of, { lateSeconds: 0, changes: 0, created: 0, deleted: 0, byOthers: 0, irrelevant: 0 });
 }
 
 /** The watch has gone on where it was. */
-function countNoGap({ contents: { gaps }, lost }: Counting, resource: RecordedResource): void {
-  const gap = lost.get(resource);
-  lost.delete(resource);
-  if (gap !== undefined) gaps.splice(gaps.indexOf(gap), 1);
+function countNoGap(contents: Contents, resource: RecordedResource): void {
+  const gap = openGap(contents, resource);
+  if (gap !== undefined) contents.gaps.splice(contents.gaps.indexOf(gap), 1);
+}
+
+/** The gap of a watch that has not come back. */
+function openGap({ gaps }: Contents, resource: RecordedResource): Gap | undefined {
+  return gaps.findLast((gap) => gap.resource === resource && gap.toSeconds === null);
 }

@@ -1,5 +1,6 @@
 /** Makes events from the lines of a recording. */
 import type { PodRecord } from '../kube/types.ts';
+import { hasBegun } from './begun.ts';
 import { zoneOf } from './encode.ts';
 import { readEndpoints, type Known } from './endpoint-items.ts';
 import { LineError, NODES, OUTPUTS, PODS, readCount, readFields, readNumber, readText, SERVICES } from './fields.ts';
@@ -35,6 +36,7 @@ interface State {
   readonly versions: Map<RecordedResource, number>;
   /** Resources whose first list is whole. */
   readonly listed: Set<RecordedResource>;
+  /** Those that the server refuses, and has never let the recorder list. */
   readonly refused: Set<RecordedResource>;
   /** The list that is being told. */
   listing: { readonly resource: RecordedResource; readonly sinceMs: number } | null;
@@ -121,7 +123,7 @@ function take(state: State, line: Fields): RecordedEvent | null {
   if (line['rewatched'] !== undefined) return { type: 'rewatched', atMs, resource: resourceOf(line['rewatched']) };
   if (line['refused'] !== undefined) {
     const resource = resourceOf(line['refused']);
-    state.refused.add(resource);
+    if (!state.listed.has(resource)) state.refused.add(resource);
     return { type: 'refused', atMs, resource };
   }
   if (line['irrelevant'] !== undefined) {
@@ -159,17 +161,13 @@ function resourceOf(json: unknown): RecordedResource {
 }
 
 function listedOf(state: State, resource: RecordedResource, atMs: number): RecordedEvent {
-  const told = state.listed.has(resource) ? 'list' : isLate(state, resource) ? 'late' : 'start';
+  const told = state.listed.has(resource) ? 'list' : hasBegun(state) ? 'late' : 'start';
   const sinceMs = told === 'list' && state.listing !== null ? state.listing.sinceMs : atMs;
   state.listed.add(resource);
+  state.refused.delete(resource);
   state.versions.set(resource, state.versions.get(resource) ?? 0);
   state.listing = null;
   return { type: 'listed', atMs, resource, told, sinceMs };
-}
-
-/** No recording begins without pods and Services. */
-function isLate({ refused }: State, resource: RecordedResource): boolean {
-  return refused.has(resource) && resource !== 'pods' && resource !== 'services';
 }
 
 /** What a line tells of an object. */

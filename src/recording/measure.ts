@@ -6,7 +6,7 @@
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import { selectsPods } from '../core/selects-pods.ts';
 import type { PodRecord } from '../kube/types.ts';
-import { WORDS } from './lines.ts';
+import { hasBegun } from './begun.ts';
 import type { ChangeOf, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
 import { type RecordedService, type Selection, type Selections, servicesWithPods } from './selections.ts';
 
@@ -70,12 +70,13 @@ export interface Measuring {
   /** By namespace and name of a Service, which may be deleted and created again while its objects stay. */
   readonly published: Map<string, Readonly<Record<OutputResource, Published>>>;
   readonly measured: Readonly<Record<OutputResource, Measured>>;
-  /** Resources that are neither listed nor refused yet. */
-  readonly missing: Set<RecordedResource>;
+  readonly listed: Set<RecordedResource>;
   /** Resources that may not be read. */
   readonly refused: Set<RecordedResource>;
   /** Resources whose watch is lost. */
   readonly lost: Set<RecordedResource>;
+  /** What came before has no time of the recording. */
+  hasBegun: boolean;
 }
 
 const KINDS: readonly OutputResource[] = ['endpoints', 'endpointslices'];
@@ -91,9 +92,10 @@ export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
     services: new Map(),
     published: new Map(),
     measured: { endpoints: none(), endpointslices: none() },
-    missing: new Set(Object.keys(WORDS) as RecordedResource[]),
+    listed: new Set(),
     refused: new Set(),
     lost: new Set(),
+    hasBegun: false,
   };
 }
 
@@ -106,7 +108,7 @@ export function awaitedOf({ services }: Measuring, kind: OutputResource): number
 
 /** @param selection the effect of the event on the Services */
 export function measureEvent(measuring: Measuring, event: RecordedEvent, selection: Selection): void {
-  const { missing, refused, lost } = measuring;
+  const { listed, refused, lost } = measuring;
   switch (event.type) {
     case 'change':
       if (event.resource === 'pods') onPod(measuring, event, selection);
@@ -114,7 +116,9 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
       else if (event.resource !== 'nodes') onOutput(measuring, event.resource, event, selection);
       return;
     case 'listed':
-      for (const resources of [missing, refused, lost]) resources.delete(event.resource);
+      for (const resources of [refused, lost]) resources.delete(event.resource);
+      listed.add(event.resource);
+      measuring.hasBegun = hasBegun(measuring);
       if (event.told === 'list') hide(measuring, event.resource);
       return;
     case 'lost':
@@ -126,7 +130,8 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
       hide(measuring, event.resource);
       return;
     case 'refused':
-      if (missing.delete(event.resource)) refused.add(event.resource);
+      if (!listed.has(event.resource)) refused.add(event.resource);
+      measuring.hasBegun = hasBegun(measuring);
       return;
     case 'irrelevant':
     case 'sizes':
@@ -154,8 +159,8 @@ function readyAddress({ record }: RecordedService, pod: PodRecord | null): strin
 }
 
 function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selected }: Selection): void {
-  const { missing, services } = measuring;
-  if (told !== 'watch' || missing.size > 0) return;
+  const { services } = measuring;
+  if (told !== 'watch' || !measuring.hasBegun) return;
   for (const { service, before, after } of selected) {
     const was = readyAddress(service, before);
     const is = readyAddress(service, after);
@@ -287,8 +292,8 @@ function onOutput(
   { before, after, told, by, atMs }: ChangeOf<OutputResource>,
   { service }: Selection,
 ): void {
-  const { listener, services, measured, missing } = measuring;
-  const isWatched = told === 'watch' && missing.size === 0;
+  const { listener, services, measured } = measuring;
+  const isWatched = told === 'watch' && measuring.hasBegun;
   if (isWatched && by !== 'other' && !(after === null && isCollected(kind, service))) {
     measured[kind].writes++;
     listener.written(kind, atMs);
@@ -312,8 +317,9 @@ function onOutput(
 }
 
 /**
- * Whether others delete the object: the API server the Endpoints of a deleted Service, which no controller deletes otherwise
- * (docs/spec/endpoints.md "Deletes"), and the garbage collector the slices, in the foreground while the Service still ends.
+ * Whether somebody else deletes the object. The API server deletes the Endpoints of a deleted Service, and no controller
+ * deletes others (docs/spec/endpoints.md "Deletes"). The garbage collector deletes the slices, in the foreground while the
+ * Service still ends.
  */
 function isCollected(kind: OutputResource, service: RecordedService | null): boolean {
   return kind === 'endpoints' || service === null || service.record.deleting;

@@ -9,6 +9,7 @@ import { onReflectorEvent, wakeReflector } from '../controller/reflectors/reflec
 import { listAgain, startReflector, stopReflector } from '../controller/reflectors/reflector-requests.ts';
 import {
   createReflector,
+  listOf,
   type Reflector,
   type ReflectorHands,
   type ReflectorPurpose,
@@ -23,6 +24,7 @@ import { createMetricStore } from '../metrics/store.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Random } from '../ports/random.ts';
 import type { Transport, TransportEvent } from '../ports/transport.ts';
+import { neededOf } from './begun.ts';
 import { createEncoder, type Encoder } from './encode.ts';
 import { createFrameWriter, type Compression, type FrameWriter } from './frames.ts';
 import { PLAIN_NAMES } from './names.ts';
@@ -53,7 +55,7 @@ export interface RecorderStatus {
   readonly seconds: number;
   /** What the recorder waits for; '' = everything that may be read is listed. */
   readonly waitsFor: string;
-  /** How many objects exist, by resource. */
+  /** How many objects exist, or have come in the first list so far, by resource. */
   readonly objects: Readonly<Record<RecordedResource, number>>;
   /** How many changes of objects were told since everything was listed. */
   readonly changes: number;
@@ -291,7 +293,7 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
   }
   tellWatches(state, now);
   tellRefusals(state, now);
-  if (state.objectsListed < 0 && state.watches.every(isSettled)) {
+  if (state.objectsListed < 0 && state.watches.every(isSettled) && neededOf(refusedOf(state)).length === 0) {
     state.objectsListed = state.objectsTold;
     // Whether the disk has room for the lists is known before they are called recorded.
     state.frames.flush();
@@ -327,13 +329,17 @@ function perform({ outbox }: State, transport: Transport): void {
   }
 }
 
-function isSettled({ reflector }: Watch): boolean {
-  return reflector.synced || reflector.refused;
+function isSettled(watch: Watch): boolean {
+  return watch.reflector.synced || isRefused(watch);
 }
 
-/** A refusal later on is a gap. */
+/** A refusal later on is a gap. A list that is being answered has been granted, and may take minutes. */
 function isRefused({ reflector }: Watch): boolean {
-  return reflector.refused && !reflector.synced;
+  return reflector.refused && !reflector.synced && listOf(reflector)?.progress.isAnswered !== true;
+}
+
+function refusedOf({ watches }: State): RecordedResource[] {
+  return watches.filter(isRefused).map(({ resource }) => resource);
 }
 
 /** Does nothing the second time. */
@@ -419,7 +425,13 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
 
 function statusOf(state: State): RecorderStatus {
   const { watches, encoder, config, beganMs, objectsTold, objectsListed, bytes, gaps, pseudonyms } = state;
-  const objects = Object.fromEntries(watches.map(({ resource }) => [resource, encoder.count(resource)]));
+  const objects = Object.fromEntries(
+    watches.map(({ resource, reflector }) => [
+      resource,
+      // A first list is told at its end.
+      reflector.synced ? encoder.count(resource) : (listOf(reflector)?.progress.objects ?? 0),
+    ]),
+  );
   return {
     seconds: (config.clock.nowMs() - beganMs) / 1000,
     waitsFor: watches.find((watch) => !isSettled(watch))?.resource ?? '',
@@ -427,7 +439,7 @@ function statusOf(state: State): RecorderStatus {
     changes: objectsListed < 0 ? 0 : objectsTold - objectsListed,
     bytes,
     gaps: gaps + watches.filter(({ isLost }) => isLost).length,
-    refused: watches.filter(isRefused).map(({ resource }) => resource),
+    refused: refusedOf(state),
     texts: pseudonyms?.size() ?? 0,
   };
 }

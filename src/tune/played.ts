@@ -1,6 +1,6 @@
 /** A recording in the form that `tune` needs: the story, the controller's work, and reasons not to believe it. */
-import { createMeasuring, measureEvent, type OutputResource } from '../recording/measure.ts';
-import type { RecordedEvent } from '../recording/recording.ts';
+import { createMeasuring, measureEvent, type Measuring, type OutputResource } from '../recording/measure.ts';
+import type { RecordedEvent, RecordedResource } from '../recording/recording.ts';
 import { createSelections, takeSelection } from '../recording/selections.ts';
 import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
@@ -36,9 +36,9 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
     recorded.take(event, selection);
     measureEvent(measuring, event, selection);
     isEnded = event.type === 'end';
-    const doubt = doubtOf(event);
-    if (doubt !== null) doubts.add(doubt);
+    noteDoubt(doubts, event, measuring);
   }
+  for (const resource of measuring.lost) doubts.add(lostWatch(resource));
   const outputs = runningOf(writes);
   const isShown = OUTPUTS.some((output) => samples[output].length > 0);
   if (isShown && OUTPUTS.every((output) => writes[output].length === 0)) doubts.add(UNKNOWN_WRITER);
@@ -57,11 +57,24 @@ function runningOf(writes: Readonly<Record<Output, readonly object[]>>): readonl
   return OUTPUTS.filter((output) => writes[output].length > 0 || most < OTHER_WRITES_MIN);
 }
 
-function doubtOf(event: RecordedEvent): string | null {
-  if (event.type === 'refused') return `the recorder was not let read ${event.resource}`;
-  if (event.type === 'listed' && event.told === 'list')
-    return `the recording has a gap: ${event.resource} were listed again`;
-  return event.type === 'lost' || event.type === 'rewatched'
-    ? `the watch of ${event.resource} was lost for a while`
-    : null;
+/** A lost watch is a doubt of its own where it goes on, or has not come back at the end. A list after it is a gap. */
+function noteDoubt(doubts: Set<string>, event: RecordedEvent, { refused }: Measuring): void {
+  if (event.type === 'listed' && event.told === 'start') {
+    // The story begins here. Only what still lasts is a doubt of it.
+    doubts.clear();
+    for (const resource of refused) doubts.add(unread(resource));
+  }
+  if (event.type === 'refused') doubts.add(unread(event.resource));
+  if (event.type === 'listed' && event.told === 'list') {
+    doubts.add(`the recording has a gap: ${event.resource} were listed again`);
+  }
+  if (event.type === 'rewatched') doubts.add(lostWatch(event.resource));
+}
+
+function unread(resource: RecordedResource): string {
+  return `the recorder was not let read ${resource}`;
+}
+
+function lostWatch(resource: RecordedResource): string {
+  return `the watch of ${resource} was lost for a while`;
 }

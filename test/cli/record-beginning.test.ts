@@ -12,15 +12,15 @@ function status(seconds: number, fields: Partial<RecorderStatus> = {}, pods = 0)
 function found(...states: readonly RecorderStatus[]): string[] {
   const beginningOf = createBeginning();
   return states.map((one) => {
-    const { hasBegun, hopeless } = beginningOf(one);
-    return hasBegun ? 'begun' : hopeless === '' ? 'waits' : hopeless.replace(/:.*|;.*/, '');
+    const { begunAt, hopeless } = beginningOf(one);
+    return begunAt !== null ? `begun at ${begunAt}` : hopeless === '' ? 'waits' : hopeless.replace(/:.*|;.*/, '');
   });
 }
 
 test('a recording begins without nodes or one of the outputs, if they are refused', () => {
   assert.deepEqual(found(status(0.2, { waitsFor: 'services' }), status(0.4, { refused: ['nodes', 'endpoints'] })), [
     'waits',
-    'begun',
+    'begun at 0.4',
   ]);
 });
 
@@ -28,7 +28,7 @@ test('a recording waits a while for what an API server that starts refuses', () 
   assert.deepEqual(found(status(1, { refused: ['pods'] }), status(8, { refused: ['pods'] }), status(9)), [
     'waits',
     'waits',
-    'begun',
+    'begun at 9',
   ]);
   for (const refused of [
     ['services', 'pods'],
@@ -37,14 +37,19 @@ test('a recording waits a while for what an API server that starts refuses', () 
     assert.deepEqual(
       found(
         status(1, { refused }),
-        status(6),
+        status(6, { waitsFor: 'nodes' }),
         status(9, { refused }),
         status(18.8, { refused }),
         status(19, { refused }),
       ),
-      ['waits', 'begun', 'waits', 'waits', `the server refuses ${refused.join(' and ')}`],
+      ['waits', 'waits', 'waits', 'waits', `the server refuses ${refused.join(' and ')}`],
     );
   }
+});
+
+test('a recording that has begun stays so, whatever is refused or waited for', () => {
+  const states = [status(3), status(20, { refused: ['pods'] }), status(400, { waitsFor: 'nodes' })];
+  assert.deepEqual(found(...states), ['begun at 3', 'begun at 3', 'begun at 3']);
 });
 
 test('a recording waits for lists as long as they bring something', () => {
@@ -53,4 +58,14 @@ test('a recording waits for lists as long as they bring something', () => {
     found(status(110, { waitsFor }, 500), status(220, { waitsFor }, 500), status(230, { waitsFor }, 500)),
     ['waits', 'waits', 'nothing more of pods could be listed for 120 s'],
   );
+});
+
+test('a recording does not wait for a list that breaks off again and again', () => {
+  const waitsFor = 'pods';
+  assert.deepEqual(found(...[500, 0, 400, 500].map((pods, i) => status(110 + 40 * i, { waitsFor }, pods))), [
+    'waits',
+    'waits',
+    'waits',
+    'nothing more of pods could be listed for 120 s',
+  ]);
 });

@@ -265,6 +265,23 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual(contents.gaps, [{ resource: 'endpointslices', fromSeconds: 1.5, toSeconds: 2 }]);
   });
 
+  it('what comes before the last of the first lists has no time', () => {
+    const file = fileOf((encoder) => {
+      encoder.put('services', service('web'), 'other', 0);
+      for (const resource of ['services', 'pods', 'endpoints'] as const) encoder.listed(resource, '1', 0);
+      encoder.tell(0, { refused: 'nodes' });
+      encoder.put('pods', pod('web-0'), 'other', 1000);
+      publish(encoder, ['web-0'], 1500);
+      encoder.listed('endpointslices', '1', 2000);
+      encoder.tell(10_000, { end: true });
+    });
+    const { controller, contents } = figuresOf(read(file).events);
+    assert.deepEqual([controller.endpoints!.writes, controller.endpoints!.addedMs.count, contents.seconds], [0, 0, 8]);
+    const { pods, endpoints } = contents.resources;
+    assert.deepEqual([pods.objects, pods.changes, pods.created], [1, 0, 0]);
+    assert.deepEqual([endpoints.objects, endpoints.changes], [1, 0]);
+  });
+
   it('an output that the server refuses has no figures', () => {
     const file = fileOf((encoder) => {
       encoder.tell(0, { refused: 'endpoints' });

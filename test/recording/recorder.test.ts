@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
+import { createBeginning } from '../../src/cli/record/beginning.ts';
 import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
 import { figuresOf } from '../../src/recording/figures.ts';
 import { playedOf } from '../../src/tune/played.ts';
@@ -185,6 +186,76 @@ describe('the recorder', () => {
     assert.ok(lateSeconds >= 100 && lateSeconds < 200, String(lateSeconds));
     assert.equal(controller.endpoints!.writesPerSecond, 1 / (200 - lateSeconds));
     assert.equal(playedOf('made', cluster.events()).story.durationMs, 200_000);
+  });
+
+  it('what comes before a refusal of pods ends is no part of the recording', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.services.push(apiService('web'));
+    cluster.refusals.pods = { status: 403, message: 'the server starts' };
+    cluster.recorder.start();
+    cluster.pass(1500);
+    cluster.event('endpoints', 'ADDED', apiEndpoints('web', 'kube-controller-manager', 0));
+    cluster.end('services', 'the connection was closed');
+    cluster.pass(1000);
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kube-controller-manager', 0, '192.0.2.2'));
+    delete cluster.refusals.pods;
+    cluster.pass(10_000);
+    assert.equal(cluster.recorder.status().changes, 0);
+    cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kube-controller-manager', 0, '192.0.2.3'));
+    cluster.recorder.stop();
+    const { doubts, evidence, story } = playedOf('made', cluster.events());
+    assert.deepEqual(doubts, []);
+    assert.deepEqual(evidence.writes.endpoints, [{ atMs: story.durationMs }]);
+    assert.equal(figuresOf(cluster.events()).controller.endpoints!.writes, 1);
+  });
+
+  it('an output is late only if the recording has begun with the other one', () => {
+    const cluster = scriptedCluster('plain');
+    for (const resource of ['endpoints', 'endpointslices'] as const) {
+      cluster.refusals[resource] = { status: 403, message: 'the server starts' };
+    }
+    cluster.recorder.start();
+    cluster.pass(1000);
+    delete cluster.refusals.endpoints;
+    cluster.pass(10_000);
+    delete cluster.refusals.endpointslices;
+    cluster.pass(10_000);
+    cluster.recorder.stop();
+    const lists = cluster.events().flatMap((event) => (event.type === 'listed' ? [event] : []));
+    assert.deepEqual(
+      lists.slice(-2).map(({ resource, told }) => [resource, told]),
+      [
+        ['endpoints', 'start'],
+        ['endpointslices', 'late'],
+      ],
+    );
+    const { contents } = figuresOf(cluster.events());
+    const { endpoints, endpointslices } = contents.resources;
+    const [from, until] = lists.slice(-2).map(({ atMs }) => atMs) as [number, number];
+    assert.deepEqual([endpoints.lateSeconds, endpointslices.lateSeconds], [0, (until - from) / 1000]);
+    assert.equal(contents.seconds, (21_000 - from) / 1000);
+  });
+
+  it('a list that is answered after a refusal is waited for, however long it takes', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
+    cluster.refusals.pods = { status: 403, message: 'the server starts' };
+    cluster.recorder.start();
+    cluster.pass(500);
+    delete cluster.refusals.pods;
+    cluster.held.add('pods');
+    const beginningOf = createBeginning();
+    const looks: (string | number)[][] = [];
+    for (let second = 0; second < 20; second += 5) {
+      cluster.pass(5000);
+      const status = cluster.recorder.status();
+      const { begunAt, hopeless } = beginningOf(status);
+      looks.push([status.waitsFor, status.objects.pods, status.refused.length, begunAt === null ? hopeless : 'begun']);
+      if (second === 10) cluster.held.clear();
+    }
+    const waits = ['pods', 2, 0, ''];
+    assert.deepEqual(looks, [waits, waits, waits, ['', 2, 0, 'begun']]);
+    assert.deepEqual(cluster.recorder.status().changes, 0);
   });
 
   it("an edit by somebody else is told from the controllers' writes", () => {

@@ -26,6 +26,8 @@ export interface ScriptedCluster {
   readonly refusals: Partial<Record<RecordedResource, { status: number; message: string }>>;
   /** Resources whose next list breaks off after all objects, before its last page. */
   readonly cut: Set<RecordedResource>;
+  /** Resources whose list tells all objects in its first page, and does not end while they are in here. */
+  readonly held: Set<RecordedResource>;
   readonly event: (resource: RecordedResource, type: EventType, object: object) => void;
   /** What comes as bytes on the watch. */
   readonly bytes: (resource: RecordedResource, text: string) => void;
@@ -51,6 +53,8 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
   const objects: ScriptedCluster['objects'] = { pods: [], services: [], nodes: [], endpoints: [], endpointslices: [] };
   const refusals: ScriptedCluster['refusals'] = {};
   const cut = new Set<RecordedResource>();
+  const held = new Set<RecordedResource>();
+  const lastPages: HttpRequest[] = [];
 
   function answer(request: HttpRequest): void {
     const resource = /\/(\w+)\?/.exec(request.path)![1] as RecordedResource;
@@ -60,14 +64,17 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
     else if (request.stream) {
       streams.set(resource, request.id);
       respond(request, 200, null);
-    } else if (request.path.includes('continue=')) {
-      cut.delete(resource);
-      respond(request, 500, { kind: 'Status', code: 500 });
-    } else {
-      const [apiVersion, kind] = KINDS[resource];
-      const metadata = { resourceVersion: String(++version), continue: cut.has(resource) ? 'more' : '' };
-      respond(request, 200, { apiVersion, kind: `${kind}List`, metadata, items: objects[resource] });
-    }
+    } else if (!request.path.includes('continue=')) {
+      list(request, resource, objects[resource], cut.has(resource) || held.has(resource) ? 'more' : '');
+    } else if (cut.delete(resource)) respond(request, 500, { kind: 'Status', code: 500 });
+    else if (held.has(resource)) lastPages.push(request);
+    else list(request, resource, [], '');
+  }
+
+  function list(request: HttpRequest, resource: RecordedResource, items: object[], more: string): void {
+    const [apiVersion, kind] = KINDS[resource];
+    const metadata = { resourceVersion: String(++version), continue: more };
+    respond(request, 200, { apiVersion, kind: `${kind}List`, metadata, items });
   }
 
   function respond({ id }: HttpRequest, status: number, body: object | null): void {
@@ -125,6 +132,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
     objects,
     refusals,
     cut,
+    held,
     event,
     bytes,
     expire: (resource) => event(resource, 'ERROR', { kind: 'Status', metadata: {}, code: 410, reason: 'Expired' }),
@@ -133,6 +141,8 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
       settle();
     },
     pass(ms) {
+      waiting.push(...lastPages.splice(0));
+      settle();
       const until = nowMs + ms;
       while (wake !== null && wake.atMs <= until) {
         const { atMs, call } = wake;

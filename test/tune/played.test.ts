@@ -168,6 +168,29 @@ for (const [event, doubt] of [
     assert.deepEqual(play(event, { type: 'end', atMs: 700 }).doubts, [doubt]));
 }
 
+test('a gap that was told when the watch was lost is one doubt', () => {
+  const { doubts } = play(
+    { type: 'lost', atMs: 600, resource: 'pods', sinceMs: 500 },
+    { type: 'listed', atMs: 700, resource: 'pods', told: 'list', sinceMs: 500 },
+  );
+  assert.deepEqual(doubts, ['the recording has a gap: pods were listed again']);
+});
+
+test('a recording is doubted for what lasts when its story begins, no more', () => {
+  const refused = (resource: RecordedResource): RecordedEvent => ({ type: 'refused', atMs: 100, resource });
+  const lost = (resource: RecordedResource): RecordedEvent => ({ type: 'lost', atMs: 300, resource, sinceMs: 200 });
+  const { doubts } = playedOf('a test', [
+    refused('pods'),
+    refused('nodes'),
+    lost('services'),
+    { type: 'rewatched', atMs: 400, resource: 'services' },
+    lost('endpoints'),
+    ...START.filter((event) => !(event.type === 'listed' && ['nodes', 'endpoints'].includes(event.resource))),
+    { type: 'end', atMs: 700 },
+  ]);
+  assert.deepEqual(doubts, ['the recorder was not let read nodes', 'the watch of endpoints was lost for a while']);
+});
+
 test('a recording that was cut off is told from one that ended, and is not doubted', () => {
   for (const events of [[], [{ type: 'end', atMs: 700 }]] as const) {
     const { doubts, isEnded } = play(...events);

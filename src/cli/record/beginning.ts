@@ -1,9 +1,10 @@
 /** Whether a recording has begun, may still begin, or cannot. */
+import { neededOf } from '../../recording/begun.ts';
 import type { RecorderStatus } from '../../recording/recorder.ts';
 
 export interface Beginning {
-  /** Everything is listed without which there is nothing to learn. */
-  readonly hasBegun: boolean;
+  /** The second in which everything was listed without which there is nothing to learn; null = it has not begun. */
+  readonly begunAt: number | null;
   /** Why it cannot begin; '' = it can. */
   readonly hopeless: string;
 }
@@ -13,28 +14,24 @@ const REFUSED_SECONDS_MAX = 10;
 /** If nothing more is listed for so long, the command ends with an error. */
 const IDLE_SECONDS_MAX = 120;
 
-/** Takes the recorder's status again and again, until the recording has begun. */
+/** Takes the recorder's status again and again. What has begun stays so. */
 export function createBeginning(): (now: RecorderStatus) => Beginning {
+  let begunAt: number | null = null;
   let refusedAt = Infinity;
   let listed = { objects: 0, seconds: 0 };
   return (now) => {
+    if (begunAt !== null) return { begunAt, hopeless: '' };
     const { seconds, waitsFor } = now;
     const objects = objectsIn(now);
-    if (objects !== listed.objects) listed = { objects, seconds };
-    const refused = whatIsMissing(now);
+    // A list that breaks off and begins again brings nothing more until it is further than before.
+    if (objects > listed.objects) listed = { objects, seconds };
+    const refused = neededOf(now.refused);
     refusedAt = refused.length === 0 ? Infinity : Math.min(refusedAt, seconds);
-    if (seconds - refusedAt >= REFUSED_SECONDS_MAX) return { hasBegun: false, hopeless: refusedText(refused) };
+    if (seconds - refusedAt >= REFUSED_SECONDS_MAX) return { begunAt, hopeless: refusedText(refused) };
+    if (waitsFor === '' && refused.length === 0) begunAt = seconds;
     const isIdle = waitsFor !== '' && seconds - listed.seconds >= IDLE_SECONDS_MAX;
-    return { hasBegun: waitsFor === '' && refused.length === 0, hopeless: isIdle ? idleText(waitsFor) : '' };
+    return { begunAt, hopeless: isIdle ? idleText(waitsFor) : '' };
   };
-}
-
-/** What is refused and without which nothing can be learnt. */
-function whatIsMissing({ refused }: RecorderStatus): string[] {
-  const inputs = refused.filter((resource) => resource === 'pods' || resource === 'services');
-  const outputs = refused.filter((resource) => resource.startsWith('endpoint'));
-  if (inputs.length > 0) return inputs;
-  return outputs.length < 2 ? [] : outputs;
 }
 
 function refusedText(refused: readonly string[]): string {

@@ -10,7 +10,7 @@ import { createTransport } from '../../node/transport.ts';
 import { userAgent, version } from '../../node/version.ts';
 import { formatBytes, plural } from '../../lib/figures.ts';
 import { createRecorder, NOT_SHOWN, type Recorder, type RecorderStatus } from '../../recording/recorder.ts';
-import { type Beginning, createBeginning, objectsIn } from './beginning.ts';
+import { createBeginning, objectsIn } from './beginning.ts';
 import { parseRecordFlags, type RecordOptions } from './record-flags.ts';
 import { createProgress } from '../progress.ts';
 import { createRecordingFile, ZSTD, type RecordingFile } from './recording-file.ts';
@@ -82,15 +82,14 @@ function withoutWarning(line: LogLine): LogLine {
 function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptions): Promise<number> {
   const progress = createProgress(process.stderr, () => performance.now());
   return new Promise((resolve) => {
-    let begunAt = -1;
     const beginningOf = createBeginning();
     const over = (hopeless: string): void => {
       clearInterval(timer);
+      const hasBegun = beginningOf(recorder.status()).begunAt !== null;
       off();
       recorder.stop();
       file.close();
       const failure = file.failure() || hopeless;
-      const hasBegun = begunAt >= 0;
       // The file tells nothing, and the next try would not overwrite it.
       if (failure !== '' && !hasBegun) file.remove();
       const rest = hasBegun ? '. What was recorded before can be read' : '';
@@ -100,17 +99,14 @@ function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptio
     const off = onStopSignals(() => over(''), endNow);
     const timer = setInterval(() => {
       const now = recorder.status();
-      const { hasBegun, hopeless } = begunAt < 0 ? beginningOf(now) : BEGUN;
-      if (hasBegun && begunAt < 0) begunAt = now.seconds;
-      const isOver = hasBegun && now.seconds - begunAt >= options.for / 1000;
+      const { begunAt, hopeless } = beginningOf(now);
+      const isOver = begunAt !== null && now.seconds - begunAt >= options.for / 1000;
       if (isOver || hopeless !== '' || file.failure() !== '') over(hopeless);
-      else progress.show(progressText(now, hasBegun));
+      else progress.show(progressText(now, begunAt !== null));
     }, LOOK_EVERY_MS);
     recorder.start();
   });
 }
-
-const BEGUN: Beginning = { hasBegun: true, hopeless: '' };
 
 function progressText({ seconds, waitsFor, objects, changes, bytes, gaps }: RecorderStatus, hasBegun: boolean): string {
   if (!hasBegun) return `listing ${waitsFor === '' ? 'what is refused' : waitsFor}, ${objectsText(objects)}`;
