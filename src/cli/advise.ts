@@ -74,7 +74,8 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
     throw new UsageError('--before and --after need each other. Allowed: both, or neither.');
   }
   if (options.before !== '') {
-    refuseMonitorFlags(given, 'is for an address, and --before and --after are files. Allowed: one or the other.');
+    const why = 'is for an address, and --before and --after are files. Allowed: one or the other.';
+    refuseMonitorFlags(given, why, ['source']);
   }
   // A file does not say when it was taken, and every figure is a share of that time.
   if (options.before !== '' && !given.has('interval')) {

@@ -20,6 +20,7 @@ export function changesOf(
   labels: Sample['labels'] = {},
 ): number | null {
   const metric = METRICS[queue];
-  const names = [metric, `${metric}_total`].filter((name) => name !== undefined && after.has(name));
-  return names.length === 0 ? null : Math.max(...names.map((name) => grown(name!, labels)));
+  if (metric === undefined) return null;
+  const names = [metric, `${metric}_total`].filter((name) => after.has(name));
+  return names.length === 0 ? null : Math.max(...names.map((name) => grown(name, labels)));
 }

@@ -23,11 +23,12 @@ export const MONITOR_FLAGS = {
 /**
  * A flag that would be ignored is refused.
  * @param given names of the flags that the command line has
+ * @param others that a command has beside these
  * @param why behind the name of the flag
  * @throws UsageError
  */
-export function refuseMonitorFlags(given: ReadonlySet<string>, why: string): void {
-  const ignored = [...Object.keys(MONITOR_FLAGS), 'source'].find((name) => given.has(name));
+export function refuseMonitorFlags(given: ReadonlySet<string>, why: string, others: readonly string[] = []): void {
+  const ignored = [...Object.keys(MONITOR_FLAGS), ...others].find((name) => given.has(name));
   if (ignored !== undefined) throw new UsageError(`--${ignored} ${why}`);
 }
 
