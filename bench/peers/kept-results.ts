@@ -52,12 +52,13 @@ function readResults(path: URL | string): Results {
 }
 
 function writeResults(unordered: Results): void {
-  const names = SCENARIOS.map(({ name }) => name);
-  const known = withScenarios(unordered, names);
-  const results = {
-    ...known,
-    scenarios: known.scenarios.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)),
-  };
+  const known = withScenarios(
+    unordered,
+    SCENARIOS.map(({ name }) => name),
+  );
+  const kept = new Set(known.scenarios.map(({ name }) => name));
+  const scenarios = SCENARIOS.filter(({ name }) => kept.has(name)).map(({ name, what }) => ({ name, what }));
+  const results = { ...known, scenarios };
   writeFileSync(KEPT, `${JSON.stringify(results)}\n`);
   remakeKept();
 }

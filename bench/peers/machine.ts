@@ -36,6 +36,7 @@ export function versionsOf(): Readonly<Record<string, string>> {
     dependencies: filesHash(ROOT, ['package-lock.json']),
     bench: programHash(new URL('bench/run.ts', ROOT)),
     servers: filesHash(ROOT, SERVERS),
+    start: 'as deployed: no compile cache, with its secure port',
   };
 }
 

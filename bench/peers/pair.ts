@@ -17,11 +17,11 @@ const PEER_WORDS: Readonly<Record<string, string>> = {
 
 export type PairOptions = Pick<PeersOptions, 'settings' | 'peers' | 'aa' | 'otherwise' | 'server'>;
 
-/** The runs are of the only command of their results. @param isReversed whether the last peer is the first */
+/** The runs are of the only command of their results. @param turn the place of the round among all of the scenario */
 export async function runPair(
   scenario: Scenario,
   round: number,
-  isReversed: boolean,
+  turn: number,
   options: PairOptions,
   servers: Servers,
 ): Promise<RunRecord[]> {
@@ -31,7 +31,7 @@ export async function runPair(
     ({ name }) => wanted === null || wanted.includes(PEER_WORDS[name] ?? name),
   );
   const runs: RunRecord[] = [];
-  for (const peer of isReversed ? peers.toReversed() : peers) {
+  for (const peer of inTurn(peers, turn)) {
     const startedAt = new Date().toISOString();
     try {
       runs.push(await runOne(scenario, round, peer, told, server, servers));
@@ -49,6 +49,19 @@ export async function runPair(
     }
   }
   return runs;
+}
+
+/**
+ * The order of a round: each peer is equally often at each place, and follows each other one equally often, because it
+ * meets the machine as the one before has left it (Williams). An even number of peers needs as many rounds for that, an odd
+ * one twice as many.
+ */
+export function inTurn<T>(peers: readonly T[], turn: number): T[] {
+  const count = peers.length;
+  const zigzag = peers.map((_, at) => (at % 2 === 1 ? (at + 1) / 2 : (count - at / 2) % count));
+  const order = zigzag.map((at) => peers[(at + turn) % count]!);
+  const isMirrored = count % 2 === 1 && Math.floor(turn / count) % 2 === 1;
+  return isMirrored ? order.reverse() : order;
 }
 
 /** A run that breaks off is a wrong run, and the others go on. */

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { type ControllerUser, startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import type { EchoOrder } from './echo-process.ts';
 import type { Otherwise } from './flags.ts';
@@ -20,6 +21,7 @@ import {
 } from './scenario.ts';
 
 const DEFAULT_QPS = 5000;
+const DEFAULT_WRITES = 64;
 /** The most changes that are read from endpointd's journal, which may have fewer. */
 const JOURNAL_MAX = 100_000;
 
@@ -34,6 +36,12 @@ export function programOf(size: Settings['size']): URL {
   if (size === 'tiny') return SOURCES;
   if (!existsSync(COMPILED)) throw new Error('dist is not there: npm run prepack');
   return COMPILED;
+}
+
+/** So that endpointd's writes wait for none of the syncs of both controllers. */
+export function writesFor(syncs: number): string[] {
+  const most = 2 * syncs;
+  return most > DEFAULT_WRITES ? [`--max-writes-in-flight=${most}`] : [];
 }
 
 /** Flags that both peers have by the same names. */
@@ -98,16 +106,27 @@ export function otherPeer(settings: Settings, controllers: readonly string[], { 
   };
 }
 
+/**
+ * As in `deploy/`: its file system takes no compile cache, and it serves with TLS. The port without TLS, which is asked for
+ * figures, comes on top. The smallest size runs the sources, which take long to be stripped of their types.
+ */
+async function asShipped(size: Settings['size']): Promise<{ flags: string[]; env: Readonly<Record<string, string>> }> {
+  const flags = ['--bind-address=127.0.0.1', `--secure-port=${(await freePorts(1))[0]}`];
+  return { flags, env: size === 'tiny' ? {} : { NODE_DISABLE_COMPILE_CACHE: '1' } };
+}
+
 async function startEndpointd(
   on: PeerServer,
   settings: Settings,
   controllers: readonly string[],
   program: URL,
 ): Promise<RunningPeer> {
-  const { qps, burst, endpointdFlags } = settings;
+  const { qps, burst, endpointdFlags, size } = settings;
   const kubeconfigPath = await kubeconfigOf(on, settings, 'endpointd');
+  const { flags, env } = await asShipped(size);
   const controller = startController(
     [
+      ...flags,
       `--kubeconfig=${kubeconfigPath}`,
       `--controllers=${controllers.join(',')}`,
       `--kube-api-qps=${qps ?? DEFAULT_QPS}`,
@@ -116,6 +135,7 @@ async function startEndpointd(
       ...endpointdFlags,
     ],
     program,
+    env,
   );
   return {
     processes: { endpointd: controller.pid },

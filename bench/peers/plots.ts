@@ -33,9 +33,9 @@ function cpuPlot({ scenario, peers, rows }: Comparison): BarPlot | null {
     title: `${scenario.name}: CPU, seconds`,
     y: { label: 'seconds', scale: 'linear' },
     series: peers,
-    groups: figures.map(({ figure, medians }) => ({
+    groups: figures.map(({ figure, values }) => ({
       name: FIGURES[figure]!.title.replace('CPU of ', '').replace(', s', ''),
-      values: peers.map((peer) => medians[peer]!),
+      values: peers.map((peer) => values[peer]!),
     })),
   };
 }
@@ -87,13 +87,12 @@ function coursePlot({ scenario, peers }: Comparison, runs: readonly RunRecord[])
 function stagesPlot({ scenario, subject, rows }: Comparison): BarPlot[] {
   const groups = (Object.keys(STAGES) as StageName[]).flatMap((stage) => {
     const values = ['P50', 'P99'].map(
-      (share) => rows.find(({ figure }) => figure === `stage${stage}${share}`)?.medians[subject] ?? Number.NaN,
+      (share) => rows.find(({ figure }) => figure === `stage${stage}${share}`)?.values[subject] ?? Number.NaN,
     );
     return values.some(Number.isFinite) ? [{ name: stage, values }] : [];
   });
   if (groups.length === 0) return [];
-  const medianOf = (figure: string): number =>
-    rows.find((row) => row.figure === figure)?.medians[subject] ?? Number.NaN;
+  const medianOf = (figure: string): number => rows.find((row) => row.figure === figure)?.values[subject] ?? Number.NaN;
   // The journal keeps the newest changes alone.
   const share = Math.min(1, medianOf('stageChanges') / medianOf('changes'));
   return [

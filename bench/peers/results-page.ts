@@ -84,13 +84,13 @@ const SUMMED = ['controllerCpu', 'sumCpu', 'slicesP50', 'slicesP99', 'writes', '
 
 /** The most important figures of all scenarios, of the base and of the subject of each comparison. */
 function summaryText(comparisons: readonly Comparison[]): string[] {
-  const rowOf = ({ scenario: { name }, rows, base, subject }: Comparison): string[] => [
+  const rowOf = ({ scenario: { name }, rows, base }: Comparison): string[] => [
     `[${name}](#${name})`,
     ...SUMMED.map((figure) => {
       const row = rows.find((each) => each.figure === figure);
       if (row === undefined) return '';
       const { digits } = FIGURES[figure]!;
-      return [base, subject].map((peer) => valueText(row.medians[peer]!, digits)).join(' -> ');
+      return [row.values[base]!, row.subject].map((value) => valueText(value, digits)).join(' -> ');
     }),
   ];
   return [
@@ -106,6 +106,20 @@ function summaryText(comparisons: readonly Comparison[]): string[] {
   ];
 }
 
+/** What all tables have in common. */
+const PREAMBLE: readonly string[] = [
+  "What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. The marks that are no scenario's are in [docs/account.md](../docs/account.md#marks-that-are-no-scenarios).",
+  '',
+  '- **The server** is kube-apiserver with etcd on the same two cores. etcd does not wait for the disk, everything is allowed, priority and fairness is off, 2,000 requests may be in flight, and the admission of service accounts and taints is off: so latencies are those of the controllers, and lower than in a cluster. `flow-control` has the defaults of the disk and of priority and fairness. Scenarios that say so run on the embedded API server.',
+  '- **endpointd** is started as in `deploy/`, without a compile cache and with its secure port. Runs of commands that do not say so had a warm cache and no secure port, which saves some 40 ms of CPU at a start.',
+  '- **The echo floor** is a program that answers each event of a pod with two ready-made writes of the same size, and plans and caches nothing: no controller can be cheaper on bare sockets.',
+  '- **A ratio** is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs; of fewer than five pairs it is no more than their range, so nothing is said to count. A p99 is of all samples of all runs together, its interval too. *A/A* is the ratio of two runs of the same endpointd in each round; elsewhere endpointd stands for both.',
+  '- **Noise** is by how much two runs of the same program differ, in the median, or, where there is an A/A pair, the further bound of its interval. A difference counts if it is beyond the noise and its interval does not hold 1.',
+  '- **A mark** is judged by all runs, and lies *within the noise* if more than one of forty resamples of its rounds is judged otherwise. One run says no more than what it found.',
+  '- **A latency** is from the answer to a change until an independent watcher has the object. A change that was taken back before the controller showed it counts with the time until then, and with 0 if it wants what was shown all along (in runs of before 26 November 2026 it has no sample then). Runs that ended wrong have no say.',
+  "- **CL2's figures** are from the trigger time to the watch, as ClusterLoader2 measures. Trigger times have whole seconds, so of two quick controllers these figures tell no difference.",
+];
+
 export function resultsText(results: Results, comparisons: readonly Comparison[]): string {
   const marks = comparisons.flatMap((comparison) => comparison.marks);
   const facts = factsOf(results).map(({ name, value }) => [name, value]);
@@ -113,7 +127,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
   return [
     '# Results',
     '',
-    'What `npm run bench -- peers --results` has measured and written: nothing here is written by hand. Such a command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. A ratio is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs; of fewer than five pairs it is no more than their range, so nothing is said to count. *Noise* is by how much two runs of the same program differ, in the median. A difference counts if it is beyond the noise and its interval does not hold 1. A mark is judged by the medians of all runs, and lies *within the noise* if more than one of forty resamples of its rounds is judged otherwise. A change that was taken back before the controller showed it counts with the time until then. Runs that ended wrong have no say. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots.',
+    ...PREAMBLE,
     '',
     ...tableText(
       commands.columns,

@@ -1,11 +1,11 @@
 /** The runs as data, and the figures made from them. Plain data in and out. */
 import { isDeepStrictEqual } from 'node:util';
-import { percentile } from '../../src/lib/percentile.ts';
 import {
   isBeyondNoise,
   median,
   PAIRS_FOR_INTERVAL,
-  ratioOfMedians,
+  pooledPercentile,
+  ratioOver,
   resamplesOf,
   spread,
   type Ratio,
@@ -58,10 +58,14 @@ export interface ScenarioText {
 
 export interface Row {
   readonly figure: string;
-  /** The median of each peer's runs; NaN = none has it. */
-  readonly medians: Readonly<Record<PeerName, number>>;
-  /** The ratio of the subject to the base. */
+  /** Of each peer's runs, as `figureOver`; NaN = none has it. */
+  readonly values: Readonly<Record<PeerName, number>>;
+  /** The ratio of the subject, by all its runs, to the base. */
   readonly ratio: Ratio;
+  /** The subject by all its runs, those of an A/A pair too. */
+  readonly subject: number;
+  /** The ratio of the second series of the subject to the first; null = there is no A/A pair. */
+  readonly again: Ratio | null;
   /** How much runs of the same peer differ, at least 1; NaN = not known. */
   readonly noise: number;
   /** Whether the difference is beyond noise and interval. `few pairs`: it is, of too few pairs to say so. */
@@ -93,8 +97,17 @@ export interface MarkResult {
   readonly runs: string;
 }
 
-/** `within the noise`: other runs of the same programs would say the contrary about as well. */
-export type Verdict = 'reached' | 'not reached' | 'within the noise' | 'not measured';
+/**
+ * `within the noise`: other runs of the same programs would say the contrary about as well. One run does not tell whether
+ * they would.
+ */
+export type Verdict =
+  | 'reached'
+  | 'not reached'
+  | 'within the noise'
+  | 'reached in one run'
+  | 'missed in one run'
+  | 'not measured';
 
 /** Compares all scenarios that were run. @param known by the scenario's name */
 export function compareAll(
@@ -201,12 +214,10 @@ function compare(
   const others = compared.filter((peer) => peer !== ENDPOINTD);
   const base = others[0] ?? compared[0] ?? peers[0]!;
   const subject = compared.includes(ENDPOINTD) ? ENDPOINTD : (others[1] ?? base);
-  const valuesOf: ValuesOf = (peer, figure, other = scenario.name) =>
-    new Map(
-      all
-        .filter((run) => run.scenario === other && run.wrong.length === 0)
-        .filter((run) => run.peer === peer && run.figures[figure] !== undefined)
-        .map((run) => [run.round, run.figures[figure]!]),
+  const over: FigureOver = (peer, figure, other = scenario.name) =>
+    figureOver(
+      all.filter((run) => run.scenario === other && seriesOf(peer).includes(run.peer)),
+      figure,
     );
   const counts = Object.fromEntries(peers.map((peer) => [peer, countsOf(runs.filter((run) => run.peer === peer))]));
   const fewest = Math.min(...Object.values(counts).map(({ right }) => right));
@@ -217,36 +228,37 @@ function compare(
     base,
     subject,
     runs: counts,
-    rows: rowsOf(peers, base, subject, valuesOf).filter(({ figure }) => !(endsAtRest && OF_WALL.has(figure))),
+    rows: rowsOf(runs, peers, base, subject).filter(({ figure }) => !(endsAtRest && OF_WALL.has(figure))),
     settings: Object.entries(settings).map(([name, value]) => `${name}=${String(value)}`),
     wrong: runs.flatMap(({ peer, round, wrong }) => wrong.map((what) => `${peer}, round ${round + 1}: ${what}`)),
     marks: marks.map((mark) => ({
       scenario: scenario.name,
       what: mark.what,
       runs: `${fewest}, ${day}`,
-      ...judged(mark, runs, valuesOf),
+      ...judged(mark, runs, over),
     })),
   };
 }
 
 const DAY_CHARS = 10;
 
-/**
- * Judges a mark by the medians of all runs of its programs, those of an A/A pair too, and again by resamples of the rounds.
- */
-function judged(mark: Mark, runs: readonly RunRecord[], valuesOf: ValuesOf): Pick<MarkResult, 'got' | 'verdict'> {
+/** Judges a mark by all runs of its programs, those of an A/A pair too, and again by resamples of the rounds. */
+function judged(mark: Mark, runs: readonly RunRecord[], over: FigureOver): Pick<MarkResult, 'got' | 'verdict'> {
+  const figures = new Map<string, ReturnType<FigureOver>>();
   const lookAt = (rounds: readonly number[]): ReturnType<Mark['look']> =>
     mark.look((peer, figure, other) => {
-      const peers = peer === ENDPOINTD ? [ENDPOINTD, ENDPOINTD_AGAIN] : [peer];
-      const byRound = peers.map((one) => valuesOf(one, figure, other));
-      return median(rounds.flatMap((round) => byRound.flatMap((values) => values.get(round) ?? [])));
+      const key = [peer, figure, other].join(' ');
+      const of = figures.get(key) ?? over(peer, figure, other);
+      figures.set(key, of);
+      return of(rounds);
     });
   const rounds = [...new Set(runs.map(({ round }) => round))];
   const seen = lookAt(rounds);
   if (seen === null) return { got: '-', verdict: 'not measured' };
   const others = resamplesOf(rounds).flatMap((drawn) => lookAt(drawn) ?? []);
+  if (others.length === 0) return { got: seen.got, verdict: seen.reached ? 'reached in one run' : 'missed in one run' };
   const contrary = others.filter(({ reached }) => reached !== seen.reached).length / others.length;
-  const isSure = others.length === 0 || contrary <= CONTRARY_MAX;
+  const isSure = contrary <= CONTRARY_MAX;
   return { got: seen.got, verdict: !isSure ? 'within the noise' : seen.reached ? 'reached' : 'not reached' };
 }
 
@@ -260,29 +272,69 @@ function countsOf(runs: readonly RunRecord[]): { all: number; right: number } {
   return { all: runs.length, right: runs.filter(({ wrong }) => wrong.length === 0).length };
 }
 
-/** The figures of a peer's right runs, by round. */
-type ValuesOf = (peer: PeerName, figure: string, scenario?: string) => ReadonlyMap<number, number>;
+/** The peers whose runs tell of this one: endpointd's are those of an A/A pair too. */
+function seriesOf(peer: PeerName): readonly PeerName[] {
+  return peer === ENDPOINTD ? [ENDPOINTD, ENDPOINTD_AGAIN] : [peer];
+}
 
-function rowsOf(peers: readonly PeerName[], base: PeerName, subject: PeerName, valuesOf: ValuesOf): Row[] {
-  return Object.keys(FIGURES).flatMap((figure) => {
-    const all = (peer: PeerName, of = figure): number[] => [...valuesOf(peer, of).values()];
-    const medians = Object.fromEntries(peers.map((peer) => [peer, median(all(peer))]));
-    if (Object.values(medians).every(Number.isNaN)) return [];
-    const [theirs, ours] = [valuesOf(base, figure), valuesOf(subject, figure)];
-    // A run whose other half is wrong has no pair.
-    const rounds = [...ours.keys()].filter((round) => theirs.has(round));
-    const ratio = ratioOfMedians(
-      rounds.map((round) => ours.get(round)!),
-      rounds.map((round) => theirs.get(round)!),
+/** As `figureOver`, of all runs that tell of the peer. */
+type FigureOver = (peer: PeerName, figure: string, scenario?: string) => ReturnType<typeof figureOver>;
+
+/** The samples of which these figures are made. */
+const POOLED: Readonly<Record<string, 'endpoints' | 'slices'>> = { endpointsP99: 'endpoints', slicesP99: 'slices' };
+
+/**
+ * The figure of the right ones of these runs, over the rounds that are asked for: a p99 of all their samples together, any
+ * other figure as the median. NaN = there are none.
+ */
+function figureOver(runs: readonly RunRecord[], figure: string): (rounds: readonly number[]) => number {
+  const right = runs.filter(({ wrong, figures }) => wrong.length === 0 && figures[figure] !== undefined);
+  const kind = POOLED[figure];
+  const byRound = (of: (run: RunRecord) => readonly number[]): Map<number, number[]> =>
+    new Map([...Map.groupBy(right, ({ round }) => round)].map(([round, each]) => [round, each.flatMap(of)]));
+  if (kind !== undefined)
+    return pooledPercentile(
+      byRound(({ samples }) => samples[kind]),
+      0.99,
     );
-    // Runs of the same program, one after the other in each round, show endpointd's noise best.
-    const noise = worse(spread(all(base)), spread([...all(subject), ...all(ENDPOINTD_AGAIN)]));
+  const values = byRound(({ figures }) => [figures[figure]!]);
+  return (rounds) => median(rounds.flatMap((round) => values.get(round) ?? []));
+}
+
+function roundsOf(runs: readonly RunRecord[], figure: string): number[] {
+  const right = runs.filter(({ wrong, figures }) => wrong.length === 0 && figures[figure] !== undefined);
+  return [...new Set(right.map(({ round }) => round))];
+}
+
+function rowsOf(runs: readonly RunRecord[], peers: readonly PeerName[], base: PeerName, subject: PeerName): Row[] {
+  const of = (...names: readonly PeerName[]): readonly RunRecord[] => runs.filter(({ peer }) => names.includes(peer));
+  const [theirs, ours] = [of(base), of(...seriesOf(subject))];
+  const over = (some: readonly RunRecord[], figure: string): number => figureOver(some, figure)(roundsOf(some, figure));
+  return Object.keys(FIGURES).flatMap((figure) => {
+    const values = Object.fromEntries(peers.map((peer) => [peer, over(of(peer), figure)]));
+    if (Object.values(values).every(Number.isNaN)) return [];
+    const ratio = ratioBetween(ours, theirs, figure);
+    const again = peers.includes(ENDPOINTD_AGAIN) ? ratioBetween(of(ENDPOINTD_AGAIN), of(ENDPOINTD), figure) : null;
+    const each = (some: readonly RunRecord[]): number[] =>
+      some.flatMap((run) => (run.wrong.length === 0 ? (run.figures[figure] ?? []) : []));
+    const noise = [spread(each(theirs)), spread(each(ours)), distance(again)].reduce(worse);
     const seconds = CPU_SECONDS_OF[figure];
-    const isTold =
-      seconds === undefined || [base, subject].every((peer) => median(all(peer, seconds)) >= CPU_SECONDS_MIN);
+    const isTold = seconds === undefined || [theirs, ours].every((some) => over(some, seconds) >= CPU_SECONDS_MIN);
     const counts = base === subject || !isTold || !isBeyondNoise(ratio, noise) ? 'no' : enough(ratio);
-    return [{ figure, medians, ratio, noise, counts }];
+    return [{ figure, values, ratio, subject: over(ours, figure), again, noise, counts }];
   });
+}
+
+/** A run whose other half is wrong has no pair. */
+function ratioBetween(ours: readonly RunRecord[], theirs: readonly RunRecord[], figure: string): Ratio {
+  const there = new Set(roundsOf(theirs, figure));
+  const rounds = roundsOf(ours, figure).filter((round) => there.has(round));
+  return ratioOver(rounds, figureOver(ours, figure), figureOver(theirs, figure));
+}
+
+/** The bound of the interval that is further from 1, as a factor of at least 1; NaN = there is none. */
+function distance(again: Ratio | null): number {
+  return again === null ? Number.NaN : Math.max(again.high, 1 / again.low);
 }
 
 function enough({ pairs }: Ratio): 'yes' | 'few pairs' {
@@ -308,15 +360,4 @@ export function pooled(
   return runs
     .filter((run) => run.scenario === scenario && run.peer === peer && run.wrong.length === 0)
     .flatMap((run) => run.samples[kind]);
-}
-
-/** The p99 of all samples of all runs together. */
-export function pooledP99(
-  runs: readonly RunRecord[],
-  scenario: string,
-  peer: PeerName,
-  kind: 'endpoints' | 'slices',
-): { readonly count: number; readonly ms: number } {
-  const samples = pooled(runs, scenario, peer, kind);
-  return { count: samples.length, ms: percentile(samples, 0.99) };
 }

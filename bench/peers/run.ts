@@ -110,9 +110,7 @@ async function runAll(
   try {
     await runRounds(scenarios, options, async (scenario, round) => {
       const before = kept === null ? 0 : roundsKept(kept, command, scenario.name);
-      // The peers take turns in being first, because the first one meets another machine than the last.
-      const isReversed = (before + round) % 2 === 1;
-      runs.push(...(await runPair(scenario, round, isReversed, options, servers)));
+      runs.push(...(await runPair(scenario, round, before + round, options, servers)));
       // Hours of runs outlive the command: `npm run bench -- results FILE` adds them.
       if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(soFar())}\n`);
     });

@@ -28,7 +28,8 @@ export interface Sampler {
 
 const PERIOD_MS = 100;
 
-export function startSampler(): Sampler {
+/** @param loaders further processes of the load */
+export function startSampler(loaders: readonly number[]): Sampler {
   const fromMs = performance.now();
   const timeline: Timeline = { ms: [], cores: {}, residentBytes: [], steps: [] };
   let pids: Readonly<Record<string, number>> = {};
@@ -48,7 +49,8 @@ export function startSampler(): Sampler {
       last.set(key, cpuSeconds);
       busy.set(name, (busy.get(name) ?? 0) + (cpuSeconds - before) / seconds);
     };
-    for (const [name, pid] of Object.entries(pids)) {
+    const all = [...Object.entries(pids), ...loaders.map((pid) => [LOAD_PROCESS, pid] as const)];
+    for (const [name, pid] of all) {
       try {
         const usage = usageOf(pid);
         note(name, `${name} ${pid}`, usage.cpuSeconds);

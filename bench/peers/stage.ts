@@ -117,8 +117,7 @@ interface Run {
   readonly notes: Record<string, number>;
   /** How many watches were open on the server before the controller came, with those of this process. */
   readonly otherWatches: number;
-  /** Those that only load the server. */
-  /** null = there are none. */
+  /** Those that only load the server; null = there are none. */
   readonly watchers: Watchers | null;
   /** CPU seconds of ended processes. */
   readonly ended: Map<string, number>;
@@ -153,6 +152,7 @@ export async function play(
     endpoints: await watchEndpoints(client, noteOf(streams.endpoints)),
     slices: await watchSlices(client, noteOf(streams.slices)),
   };
+  const watchers = await startWatchers({ target: server.target, count: settings.watchers ?? 0 });
   const run: Run = {
     scenario,
     server,
@@ -163,7 +163,7 @@ export async function play(
     outputs,
     notFollowed: [],
     streams,
-    sampler: startSampler(),
+    sampler: startSampler(watchers === null ? [] : [watchers.pid]),
     objects,
     gate: scenario.gated === true ? await openGate(server) : null,
     expected: expectedOutputs(objects, whichControllers(controllers)),
@@ -171,7 +171,7 @@ export async function play(
     changes: [],
     underWay: new Map(),
     otherWatches,
-    watchers: await startWatchers({ target: server.target, count: settings.watchers ?? 0 }),
+    watchers,
     notes: {},
     ended: new Map(),
     endedThreads: new Map(),
@@ -323,15 +323,12 @@ function noteEnd(run: Run): void {
   run.notes['steadyMB'] = resident / 1e6;
 }
 
-function reading({ running, server, streams, ended, endedThreads, endedReadBytes }: Run): Reading {
+function reading({ running, server, streams, ended, endedThreads, endedReadBytes, watchers }: Run): Reading {
   const { user, system } = process.cpuUsage();
+  const loadSeconds = (user + system) / 1e6 + (watchers === null ? 0 : cpuSecondsOf(watchers.pid));
   const processes = { controller: running?.processes ?? {}, server: server.processes() };
   const threads = addThreads(new Map(endedThreads), processes.controller);
-  return read(
-    processes,
-    { ended, threads, streams },
-    { ms: performance.now(), loadSeconds: (user + system) / 1e6, endedReadBytes },
-  );
+  return read(processes, { ended, threads, streams }, { ms: performance.now(), loadSeconds, endedReadBytes });
 }
 
 async function becomesRight(run: Run): Promise<void> {

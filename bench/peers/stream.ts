@@ -22,7 +22,10 @@ export interface TimedChange {
   /** When the watcher saw the Endpoints that follow; null = none are awaited. `slicesMs`: the slices. */
   endpointsMs: number | null;
   slicesMs: number | null;
-  /** By stream: when a later change took this one back before the stream had shown it. */
+  /**
+   * By stream: when a later change took this one back before the stream had shown it; -Infinity = it wants what was shown
+   * all along.
+   */
   readonly takenBackMs: { endpoints?: number; slices?: number };
 }
 
@@ -32,8 +35,8 @@ export type StreamKind = 'endpoints' | 'slices';
 export const SEEN_FIELDS = { endpoints: 'endpointsMs', slices: 'slicesMs' } as const;
 
 /**
- * Until when a change was wrong in a stream: when it was shown, or was taken back before that. NaN = neither, or nothing
- * was awaited.
+ * Until when a change was wrong in a stream: when it was shown, or was taken back before that; -Infinity = it never was.
+ * NaN = neither, or nothing was awaited.
  */
 export function endOf(change: TimedChange, kind: StreamKind): number {
   return change[SEEN_FIELDS[kind]] ?? change.takenBackMs[kind] ?? Number.NaN;
@@ -154,9 +157,9 @@ function takeBack(stream: Stream, coalesced: readonly Awaited[], isReady: boolea
   stream.coalesced += coalesced.length;
   for (const [i, { ready, change }] of coalesced.entries()) {
     change[SEEN_FIELDS[stream.kind]] = null;
-    if (ready === isReady) continue;
     const next = coalesced[i + 1]?.change;
-    change.takenBackMs[stream.kind] = next === undefined || Number.isNaN(next.ackedMs) ? nowMs : next.ackedMs;
+    const nextMs = next === undefined || Number.isNaN(next.ackedMs) ? nowMs : next.ackedMs;
+    change.takenBackMs[stream.kind] = ready === isReady ? -Infinity : nextMs;
   }
 }
 

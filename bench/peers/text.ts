@@ -1,8 +1,8 @@
 /** Comparisons as text: what a terminal shows, and the tables of the page and of RESULTS.md. */
 import { median, PAIRS_FOR_INTERVAL, type Ratio } from '../support/statistics.ts';
 import { table } from '../support/table.ts';
-import { type Comparison, pooledP99, type Row, type RunRecord } from './results.ts';
-import { ratioText } from './scenario.ts';
+import { type Comparison, pooled, type Row, type RunRecord } from './results.ts';
+import { ENDPOINTD_AGAIN, ratioText } from './scenario.ts';
 import { FIGURES } from './window.ts';
 
 export function comparisonText(comparison: Comparison): string {
@@ -17,7 +17,9 @@ export function headOf({ peers, runs, base, subject }: Comparison): string[] {
   const names = peers.map((peer) => `${peer} (${runsText(runs[peer]!)})`);
   const pairs = Math.min(runs[base]!.right, runs[subject]!.right);
   const interval = pairs < PAIRS_FOR_INTERVAL ? 'range of pairs' : '95 %';
-  return base === subject ? ['', ...names] : ['', ...names, 'ratio', interval, 'noise', 'counts'];
+  if (base === subject) return ['', ...names];
+  const again = peers.includes(ENDPOINTD_AGAIN) ? ['A/A'] : [];
+  return ['', ...names, 'ratio', interval, ...again, 'noise', 'counts'];
 }
 
 function runsText({ all, right }: Comparison['runs'][string]): string {
@@ -27,22 +29,28 @@ function runsText({ all, right }: Comparison['runs'][string]): string {
 export function rowTexts({ peers, rows, base, subject }: Comparison): string[][] {
   return rows.map((row) => {
     const { title, digits } = FIGURES[row.figure]!;
-    const values = peers.map((peer) => valueText(row.medians[peer]!, digits));
+    const values = peers.map((peer) => valueText(row.values[peer]!, digits));
     // A ratio to what is shown as 0 tells nothing.
-    const isShown = Number(row.medians[base]!.toFixed(digits)) !== 0;
+    const isShown = Number(row.values[base]!.toFixed(digits)) !== 0;
     if (base === subject) return [title, ...values];
-    return [title, ...values, ...(isShown ? ratioTexts(row) : ['-', '', '', ''])];
+    return [title, ...values, ...(isShown ? ratioTexts(row) : ['-', ...ratioTexts(row).fill('', 1).slice(1)])];
   });
 }
 
-function ratioTexts({ ratio, noise, counts }: Row): string[] {
+function ratioTexts({ ratio, again, noise, counts }: Row): string[] {
   const known = Number.isFinite(ratio.value);
   return [
     ratioText(ratio.value),
     intervalText(ratio),
+    ...(again === null ? [] : [againText(again)]),
     Number.isNaN(noise) ? '' : `x ${noise.toFixed(2)}`,
     known && !Number.isNaN(noise) ? counts : '',
   ];
+}
+
+function againText(again: Ratio): string {
+  const interval = intervalText(again);
+  return interval === '' ? ratioText(again.value) : `${ratioText(again.value)} (${interval})`;
 }
 
 function intervalText({ low, high }: Ratio): string {
@@ -60,9 +68,9 @@ const SHOWN_SECONDS = 0.01;
 /** What no row of the table has, one sentence each without its full stop. */
 export function remarksOf({ scenario, peers, settings }: Comparison, runs: readonly RunRecord[]): string[] {
   const own = runs.filter((run) => run.scenario === scenario.name && run.wrong.length === 0);
-  const p99s = peers.flatMap((peer) => {
-    const { count, ms } = pooledP99(own, scenario.name, peer, 'slices');
-    return count === 0 ? [] : [`${peer} ${ms.toFixed(1)} ms of ${count}`];
+  const samples = peers.flatMap((peer) => {
+    const count = pooled(own, scenario.name, peer, 'slices').length;
+    return count === 0 ? [] : [`${peer} ${count}`];
   });
   const runsOf = (peer: string): readonly RunRecord[] => own.filter((run) => run.peer === peer);
   const peaks = peers.flatMap((peer) => {
@@ -75,9 +83,7 @@ export function remarksOf({ scenario, peers, settings }: Comparison, runs: reado
   });
   return [
     ...(settings.length === 0 ? [] : [`Settings of the scenario: ${settings.join(', ')}`]),
-    ...(p99s.length === 0
-      ? []
-      : [`From the change to the slice, p99 of all samples of all right runs: ${p99s.join(', ')}`]),
+    ...(samples.length === 0 ? [] : [`Samples from the change to the slice, of all right runs: ${samples.join(', ')}`]),
     ...(peaks.length === 0 ? [] : [`Memory was highest at the step: ${peaks.join(', ')}`]),
     ...(threads.length === 0 ? [] : [`CPU by thread, medians: ${threads.join('; ')}`]),
   ];

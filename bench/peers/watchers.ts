@@ -17,6 +17,7 @@ export interface Received {
 }
 
 export interface Watchers {
+  readonly pid: number;
   /** @throws Error if their process has ended */
   readonly received: () => Promise<Received>;
   readonly stop: () => void;
@@ -38,5 +39,5 @@ export async function startWatchers(order: WatchersOrder): Promise<Watchers | nu
     return Promise.race([answer, failed]);
   };
   await ask(order);
-  return { received: () => ask('received'), stop: () => void child.kill('SIGKILL') };
+  return { pid: child.pid!, received: () => ask('received'), stop: () => void child.kill('SIGKILL') };
 }

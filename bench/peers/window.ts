@@ -31,8 +31,8 @@ export interface Window {
 }
 
 /**
- * Milliseconds of all changes that were seen, and of those that were taken back before, until then. Changes that were never
- * seen are reported apart.
+ * Milliseconds of all changes that were seen, and of those that were taken back before, until then: 0 for those that want
+ * what was shown all along. Changes that were never seen are reported apart.
  */
 export interface Samples {
   readonly endpoints: readonly number[];
@@ -50,7 +50,7 @@ const MEGA = 1e6;
 
 /**
  * @param known `ended`: CPU seconds of processes that have ended
- * @param now `loadSeconds`: CPU of the process that loads and watches; `endedReadBytes`: bytes read by controllers that
+ * @param now `loadSeconds`: CPU of the processes that load and watch; `endedReadBytes`: bytes read by controllers that
  * have ended
  */
 export function read(
@@ -187,6 +187,7 @@ function latencyFigures({ changes, streams, before }: Window): Record<string, nu
     figures[`${kind}P90`] = percentile(ms, 0.9);
     figures[`${kind}P99`] = percentile(ms, 0.99);
     figures[`${kind}Max`] = percentile(ms, 1);
+    figures[`${kind}AtOnce`] = (100 * ms.filter((each) => each === 0).length) / ms.length;
     for (const limit of [50, 500, 1000]) {
       figures[`${kind}Over${limit}`] = (100 * ms.filter((each) => each > limit).length) / ms.length;
     }
@@ -296,6 +297,7 @@ function latencyTexts(kind: StreamKind, title: string): Record<string, FigureTex
     [`${kind}P90`]: { title: `change to ${title}, p90, ms`, digits: 1 },
     [`${kind}P99`]: { title: `change to ${title}, p99, ms`, digits: 1 },
     [`${kind}Max`]: { title: `change to ${title}, longest, ms`, digits: 1 },
+    [`${kind}AtOnce`]: { title: `change to ${title}, shown when it was answered, %`, digits: 1 },
     [`${kind}Over50`]: { title: `change to ${title}, later than 50 ms, %`, digits: 1 },
     [`${kind}Over500`]: { title: `change to ${title}, later than 500 ms, %`, digits: 1 },
     [`${kind}Over1000`]: { title: `change to ${title}, later than 1 s, %`, digits: 1 },

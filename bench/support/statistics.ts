@@ -3,7 +3,7 @@ import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { percentile } from '../../src/lib/percentile.ts';
 
 export interface Ratio {
-  /** The median of `ours` divided by the median of `theirs`; NaN = one side has no runs, or is 0 or less. */
+  /** NaN = one side has no runs, or is 0 or less. */
   readonly value: number;
   /**
    * The bounds of 95 percent of the resamples; both NaN = there are fewer than two pairs, or a resample has no ratio.
@@ -28,18 +28,29 @@ export function ratioOf(ours: number, theirs: number): number {
   return ours > 0 && theirs > 0 ? ours / theirs : Number.NaN;
 }
 
-/**
- * The ratio of the medians of paired runs, with a bootstrap interval over the pairs. The same figures give the same
- * interval.
- */
+/** The ratio of the medians of paired runs, as `ratioOver`. */
 export function ratioOfMedians(ours: readonly number[], theirs: readonly number[]): Ratio {
-  const value = ratioOf(median(ours), median(theirs));
-  const pairs = Math.min(ours.length, theirs.length);
-  if (pairs < 2) return { value, low: Number.NaN, high: Number.NaN, pairs };
-  const ratios = resamplesOf(Array.from({ length: pairs }, (_, pair) => pair)).map((drawn) =>
-    ratioOf(median(drawn.map((at) => ours[at]!)), median(drawn.map((at) => theirs[at]!))),
-  );
-  if (ratios.some(Number.isNaN)) return { value, low: Number.NaN, high: Number.NaN, pairs };
+  const pairs = Array.from({ length: Math.min(ours.length, theirs.length) }, (_, pair) => pair);
+  const medianOf =
+    (values: readonly number[]) =>
+    (drawn: readonly number[]): number =>
+      median(drawn.map((at) => values[at]!));
+  return ratioOver(pairs, medianOf(ours), medianOf(theirs));
+}
+
+/**
+ * The ratio of two figures that are made of the same rounds, with a bootstrap interval over the rounds. The same rounds
+ * give the same interval.
+ */
+export function ratioOver<T>(
+  rounds: readonly T[],
+  ours: (rounds: readonly T[]) => number,
+  theirs: (rounds: readonly T[]) => number,
+): Ratio {
+  const value = ratioOf(ours(rounds), theirs(rounds));
+  const pairs = rounds.length;
+  const ratios = resamplesOf(rounds).map((drawn) => ratioOf(ours(drawn), theirs(drawn)));
+  if (ratios.length === 0 || ratios.some(Number.isNaN)) return { value, low: Number.NaN, high: Number.NaN, pairs };
   return { value, low: percentile(ratios, 0.025), high: percentile(ratios, 0.975), pairs };
 }
 
@@ -48,6 +59,28 @@ export function resamplesOf<T>(items: readonly T[]): readonly (readonly T[])[] {
   if (items.length < 2) return [];
   const prng = createPrng(RESAMPLES_SEED);
   return Array.from({ length: RESAMPLES }, () => items.map(() => items[nextInt(prng, items.length)]!));
+}
+
+/** The percentile of all samples of some rounds together. A resample draws a round several times. */
+export function pooledPercentile(
+  byRound: ReadonlyMap<number, readonly number[]>,
+  share: number,
+): (rounds: readonly number[]) => number {
+  const largestFirst = [...byRound]
+    .flatMap(([round, samples]) => samples.map((sample) => ({ round, sample })))
+    .sort((a, b) => b.sample - a.sample);
+  return (rounds) => {
+    const times = new Map<number, number>();
+    for (const round of rounds) times.set(round, (times.get(round) ?? 0) + 1);
+    const count = rounds.reduce((sum, round) => sum + (byRound.get(round)?.length ?? 0), 0);
+    if (count === 0) return Number.NaN;
+    let above = count - Math.max(1, Math.ceil(share * count));
+    for (const { round, sample } of largestFirst) {
+      above -= times.get(round) ?? 0;
+      if (above < 0) return sample;
+    }
+    return Number.NaN;
+  };
 }
 
 /**

@@ -15,7 +15,7 @@ import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
 import { parsePeersFlags } from '../peers/flags.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
 import { kindOfServer, progress, runPair } from '../peers/pair.ts';
-import { programOf } from '../peers/peers.ts';
+import { programOf, writesFor } from '../peers/peers.ts';
 import { ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
@@ -32,6 +32,7 @@ const GRIDS: Readonly<Record<'tiny' | 'full', Grid>> = {
 
 const HELP = `npm run bench -- sweep [SCENARIO] [flags]
 Measures endpointd and kube-controller-manager at each setting of syncs, batch period and QPS, in the scenario (${DEFAULT_SCENARIO}).
+endpointd has --max-writes-in-flight for all syncs of both controllers.
 Each run is kept as a line of JSON as soon as it is over: the same command goes on where the last one ended.
 
   --syncs=A,B,C        (1,5,50)
@@ -192,11 +193,11 @@ async function measureMissing(options: SweepOptions, programs: Readonly<Record<s
       }
       progress(`${cell.syncs} syncs, batch period ${cell.batch}, ${cell.qps} requests a second`);
       const { syncs, batch: batchPeriod, qps } = cell;
-      const told: Settings = { ...settings, syncs, batchPeriod, qps, burst: qps };
+      const told: Settings = { ...settings, syncs, batchPeriod, qps, burst: qps, endpointdFlags: writesFor(syncs) };
       const runs = await runPair(
         scenario!,
         round,
-        round % 2 === 1,
+        round,
         { settings: told, peers: missing, aa: false, otherwise: null, server },
         servers,
       );

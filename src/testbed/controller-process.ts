@@ -43,13 +43,20 @@ export const NODE_FLAGS: readonly string[] = [
 /** The program beside this file: its sources, or the compiled files. */
 export const MAIN = new URL(`../main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
-/** @param flags flags of `endpointd run`, without an address for metrics */
-export function startController(flags: readonly string[], mainUrl: URL = MAIN): ControllerProcess {
+/**
+ * @param flags flags of `endpointd run`, without an address for metrics
+ * @param env more variables of its environment
+ */
+export function startController(
+  flags: readonly string[],
+  mainUrl: URL = MAIN,
+  env: Readonly<Record<string, string>> = {},
+): ControllerProcess {
   const main = fileURLToPath(mainUrl);
   // A killed process would hold the Lease, and the next one would wait for it.
   const own = ['--leader-elect=false', '--secure-port=0', '--metrics-bind-address=127.0.0.1:0'];
   const args = [...NODE_FLAGS, main, 'run', ...own, ...flags];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
   let said = '';
   const address = new Promise<string>((resolve) => {
     child.stderr.on('data', (chunk: Buffer) => {

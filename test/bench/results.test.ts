@@ -70,7 +70,7 @@ describe('results of the peers', () => {
     );
     const [churn] = compareAll(all, MARKS);
     const [cpu] = churn!.rows;
-    assert.deepEqual(cpu!.medians, { [MANAGER]: 11, [ENDPOINTD]: 4.2, [ECHO]: 2 });
+    assert.deepEqual(cpu!.values, { [MANAGER]: 11, [ENDPOINTD]: 4.2, [ECHO]: 2 });
     assert.deepEqual([cpu!.ratio.value, cpu!.noise, cpu!.counts], [4.2 / 11, 1.2, 'few pairs']);
     assert.deepEqual(
       churn!.marks.map(({ got, verdict }) => [got, verdict]),
@@ -92,7 +92,7 @@ describe('results of the peers', () => {
       run(ENDPOINTD, 1, 5),
     );
     const [churn] = compareAll(all, MARKS);
-    assert.equal(churn!.rows[0]!.medians[ENDPOINTD], 5);
+    assert.equal(churn!.rows[0]!.values[ENDPOINTD], 5);
     assert.deepEqual(churn!.wrong, ['endpointd, round 1: 2 objects are wrong at the end']);
     assert.match(comparisonText(churn!), /WRONG: endpointd, round 1: 2 objects/);
   });
@@ -195,13 +195,51 @@ describe('results of the peers', () => {
     assert.equal(verdictOf(4, 4, 4, 4, 6), 'within the noise');
     assert.equal(verdictOf(4, 6, 6, 6, 6), 'within the noise');
     assert.equal(verdictOf(5.1, 6, 6, 6, 6), 'not reached');
-    assert.equal(verdictOf(4), 'reached');
+    assert.equal(verdictOf(4), 'reached in one run');
+    assert.equal(verdictOf(6), 'missed in one run');
   });
 
   it('a mark counts both series of an A/A pair', () => {
     const runs = [run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4), run(ENDPOINTD_AGAIN, 0, 7)];
     const [{ got, verdict }] = compareAll(results(...runs), MARKS)[0]!.marks as [MarkResult];
-    assert.deepEqual([got, verdict], ['0.55', 'not reached']);
+    assert.deepEqual([got, verdict], ['0.55', 'missed in one run']);
+  });
+
+  it('of an A/A pair table, ratio and noise count both series', () => {
+    const rounds = [0, 1, 2, 3, 4];
+    const series = (peer: string, cpu: number): RunRecord[] => rounds.map((round) => run(peer, round, cpu));
+    const all = results(...series(MANAGER, 10), ...series(ENDPOINTD, 6), ...series(ENDPOINTD_AGAIN, 9));
+    const [churn] = compareAll(all, {});
+    const [cpu] = churn!.rows;
+    assert.equal(cpu!.subject, 7.5);
+    assert.equal(cpu!.ratio.value, 0.75);
+    assert.deepEqual(cpu!.again, { value: 1.5, low: 1.5, high: 1.5, pairs: 5 });
+    assert.deepEqual([cpu!.noise, cpu!.counts], [1.5, 'no'], 'the same program differs by more');
+    assert.equal(headOf(churn!).indexOf('A/A'), 6);
+    assert.equal(rowTexts(churn!)[0]![6], '1.50 (1.50 to 1.50)');
+  });
+
+  it('a p99 is of all samples together, and a mark of it too', () => {
+    const of = (peer: string, round: number, samples: readonly number[]): RunRecord => ({
+      ...run(peer, round, 1),
+      figures: { controllerCpu: 1, slicesP99: samples.at(-1)! },
+      samples: { endpoints: [], slices: samples },
+    });
+    const steady = Array.from({ length: 100 }, (_, i) => i / 100);
+    const all = results(
+      ...[0, 1, 2].flatMap((round) => [of(MANAGER, round, [...steady, 10]), of(ENDPOINTD, round, steady)]),
+      of(MANAGER, 3, [10]),
+      of(
+        ENDPOINTD,
+        3,
+        Array.from({ length: 100 }, () => 5),
+      ),
+    );
+    const [churn] = compareAll(all, { churn: { marks: [shareMark('p99', 'slicesP99', 1, '1')] } });
+    const row = churn!.rows.find(({ figure }) => figure === 'slicesP99')!;
+    // The median of the runs' own would be 10 and 0.99.
+    assert.deepEqual([row.values[MANAGER], row.values[ENDPOINTD]], [10, 5]);
+    assert.equal(churn!.marks[0]!.got, '0.50');
   });
 
   it('a mark is not reached if its floor was not measured', () => {
@@ -278,13 +316,10 @@ describe('results of several commands', () => {
     assert.deepEqual([left.scenarios.map(({ name }) => name), left.commands], [['huge'], [LATER]]);
   });
 
-  it('page and document tell the pooled p99, the step of the peak, and the threads', () => {
+  it('page and document tell the samples, the step of the peak, and the threads', () => {
     const all = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4), run(ENDPOINTD, 1, 5));
     for (const text of [resultsText(all, compareAll(all, {})), peersPage(all)]) {
-      assert.match(
-        text,
-        /p99 of all samples of all right runs: kube-controller-manager 20\.0 ms of 2, endpointd 10\.0 ms of 4/,
-      );
+      assert.match(text, /Samples .* of all right runs: kube-controller-manager 2, endpointd 4/);
       assert.match(text, /Memory was highest at the step: kube-controller-manager: flips, endpointd: flips/);
       assert.match(
         text,

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isBeyondNoise, lineThrough, median, ratioOfMedians, spread } from '../../bench/support/statistics.ts';
+import { percentile } from '../../src/lib/percentile.ts';
+import {
+  isBeyondNoise,
+  lineThrough,
+  median,
+  pooledPercentile,
+  ratioOfMedians,
+  spread,
+} from '../../bench/support/statistics.ts';
 
 describe('statistics of repeated runs', () => {
   it('the median of an even number of runs is between the middle two', () => {
@@ -38,6 +46,22 @@ describe('statistics of repeated runs', () => {
     }
     const { value, low, high } = ratioOfMedians([1, 1, -1], [2, 2, 2]);
     assert.deepEqual([value, low, high], [0.5, Number.NaN, Number.NaN], 'some resamples have no ratio');
+  });
+
+  it('a pooled percentile is that of all samples, of a round drawn twice too', () => {
+    const byRound = new Map([
+      [0, [1, 9, 3]],
+      [1, [2, 5]],
+      [2, [7]],
+    ]);
+    for (const share of [0.01, 0.5, 0.75, 0.99]) {
+      const of = pooledPercentile(byRound, share);
+      for (const rounds of [[0, 1, 2], [1], [0, 0, 1], [2, 2, 0]]) {
+        const all = rounds.flatMap((round) => byRound.get(round)!);
+        assert.equal(of(rounds), percentile(all, share), `${share} of ${rounds.join()}`);
+      }
+    }
+    assert.ok(Number.isNaN(pooledPercentile(byRound, 0.5)([])));
   });
 
   it('a line goes through the points, whatever one of five was disturbed by', () => {

@@ -58,7 +58,7 @@ export const FAILOVER: Scenario = {
 
 export const INTAKE: Scenario = {
   name: 'intake',
-  what: '265,000 events of pods that change nothing for any service, as fast as they can be made',
+  what: '265,000 events of pods that change nothing for any service, as fast as they can be made, on the embedded API server',
   pairSeconds: 200,
   server: 'embedded',
   outset: 'right',

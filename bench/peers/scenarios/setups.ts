@@ -2,7 +2,7 @@
  * The same flips in other set-ups: whole controller managers, default flags, best flags, many watchers, a long time.
  */
 import { parseMetrics, sumOf } from '../../../src/metrics/text.ts';
-import { endpointdPeer, managerPeer } from '../peers.ts';
+import { endpointdPeer, managerPeer, writesFor } from '../peers.ts';
 import {
   ENDPOINTD,
   ENDPOINTD_AGAIN,
@@ -24,15 +24,13 @@ const WITHOUT_KUBELETS = ['node-lifecycle-controller', 'taint-eviction-controlle
 const SHIPPED_RATES = { tiny: 10, small: 18, full: 18 };
 /** The best that `bench -- sweep` has tried, for both, and the most that either of them allows. */
 const BEST_SYNCS = 50;
-/** So that endpointd's writes wait for none of the syncs of both controllers. */
-const BEST_WRITES = 2 * BEST_SYNCS;
 
 const churn = (stage: Stage): Promise<void> => steadyFlips(stage, CHURN_RATES, CHURN_SECONDS);
 
 /** The saving of the whole cluster: kube-controller-manager's other controllers keep their caches. */
 export const NET: Scenario = {
   name: 'net',
-  what: 'kube-controller-manager with all controllers, or without those of endpoints and with endpointd beside it, under flips',
+  what: 'kube-controller-manager with all controllers but two that evict pods where no kubelet is, or without those of endpoints and with endpointd beside it, under flips',
   pairSeconds: 100,
   server: 'kube',
   outset: 'right',
@@ -58,7 +56,7 @@ export const BEST: Scenario = {
   name: 'best',
   what: '10,000 pods are patched to ready, 50 syncs of each controller side by side, which both do better with than with 5',
   pairSeconds: 45,
-  settings: { syncs: BEST_SYNCS, endpointdFlags: [`--max-writes-in-flight=${BEST_WRITES}`] },
+  settings: { syncs: BEST_SYNCS, endpointdFlags: writesFor(BEST_SYNCS) },
 };
 
 /** By the number of additional watchers of all Endpoints and slices. */
