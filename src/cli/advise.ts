@@ -171,7 +171,7 @@ function textOf(observation: Observation, advice: readonly Advice[]): string {
     '',
     ...textTable(head, rows),
     '',
-    ...advice.flatMap((one) => [`${one.queue}: ${wordsOf(one)}`, `  ${one.because}.`]),
+    ...advice.flatMap((one) => [`${one.queue}: ${wordsOf(one, program)}`, `  ${one.because}.`]),
     '',
     'Not in these metrics:',
     ...CAVEATS.map((caveat) => `- ${caveat}`),
@@ -179,10 +179,13 @@ function textOf(observation: Observation, advice: readonly Advice[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function wordsOf({ verdict, flag }: Advice): string {
+/** client-go gives each controller's client a bucket. */
+const ALL_FASTER = ' Every other controller of the process may write faster then, too.';
+
+function wordsOf({ verdict, flag }: Advice, program: Observation['program']): string {
   switch (verdict) {
     case 'tokens':
-      return `its writes wait for tokens. Raise ${flag}, and its burst.`;
+      return `its writes wait for tokens. Raise ${flag}, and its burst.${program === 'endpointd' ? '' : ALL_FASTER}`;
     case 'syncs':
       return `all its workers are busy. Raise ${flag}.`;
     case 'cpu':

@@ -117,9 +117,7 @@ export const CATALOGUE = [
     ['topology', 'traffic_distribution'],
     CHANGES_PER_SYNC,
   ),
-  counter('endpoint_slice_controller_syncs', 'Syncs of services by how they ended: success, stale or error', [
-    'result',
-  ]),
+  counter('endpoint_slice_controller_syncs', 'Syncs of services by how they ended: success or error', ['result']),
 
   histogram(
     'endpoint_slice_mirroring_controller_endpoints_added_per_sync',

@@ -13,6 +13,9 @@ const START = 'process_start_time_seconds';
 /** Metrics of which a process has one sample. */
 const SINGLE = [START, 'process_cpu_seconds_total', 'endpointd_build_info'];
 
+/** A load balancer may lead each look to another process. */
+const OR_TWO = 'or they are of two processes, such as two API servers behind one address';
+
 /** Whether looks of several processes were put together, as a federation does. */
 function isOfSeveral(look: Metrics): boolean {
   return SINGLE.some((name) => (look.get(name) ?? []).length > 1);
@@ -30,11 +33,11 @@ export function whyNotComparable(before: Metrics, after: Metrics, counters: read
     return 'one of the two looks is of something else: it lacks what the other one has';
   if (first !== null && second !== null && first !== second)
     return first < second
-      ? 'the process was started anew between the looks, so their sums cannot be compared'
-      : 'the process of the first look was started after that of the second: the looks are in the wrong order';
+      ? `the process was started anew between the looks, ${OR_TWO}: their sums cannot be compared`
+      : `the process of the first look was started after that of the second: the looks are in the wrong order, ${OR_TWO}`;
   if (counters.some((name) => hasFallen(before, after, name)))
     return first === null
-      ? 'sums have fallen: the looks are in the wrong order, or the process was started anew between them'
+      ? `sums have fallen: the looks are in the wrong order, the process was started anew between them, ${OR_TWO}`
       : 'sums have fallen in a process that went on: the looks are in the wrong order';
   return null;
 }

@@ -81,7 +81,7 @@ export function parseObjective(text: string): Objective {
     }
     const [left, right, ...others] = term.split('<=').map((part) => part.trim());
     if (left === undefined || right === undefined || others.length > 0)
-      throw new ObjectiveError(`objective: "${term}" is neither a constraint (p99(add)<=1s) nor a goal (min bytes)`);
+      throw new ObjectiveError(`objective: "${term}" is neither a limit (p99(add)<=1s) nor a goal (min bytes)`);
     const expression = parseExpression(left);
     constraints.push({ text: term, expression, most: parseLimit(expression, right, term) });
   }

@@ -214,12 +214,11 @@ test('the page says of what size the runs were, and where the marks ask for more
     });
     return cellsPage([{ world: WORLD, versions: VERSIONS, calibration: TRUTH, idleMs: 21, results, references: [] }]);
   };
-  const smaller = '\\*\\*smaller than the marks ask for\\*\\*, 3 of each, of 60 s after 20 s';
   assert.match(
     of(1, { warmUpMs: 10_000, measuredMs: 30_000 }),
-    new RegExp(`runs: 1 of each cell that count, of 30 s after 10 s of warm-up \\(${smaller}\\)`),
+    / Each was run once, for 30 s after 10 s of warm-up \(the marks ask for 3 times, 60 s after 20 s\), from /,
   );
-  assert.doesNotMatch(of(3, { warmUpMs: 20_000, measuredMs: 60_000 }), /smaller/);
+  assert.match(of(3, { warmUpMs: 20_000, measuredMs: 60_000 }), / run 3 times, for 60 s after 20 s of warm-up, from /);
 });
 
 test('calibration finds numbers that predict the runs', () => {

@@ -148,7 +148,9 @@ describe('the runbook', () => {
   it('before the switch nothing differs, and no right is missing', async () => {
     await verify('Before the switch');
     await follow('Before the switch', 'kubectl apply -f');
-    assert.match(await follow('Before the switch', '(umask 077'), /The user has all rights that these flags need/);
+    const flags = { FLAGS: '--take-over-from=kube-controller-manager --concurrent-service-endpoint-syncs=10' };
+    const asked = await follow('Before the switch', '(umask 077', flags);
+    assert.match(asked, /The user has all rights that these flags need/);
   });
 
   it('the runbook looks for policies, and asks what admission says of endpointd', async () => {

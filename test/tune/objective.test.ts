@@ -212,7 +212,7 @@ for (const [text, message] of [
   ['writes<=many, min bytes', 'objective: "many" in "writes<=many" is no number a second, such as 50/s or 2MB/s'],
   ['later(1s)<=150%, min bytes', 'objective: "150%" in "later(1s)<=150%" is no share, such as 0.1%'],
   ['writes<=50MB/s, min bytes', 'objective: "50MB/s" in "writes<=50MB/s" is no number a second, such as 50/s or 2MB/s'],
-  ['p99, min bytes', 'objective: "p99" is neither a constraint (p99(add)<=1s) nor a goal (min bytes)'],
+  ['p99, min bytes', 'objective: "p99" is neither a limit (p99(add)<=1s) nor a goal (min bytes)'],
 ] as const) {
   test(`an objective is refused: ${text}`, () =>
     assert.throws(

@@ -35,7 +35,7 @@ export function createBeginning(): (now: RecorderStatus) => Beginning {
 }
 
 function refusedText(refused: readonly string[]): string {
-  return `the server refuses ${refused.join(' and ')}: the rights get, list and watch are needed, see docs/recording.md`;
+  return `the server refuses ${refused.join(' and ')}: the rights list and watch are needed, see docs/recording.md`;
 }
 
 function idleText(waitsFor: string): string {

@@ -21,7 +21,7 @@ const RECORDING = {
 export const RECORD_FLAGS = {
   command: 'endpointd record',
   description:
-    'Records into a new file what the endpoints controllers of a cluster read and write. Sends only get, list and watch. Replaces names by pseudonyms. `endpointd record --info <file>` says what a recording holds.',
+    'Records into a new file what the endpoints controllers of a cluster read and write. Only lists and watches. Replaces names by pseudonyms. `endpointd record --info <file>` says what a recording holds.',
   arguments: ['file'],
   groups: [
     { title: 'Recording', flags: RECORDING },

@@ -28,7 +28,7 @@ const TUNING = {
   objective: {
     kind: parsed('<text>', objective),
     default: 'p99(add)<=1s, min bytes',
-    help: 'constraints and one goal over p50, p90, p99, p99.9, later, writes, bytes, cpu and apiserver-cpu',
+    help: 'limits and one goal over p50, p90, p99, p99.9, later, writes, bytes, cpu and apiserver-cpu',
   },
   seed: { kind: integer(0, 0xffff_ffff), default: '1', help: 'the same seed gives the same answer' },
   cores: {
@@ -74,12 +74,12 @@ const KNOWN = {
   'controller-metrics': {
     kind: parsed('<file,file>', scrapes),
     default: '',
-    help: 'two files with /metrics of the controller, from the begin and the end of the recording: they tell its API latency, CPU, cores and version',
+    help: 'two files with /metrics of the controller, from the start and the end of the recording: they tell its API latency, CPU, cores and version',
   },
   'apiserver-metrics': {
     kind: parsed('<file,file>', scrapes),
     default: '',
-    help: 'two files with /metrics of kube-apiserver, from the begin and the end: they tell the latency of these writes, watchers and flow control',
+    help: 'two files with /metrics of kube-apiserver, from the start and the end: they tell the latency of these writes, watchers and flow control',
   },
   ...MONITOR_FLAGS,
 } as const;
@@ -91,7 +91,10 @@ const TODAY = {
   'endpoint-updates-batch-period': CONTROLLER_FLAGS['endpoint-updates-batch-period'],
   'endpointslice-updates-batch-period': CONTROLLER_FLAGS['endpointslice-updates-batch-period'],
   'max-endpoints-per-slice': CONTROLLER_FLAGS['max-endpoints-per-slice'],
-  'kube-api-qps': CONNECTION_FLAGS['kube-api-qps'],
+  'kube-api-qps': {
+    ...CONNECTION_FLAGS['kube-api-qps'],
+    help: 'requests a second. endpointd: writes of Endpoints and slices, for each enabled controller, in one bucket for all of them. kube-controller-manager: all requests of each controller, which has a bucket of its own; the Event objects of these count too',
+  },
   'kube-api-burst': CONNECTION_FLAGS['kube-api-burst'],
   'adaptive-batch-period-max': BEYOND_UPSTREAM_FLAGS['adaptive-batch-period-max'],
 } as const;
@@ -99,7 +102,7 @@ const TODAY = {
 export const TUNE_FLAGS = {
   command: 'endpointd tune',
   description:
-    "Plays a recording or a profile with a model of the controller: with today's flags, and with some 150 to 300 other settings. Says which flags to set, and how far the prediction was off. Asks no cluster.",
+    "Plays a recording or a profile with a model of the controller: with today's flags, and with some 150 to 300 other settings. Says which flags to set, and how far the prediction was off. Asks nobody but --configz, where that is a URL.",
   groups: [
     { title: 'Tuning', flags: TUNING },
     { title: 'What is known beside the recording', flags: KNOWN },
