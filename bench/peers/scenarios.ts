@@ -1,5 +1,5 @@
 /** All scenarios, in the order in which they are measured and reported. */
-import { BIG, BURST, RAMP, REMOVAL, SCALE_UP } from './scenarios/bursts.ts';
+import { BIG, BURST, RAMP, REMOVAL, SCALE_UP, SCALE_UP_COLLECTED } from './scenarios/bursts.ts';
 import { CHURN, HUGE_FLIPS, READY, TWO_NUMBERS } from './scenarios/flips.ts';
 import { FAILOVER, INTAKE, MIRROR, NODE_LOST, NODE_ZONE } from './scenarios/others.ts';
 import { BEST, FLOW_CONTROL, JOURNAL, NET, SHIPPED, SOAK, WATCHERS } from './scenarios/setups.ts';
@@ -26,6 +26,7 @@ export const SCENARIOS: readonly Scenario[] = [
   BURST,
   RAMP,
   SCALE_UP,
+  SCALE_UP_COLLECTED,
   ROLLOUT,
   REMOVAL,
   BIG,

@@ -42,6 +42,14 @@ export const SCALE_UP: Scenario = {
   story: scaleUp,
 };
 
+/** The one setting that helps a scale-up: docs/decisions.md says why it is no default. */
+export const SCALE_UP_COLLECTED: Scenario = {
+  ...SCALE_UP,
+  name: 'scale-up-collected',
+  what: 'the same, where endpointd collects the changes of Endpoints for 100 ms',
+  settings: { endpointdFlags: ['--endpoint-updates-batch-period=100ms'] },
+};
+
 export const REMOVAL: Scenario = {
   name: 'removal',
   what: 'ready pods are deleted at a steady rate',
