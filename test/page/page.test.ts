@@ -51,6 +51,16 @@ describe('a page', () => {
     for (const character of ['\u001B', '\u202E']) assert.ok(!html.includes(character));
   });
 
+  it('on a narrow screen a cell has the name of its column, if that has one', () => {
+    assert.ok(STYLE.includes('td:not([data-name=""])::before{content:attr(data-name) ": "'));
+  });
+
+  it('a plot does not shrink below a width at which its texts can be read', () => {
+    const [, rem] = /svg\.plot\{[^}]*min-width:(\d+)rem/.exec(STYLE)!;
+    // Of 704 units, with texts of 12.
+    assert.ok((Number(rem) * 16 * 12) / 704 > 10);
+  });
+
   it('a page leaves out a side of a change without a value', () => {
     const change = { field: 'metadata.labels[a]', before: null, after: 'b', note: '' };
     const entries = [{ title: 'Endpoints default/web', aside: '', changes: [change] }];
