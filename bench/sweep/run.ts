@@ -20,7 +20,7 @@ import { ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
 import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type RunKey, type SweepRun } from './grid.ts';
-import { sweepPage, sweepText, type Sweep } from './report.ts';
+import { sweepPage, sweepText, type Sweep, wrongRuns } from './report.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const DEFAULT_SCENARIO = 'ready';
@@ -145,7 +145,7 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
   if (json !== null) writeFileSync(json, `${JSON.stringify(sweep)}\n`);
   if (page !== null) writeFileSync(page, sweepPage(sweep));
   if (options.results) writeSweep(sweep);
-  if (sweep.runs.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
+  if (wrongRuns(sweep.runs).length > 0) process.exitCode = 1;
 }
 
 function writeSweep(sweep: Sweep): void {

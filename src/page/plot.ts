@@ -62,6 +62,8 @@ export interface HeatPlot {
   readonly y: { readonly label: string; readonly names: readonly string[] };
   /** Cells by row, from the top, each with its text and value. The value of an unknown cell is not finite. */
   readonly cells: readonly (readonly { readonly text: string; readonly value: number }[])[];
+  /** The values of the faintest and of the darkest cell, so that several fields have one scale; absent = its own. */
+  readonly range?: readonly [low: number, high: number];
 }
 
 const WIDTH = 704;
@@ -146,10 +148,10 @@ function scaleOf({ scale }: Axis, values: readonly number[], from: number, to: n
   return { at: (value) => from + ((value - first) / (last - first)) * (to - from), ticks };
 }
 
-function heat({ x, y, cells }: HeatPlot): string {
-  const known = cells
-    .flat()
-    .flatMap(({ value }) => (Number.isFinite(value) ? [Math.log(Math.max(value, HEAT_MIN))] : []));
+function heat({ x, y, cells, range: ends }: HeatPlot): string {
+  const known = (ends ?? cells.flat().map(({ value }) => value)).flatMap((value) =>
+    Number.isFinite(value) ? [Math.log(Math.max(value, HEAT_MIN))] : [],
+  );
   const [low, high] = [
     known.reduce((a, b) => Math.min(a, b), Infinity),
     known.reduce((a, b) => Math.max(a, b), -Infinity),
