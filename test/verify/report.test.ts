@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { renderPage } from '../../src/page/page.ts';
 import { reportPage } from '../../src/verify/report-page.ts';
-import { reportText } from '../../src/verify/report-text.ts';
+import { reportJson, reportText } from '../../src/verify/report-text.ts';
 import type { DifferentUnit, Report } from '../../src/verify/report.ts';
 
 const HOSTILE = '\u001B]0;owned\u0007<img src=x>\n\u202Eweb';
@@ -82,6 +82,12 @@ describe('the report as text', () => {
     const text = reportText(reportOf(Array.from({ length: 1021 }, (_, i) => unitOf(`web-${i}`, 'x'))));
     assert.equal(text.split('\n').length, 8 + 2 * 20 + 1);
     assert.match(text, /\n {2}\.\.\. and 1,001 more: all are in -o json\n/);
+  });
+
+  it('names and values of others do not steer a terminal in JSON either', () => {
+    const report = reportOf([unitOf('\u009B2J\u202Eweb', 'x')]);
+    assert.ok(!/[^\P{C}\n]/u.test(reportJson(report)));
+    assert.deepEqual(JSON.parse(reportJson(report)), report);
   });
 
   it('names and values of others do not steer a terminal', () => {

@@ -3,6 +3,7 @@ import type { DebugView } from '../../controller/reports/debug-view.ts';
 import type { JournalEntry } from '../../controller/reports/journal.ts';
 import { SYNC_STAGES } from '../../controller/reports/stages.ts';
 import { formatTime } from '../../kube/time.ts';
+import { printableJson } from '../../lib/printable.ts';
 import { LIVE_SCRIPT } from './live-script.ts';
 import { renderPage, type Page, type Section } from '../../page/page.ts';
 
@@ -42,7 +43,7 @@ export function debugHeadline({ queues, watches, stuckTotal, phase, services }: 
 
 /** The view as JSON for programs, with the version. */
 export function debugJson(view: DebugView, version: string): string {
-  return `${JSON.stringify({ version, ...view })}\n`;
+  return `${printableJson({ version, ...view }, 0)}\n`;
 }
 
 export function debugSections({
