@@ -67,4 +67,11 @@ describe('a page', () => {
     const html = renderPage({ ...hostilePage(), sections: [{ title: 't', tone: 'plain', note: '', entries }] });
     assert.match(html, /<div class="field">metadata\.labels\[a\]<\/div><ins>b<\/ins><\/details>/);
   });
+
+  it('an empty value of a change is seen', () => {
+    const change = { field: 'a', before: '', after: '', note: '' };
+    const entries = [{ title: 't', aside: '', changes: [change] }];
+    const html = renderPage({ ...hostilePage(), sections: [{ title: 't', tone: 'plain', note: '', entries }] });
+    assert.ok(html.includes('<del>&quot;&quot;</del><ins>&quot;&quot;</ins>'));
+  });
 });

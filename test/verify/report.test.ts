@@ -117,4 +117,12 @@ describe('the report as a page', () => {
     assert.equal(html.split('<details').length - 1, 1000);
     assert.match(html, /200 more are in -o json\./);
   });
+
+  it('the page counts what could not be told beyond a thousand', () => {
+    const failed = Array.from({ length: 1200 }, (_, i) => ({ unit: `endpoints default/web-${i}`, reason: 'stuck' }));
+    assert.match(
+      renderPage(reportPage(reportOf([], { failed }))),
+      /told<\/h2>\n<p class="note">200 more are in -o json\./,
+    );
+  });
 });
