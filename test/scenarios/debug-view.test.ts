@@ -127,6 +127,17 @@ describe('the debug view', () => {
     assert.match(html, /class="figure bad">1 stuck</);
   });
 
+  it('the page says which changes it is of', () => {
+    const view = viewOf(settled(), 'default/web');
+    assert.match(
+      debugPage(view, '1.2.3', 'default/web'),
+      /<p class="notice">The last changes are those of default\/web alone, /,
+    );
+    const page = debugPage(view, '1.2.3');
+    assert.ok(!page.includes('class="notice"'));
+    assert.match(page, /of the newest changes of the journal \(--journal-size\), at most 4,096/);
+  });
+
   it('the view as JSON has no character that steers a terminal', () => {
     const view = viewOf(settled());
     const stuck = [{ controller: 'endpoints', service: 'a/b', class: 'invalid', failures: 3, error: '\u009B2J\u202E' }];
