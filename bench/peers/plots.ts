@@ -2,7 +2,7 @@
 import { percentile } from '../../src/lib/percentile.ts';
 import type { BarPlot, LinePlot, Plot, Series } from '../../src/page/plot.ts';
 import { pooled, type Comparison, type RunRecord } from './results.ts';
-import { ENDPOINTD, MANAGER } from './scenario.ts';
+import { CONTROLLERS } from './scenario.ts';
 import { STAGES, type StageName } from './stages.ts';
 import { FIGURES, LOAD_PROCESS } from './window.ts';
 
@@ -125,7 +125,7 @@ export function distribution(samples: readonly number[]): (readonly [number, num
 }
 
 /** The processes of most runs: each has one place and one colour in all plots of the cores. */
-const PROCESSES = ['apiserver', 'etcd', LOAD_PROCESS, MANAGER, ENDPOINTD];
+const PROCESSES = ['apiserver', 'etcd', LOAD_PROCESS, ...CONTROLLERS];
 
 function coresPlot(run: RunRecord | undefined): LinePlot[] {
   if (run === undefined) return [];

@@ -3,6 +3,7 @@ import { renderPage, type Section } from '../../src/page/page.ts';
 import type { HeatPlot, LinePlot, Plot } from '../../src/page/plot.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { plural } from '../../src/lib/figures.ts';
+import { CONTROLLERS } from '../peers/scenario.ts';
 import { FIGURES } from '../peers/window.ts';
 import { table } from '../support/table.ts';
 import { frontier, type Cell, type SweepRun } from './grid.ts';
@@ -126,7 +127,7 @@ function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
     figures[figure] ?? Number.NaN,
     figures['slicesP99'] ?? Number.NaN,
   ];
-  const peers = [...new Set(runs.map(({ peer }) => peer))];
+  const peers = CONTROLLERS.filter((peer) => runs.some((run) => run.peer === peer));
   return {
     kind: 'lines',
     title: `p99 of the slices by ${title}`,
@@ -135,6 +136,7 @@ function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
     dotted: true,
     series: peers.map((name) => ({
       name,
+      colour: CONTROLLERS.indexOf(name),
       points: frontier(
         runs.filter(({ peer }) => peer === name),
         of,
@@ -150,7 +152,12 @@ function mapSection(runs: readonly SweepRun[], figure: string): Section {
   const plots = [...Map.groupBy(runs, ({ peer, qps }) => `${peer}, ${qps} requests a second`)].map(
     ([title, of]): Plot => heatOf(title, of, figure, range),
   );
-  return { title: FIGURES[figure]!.title, tone: 'plain', note: 'The darker, the more, in all maps alike.', plots };
+  return {
+    title: FIGURES[figure]!.title,
+    tone: 'plain',
+    note: 'The fuller the colour, the more, in all maps alike.',
+    plots,
+  };
 }
 
 function heatOf(

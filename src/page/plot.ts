@@ -54,7 +54,7 @@ export interface BarGroup {
   readonly ranges?: readonly (readonly [low: number, high: number])[];
 }
 
-/** A field of cells. Higher values are darker, by orders of magnitude. */
+/** A field of cells. Higher values have more of the colour, by orders of magnitude. */
 export interface HeatPlot {
   readonly kind: 'heat';
   readonly title: string;

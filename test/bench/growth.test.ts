@@ -189,13 +189,13 @@ describe('flatness', () => {
     const lines = [...page.matchAll(/<line class="line (s\d(?: thin)?)"[^>]*><text[^>]*>([^<]*)</g)];
     const colours = new Map(lines.map(([, colour, name]) => [name!, colour!]));
     assert.deepEqual(Object.fromEntries(colours), {
-      endpointd: 's0',
-      'kube-controller-manager': 's1',
+      endpointd: 's1',
+      'kube-controller-manager': 's0',
       'by its bytes alone': 's2',
-      'endpointd, p50': 's0',
-      'kube-controller-manager, p50': 's1',
-      'endpointd, p99': 's0 thin',
-      'kube-controller-manager, p99': 's1 thin',
+      'endpointd, p50': 's1',
+      'kube-controller-manager, p50': 's0',
+      'endpointd, p99': 's1 thin',
+      'kube-controller-manager, p99': 's0 thin',
     });
     assert.equal(new Set(lines.map(([, colour, name]) => `${name} ${colour}`)).size, colours.size);
   });

@@ -162,8 +162,8 @@ describe('the report of a sweep', () => {
   it('the picture shows the cost of lateness in the right runs', () => {
     const { series } = sweepPicture(sweep);
     assert.deepEqual(
-      series.map(({ name, points }) => [name, points]),
-      [['endpointd', [[100, 20]]]],
+      series.map(({ name, colour, points }) => [name, colour, points]),
+      [['endpointd', 1, [[100, 20]]]],
     );
   });
 

@@ -144,7 +144,7 @@ describe('the marks of an axis', () => {
     assert.deepEqual(tickTexts(logTicks(0.001, 1e6)).at(-1), '1M');
   });
 
-  it('a heat plot is darker where values are higher, and has no cell without one', () => {
+  it('a heat plot has more colour where values are higher, and no cell without one', () => {
     const cell = (value: number): { text: string; value: number } => ({ text: String(value), value });
     const svg = plotSvg({
       kind: 'heat',
