@@ -1,6 +1,7 @@
 /** The cost of growth, as tables and as a page. */
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { LinePlot, Series } from '../../src/page/plot.ts';
+import { CONTROLLERS } from '../peers/scenario.ts';
 import { median } from '../support/statistics.ts';
 import { AXES, AXIS, flipsOf, shapeText, type AxisName, type Point } from './axes.ts';
 import { byteCost, excessOf, FLAT_SHARE, flatnessOf, type Flatness, type GrowthRun } from './flatness.ts';
@@ -133,7 +134,7 @@ export function growthPage(growth: Growth): string {
     headline: {
       figure: `${flat} of ${flatness.length}`,
       words: `axes are flat: a flip costs within ${FLAT_SHARE * 100} % of what its bytes explain`,
-      tone: wrong ? 'bad' : flat === flatness.length ? 'good' : 'unsure',
+      tone: wrong ? 'bad' : flatness.length === 0 ? 'plain' : flat === flatness.length ? 'good' : 'unsure',
     },
     facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
     notices: growth.notRun.map(({ shape }) => `Not run: ${shapeText(shape)}.`),
@@ -159,10 +160,12 @@ export function growthPicture(growth: Growth): LinePlot {
 function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
   const all = told(merged(runs));
   const of = all.filter((run) => run.axis === axis).toSorted((a, b) => a.at - b.at);
-  const peers = [...new Set(of.map(({ peer }) => peer))];
-  const seriesOf = (yOf: (run: GrowthRun) => number, suffix = ''): Series[] =>
+  const peers = CONTROLLERS.filter((peer) => of.some((run) => run.peer === peer));
+  const seriesOf = (yOf: (run: GrowthRun) => number, suffix = '', thin = false): Series[] =>
     peers.map((peer) => ({
       name: `${peer}${suffix}`,
+      colour: CONTROLLERS.indexOf(peer),
+      thin,
       points: of.filter((run) => run.peer === peer).map((run) => [run.at, yOf(run)] as const),
     }));
   const plot = (title: string, label: string, series: Series[], scale: 'linear' | 'log'): LinePlot => ({
@@ -175,6 +178,7 @@ function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
   const cost = byteCost(all.filter(({ peer }) => peer === 'endpointd'));
   const explained: Series = {
     name: 'by its bytes alone',
+    colour: CONTROLLERS.length,
     points: of
       .filter(({ peer }) => peer === 'endpointd')
       .map(({ at, bytesAFlip }) => [at, cost.ms + (cost.msAKilobyte * bytesAFlip) / 1000] as const),
@@ -184,7 +188,7 @@ function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
     plot(
       'from the change to the slice',
       'ms',
-      [...seriesOf(({ p50 }) => p50, ', p50'), ...seriesOf(({ p99 }) => p99, ', p99')],
+      [...seriesOf(({ p50 }) => p50, ', p50'), ...seriesOf(({ p99 }) => p99, ', p99', true)],
       'log',
     ),
     plot(

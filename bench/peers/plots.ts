@@ -2,8 +2,9 @@
 import { percentile } from '../../src/lib/percentile.ts';
 import type { BarPlot, LinePlot, Plot, Series } from '../../src/page/plot.ts';
 import { pooled, type Comparison, type RunRecord } from './results.ts';
+import { CONTROLLERS } from './scenario.ts';
 import { STAGES, type StageName } from './stages.ts';
-import { FIGURES } from './window.ts';
+import { FIGURES, LOAD_PROCESS } from './window.ts';
 
 const CDF_POINTS = 200;
 
@@ -16,9 +17,14 @@ export function plotsOf(comparison: Comparison, runs: readonly RunRecord[]): Plo
     ...(['slices', 'endpoints'] as const).flatMap((kind) => distributionPlot(comparison, of, kind) ?? []),
     ...coursePlot(comparison, of),
     ...stagesPlot(comparison),
-    ...peers.flatMap((peer) => coresPlot(of.find((run) => run.peer === peer && run.round === 0))),
+    ...peers.flatMap((peer) => coresPlot(firstRight(of, peer))),
     ...memoryPlot(comparison, of),
   ];
+}
+
+/** What ended wrong is in no plot. */
+function firstRight(runs: readonly RunRecord[], peer: string): RunRecord | undefined {
+  return runs.find((run) => run.peer === peer && run.wrong.length === 0);
 }
 
 /** The CPU of the controller, and of the processes that it keeps busy. */
@@ -47,7 +53,7 @@ function distributionPlot(
   kind: 'endpoints' | 'slices',
 ): LinePlot | null {
   const series = peers
-    .map((peer) => ({ name: peer, points: distribution(pooled(runs, scenario.name, peer, kind)) }))
+    .map((peer, colour) => ({ name: peer, colour, points: distribution(pooled(runs, scenario.name, peer, kind)) }))
     .filter(({ points }) => points.length > 0);
   if (series.length === 0) return null;
   return {
@@ -60,15 +66,15 @@ function distributionPlot(
   };
 }
 
-/** The latencies of each peer's first run over time. A restart, a full queue or a collection shows as a hill. */
+/** The latencies of each peer's first right run over time. A restart, a full queue or a collection shows as a hill. */
 function coursePlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
-  const series = peers.flatMap((peer): Series[] => {
-    const course = runs.find((run) => run.peer === peer && run.round === 0)?.course;
+  const series = peers.flatMap((peer, colour): Series[] => {
+    const course = firstRight(runs, peer)?.course;
     if (course === undefined || course.seconds.length < 2) return [];
     const { seconds, p50, max } = course;
     return [
-      { name: `${peer}, p50`, points: seconds.map((at, i) => [at, p50[i]!] as const) },
-      { name: `${peer}, longest`, points: seconds.map((at, i) => [at, max[i]!] as const) },
+      { name: `${peer}, p50`, colour, points: seconds.map((at, i) => [at, p50[i]!] as const) },
+      { name: `${peer}, longest`, colour, thin: true, points: seconds.map((at, i) => [at, max[i]!] as const) },
     ];
   });
   if (series.length === 0) return [];
@@ -117,13 +123,17 @@ export function distribution(samples: readonly number[]): (readonly [number, num
   });
 }
 
+/** The processes of most runs: each has one place and one colour in all plots of the cores. */
+const PROCESSES = ['apiserver', 'etcd', LOAD_PROCESS, ...CONTROLLERS];
+
 function coresPlot(run: RunRecord | undefined): LinePlot[] {
   if (run === undefined) return [];
   const { ms, cores, steps } = run.timeline;
-  const series: Series[] = Object.entries(cores).map(([name, busy]) => ({
-    name,
-    points: ms.map((at, i) => [at / 1000, busy[i]!] as const),
-  }));
+  const names = [...new Set([...PROCESSES, ...Object.keys(cores)])];
+  const series = names.flatMap((name, colour): Series[] => {
+    const busy = cores[name];
+    return busy === undefined ? [] : [{ name, colour, points: ms.map((at, i) => [at / 1000, busy[i]!] as const) }];
+  });
   return [
     {
       kind: 'lines',
@@ -138,13 +148,13 @@ function coresPlot(run: RunRecord | undefined): LinePlot[] {
 }
 
 function memoryPlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
-  const series = peers.flatMap((peer): Series[] => {
-    const run = runs.find((each) => each.peer === peer && each.round === 0);
+  const series = peers.flatMap((peer, colour): Series[] => {
+    const run = firstRight(runs, peer);
     if (run === undefined) return [];
     const { ms, residentBytes } = run.timeline;
     // Where no controller runs, its memory is not known.
     const points = ms.map((at, i) => [at / 1000, residentBytes[i]! / 1e6 || Number.NaN] as const);
-    return [{ name: peer, points }];
+    return [{ name: peer, colour, points }];
   });
   return [
     {

@@ -1,7 +1,16 @@
 /** The results as one page: the marks, and a section for each scenario with its table and its plots. */
+import { plural } from '../../src/lib/figures.ts';
 import { renderPage, type Page, type Section, type Table } from '../../src/page/page.ts';
 import { plotsOf } from './plots.ts';
-import { type Command, compareAll, notRun, type Comparison, type MarkResult, type Results } from './results.ts';
+import {
+  type Command,
+  compareAll,
+  notRun,
+  type Comparison,
+  type MarkResult,
+  type Results,
+  type Verdict,
+} from './results.ts';
 import { scenariosByName } from './scenarios.ts';
 import { headOf, remarksOf, rowTexts } from './text.ts';
 
@@ -12,15 +21,25 @@ export function peersPage(results: Results): string {
 function pageOf(results: Results): Page {
   const comparisons = compareAll(results, scenariosByName());
   const marks = comparisons.flatMap((comparison) => comparison.marks);
-  const measured = marks.filter(({ verdict }) => verdict !== 'not measured');
-  const reached = measured.filter(({ verdict }) => verdict === 'reached').length;
+  const count = (of: Verdict): number => marks.filter(({ verdict }) => verdict === of).length;
+  const [reached, unsure, unmeasured] = [count('reached'), count('within the noise'), count('not measured')];
+  const measured = marks.length - unmeasured;
+  const once = count('reached in one run');
+  const besides = [
+    ...(once === 0 ? [] : [`${once} more in one run`]),
+    ...(unsure === 0 ? [] : [`${unsure} within the noise`]),
+    ...(unmeasured === 0 ? [] : [`${unmeasured} more not measured`]),
+  ];
   const wrong = comparisons.flatMap((comparison) => comparison.wrong);
   return {
     title: 'endpointd beside kube-controller-manager',
     headline: {
-      figure: `${reached} of ${measured.length}`,
-      words: `marks are reached, in ${results.runs.length} runs of ${comparisons.length} scenarios`,
-      tone: wrong.length > 0 ? 'bad' : reached === measured.length ? 'good' : 'unsure',
+      figure: `${reached} of ${measured}`,
+      words: [
+        `marks are reached, in ${plural(results.runs.length, 'run')} of ${plural(comparisons.length, 'scenario')}`,
+        ...besides,
+      ].join('; '),
+      tone: wrong.length > 0 ? 'bad' : measured === 0 ? 'plain' : reached === measured ? 'good' : 'unsure',
     },
     facts: factsOf(results),
     notices: [

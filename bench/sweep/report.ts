@@ -2,6 +2,8 @@
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { HeatPlot, LinePlot, Plot } from '../../src/page/plot.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
+import { plural } from '../../src/lib/figures.ts';
+import { CONTROLLERS } from '../peers/scenario.ts';
 import { FIGURES } from '../peers/window.ts';
 import { table } from '../support/table.ts';
 import { frontier, type Cell, type SweepRun } from './grid.ts';
@@ -31,9 +33,20 @@ export function sweepTable({ runs, notRun }: Sweep): {
   readonly rows: readonly (readonly string[])[];
   readonly notes: readonly string[];
 } {
-  const wrong = runs.flatMap((run) => run.wrong.map((what) => `WRONG: ${run.peer}, ${cellText(run)}: ${what}`));
-  const left = notRun.map((cell) => `not run, no time was left for it: ${cellText(cell)}`);
+  const wrong = wrongRuns(runs).flatMap((run) =>
+    run.wrong.map((what) => `WRONG: ${run.peer}, ${cellText(run)}: ${what}`),
+  );
+  const left = notRun.map((cell) => `Not run, for want of time: ${cellText(cell)}`);
   return { columns: columns(), rows: rows(runs), notes: [...wrong, ...left] };
+}
+
+/** A wrong run is tried again: only the last run of a cell counts. */
+export function wrongRuns(runs: readonly SweepRun[]): SweepRun[] {
+  return ordered(runs).filter((run) => !isRight(run));
+}
+
+function isRight({ wrong }: SweepRun): boolean {
+  return wrong.length === 0;
 }
 
 function cellText({ syncs, batch, qps }: Cell): string {
@@ -51,9 +64,9 @@ function rows(runs: readonly SweepRun[]): string[][] {
   });
 }
 
-function figureText({ figures, wrong }: SweepRun, figure: string): string {
-  if (wrong.length > 0) return 'WRONG';
-  const value = figures[figure];
+function figureText(run: SweepRun, figure: string): string {
+  if (!isRight(run)) return 'WRONG';
+  const value = run.figures[figure];
   return value === undefined ? '-' : value.toFixed(FIGURES[figure]!.digits);
 }
 
@@ -75,18 +88,21 @@ function msOf(period: string): number {
 
 export function sweepPage(sweep: Sweep): string {
   const { runs, notRun, scenario, command, commit, machine, versions } = sweep;
-  const right = ordered(runs).filter(({ wrong }) => wrong.length === 0);
-  const wrong = runs.length > 0 && right.length < ordered(runs).length;
+  const shown = ordered(runs);
+  const right = shown.filter(isRight);
+  const settings = [...Map.groupBy(right, ({ peer }) => peer)].map(
+    ([peer, of]) => `${plural(of.length, 'setting')} of ${peer}`,
+  );
   const facts = { command, commit, scenario, ...machine, ...versions };
   return renderPage({
     title: `Syncs, batch period and QPS: ${scenario}`,
     headline: {
       figure: String(right.length),
-      words: `runs, ${new Set(right.map(cellText)).size} settings of each controller`,
-      tone: wrong ? 'bad' : notRun.length > 0 ? 'unsure' : 'plain',
+      words: `right ${right.length === 1 ? 'run' : 'runs'}: ${settings.join(', ')}`,
+      tone: right.length < shown.length ? 'bad' : notRun.length > 0 ? 'unsure' : 'plain',
     },
     facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
-    notices: notRun.map((cell) => `Not run: ${cellText(cell)}.`),
+    notices: sweepTable(sweep).notes.map((note) => `${note}.`),
     sections: [
       {
         title: 'What lateness costs',
@@ -95,17 +111,14 @@ export function sweepPage(sweep: Sweep): string {
         plots: [frontierPlot(right, 'writes'), frontierPlot(right, 'sumCpu')],
         table: { columns: columns(), rows: rows(runs) },
       },
-      ...MAPPED.map((figure) => mapSection(right, figure)),
+      ...MAPPED.map((figure) => mapSection(shown, figure)),
     ],
   });
 }
 
 /** The frontier of both controllers: how late changes are, by what it costs in writes. */
 export function sweepPicture({ runs }: Sweep): LinePlot {
-  return frontierPlot(
-    ordered(runs).filter(({ wrong }) => wrong.length === 0),
-    'writes',
-  );
+  return frontierPlot(ordered(runs).filter(isRight), 'writes');
 }
 
 function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
@@ -114,14 +127,16 @@ function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
     figures[figure] ?? Number.NaN,
     figures['slicesP99'] ?? Number.NaN,
   ];
-  const peers = [...new Set(runs.map(({ peer }) => peer))];
+  const peers = CONTROLLERS.filter((peer) => runs.some((run) => run.peer === peer));
   return {
     kind: 'lines',
     title: `p99 of the slices by ${title}`,
     x: { label: title, scale: 'linear' },
     y: { label: 'ms', scale: 'log' },
+    dotted: true,
     series: peers.map((name) => ({
       name,
+      colour: CONTROLLERS.indexOf(name),
       points: frontier(
         runs.filter(({ peer }) => peer === name),
         of,
@@ -130,27 +145,43 @@ function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
   };
 }
 
-/** A heat map for each controller and QPS. */
+/** A heat map for each controller and QPS, all with one scale. */
 function mapSection(runs: readonly SweepRun[], figure: string): Section {
+  const values = runs.filter(isRight).flatMap(({ figures }) => figures[figure] ?? []);
+  const range = [Math.min(...values), Math.max(...values)] as const;
   const plots = [...Map.groupBy(runs, ({ peer, qps }) => `${peer}, ${qps} requests a second`)].map(
-    ([title, of]): Plot => heatOf(title, of, figure),
+    ([title, of]): Plot => heatOf(title, of, figure, range),
   );
-  return { title: FIGURES[figure]!.title, tone: 'plain', note: 'The darker, the more.', plots };
+  return {
+    title: FIGURES[figure]!.title,
+    tone: 'plain',
+    note: 'The fuller the colour, the more, in all maps alike.',
+    plots,
+  };
 }
 
-function heatOf(title: string, runs: readonly SweepRun[], figure: string): HeatPlot {
+function heatOf(
+  title: string,
+  runs: readonly SweepRun[],
+  figure: string,
+  range: NonNullable<HeatPlot['range']>,
+): HeatPlot {
   const syncs = [...new Set(runs.map((run) => run.syncs))].toSorted((a, b) => a - b);
   const periods = [...new Set(runs.map(({ batch }) => batch))].toSorted((a, b) => msOf(a) - msOf(b));
   return {
     kind: 'heat',
     title,
+    range,
     x: { label: 'batch period', names: periods },
     y: { label: 'syncs', names: syncs.map(String) },
     cells: syncs.map((each) =>
       periods.map((period) => {
         const run = runs.find((one) => one.syncs === each && one.batch === period);
-        const value = run?.figures[figure] ?? Number.NaN;
-        return { text: run === undefined ? '' : figureText(run, figure), value };
+        if (run === undefined) return { text: 'not run', value: Number.NaN };
+        return {
+          text: figureText(run, figure),
+          value: isRight(run) ? (run.figures[figure] ?? Number.NaN) : Number.NaN,
+        };
       }),
     ),
   };

@@ -16,11 +16,11 @@ import { parsePeersFlags } from '../peers/flags.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
 import { kindOfServer, progress, runPair } from '../peers/pair.ts';
 import { programOf, writesFor } from '../peers/peers.ts';
-import { ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
+import { CONTROLLERS, ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
 import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type RunKey, type SweepRun } from './grid.ts';
-import { sweepPage, sweepText, type Sweep } from './report.ts';
+import { sweepPage, sweepText, type Sweep, wrongRuns } from './report.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const DEFAULT_SCENARIO = 'ready';
@@ -87,7 +87,7 @@ export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOp
       batch: periodsOf(text('batch-period')) ?? grid.batch,
       qps: numbersOf('qps', text('qps')) ?? grid.qps,
     },
-    peers: text('peers')?.split(',') ?? [MANAGER, ENDPOINTD],
+    peers: text('peers')?.split(',') ?? CONTROLLERS,
     forMs: forMs ?? Infinity,
     data: text('data') ?? join(CACHE, 'sweep.jsonl'),
     json: text('json') ?? null,
@@ -146,7 +146,7 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
   if (json !== null) writeFileSync(json, `${JSON.stringify(sweep)}\n`);
   if (page !== null) writeFileSync(page, sweepPage(sweep));
   if (options.results) writeSweep(sweep);
-  if (sweep.runs.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
+  if (wrongRuns(sweep.runs).length > 0) process.exitCode = 1;
 }
 
 function writeSweep(sweep: Sweep): void {

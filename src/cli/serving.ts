@@ -210,12 +210,13 @@ function debugPage({ loop, clock }: ServingConfig): Page {
     const { debugJson, debugPage: render } = await import('./live/debug-page.ts');
     const [now, changes] = [{ nowMs: clock.nowMs(), wallMs: clock.wallMs() }, query.get('changes') ?? ''];
     const changesMax = /^\d{1,6}$/.test(changes) ? Number(changes) : undefined;
-    const view = debugView(loop.state, now, query.get('service') ?? '', changesMax);
+    const service = query.get('service') ?? '';
+    const view = debugView(loop.state, now, service, changesMax);
     const isJson = query.get('format') === 'json' || accept === 'application/json';
     return {
       status: 200,
       contentType: isJson ? 'application/json' : 'text/html; charset=utf-8',
-      body: isJson ? debugJson(view, version()) : render(view, version()),
+      body: isJson ? debugJson(view, version()) : render(view, version(), service),
       headers: { 'Content-Security-Policy': "frame-ancestors 'none'" },
     };
   };

@@ -12,7 +12,7 @@ import type { Clock } from '../ports/clock.ts';
 import { createListReader } from '../lists/list-reader.ts';
 import { progressText } from '../verify/progress.ts';
 import { reportPage } from '../verify/report-page.ts';
-import { headline, reportText } from '../verify/report-text.ts';
+import { headline, reportJson, reportText } from '../verify/report-text.ts';
 import { reportOf, type Report } from '../verify/report.ts';
 import { advance, createVerification, takePlan, type Verification } from '../verify/verification.ts';
 import { parseVerifyFlags, type VerifyOptions } from './flags/flags.ts';
@@ -39,7 +39,7 @@ export async function verify(args: readonly string[]): Promise<number> {
 }
 
 function outputOf(report: Report, format: VerifyOptions['output']): string {
-  if (format === 'json') return `${JSON.stringify(report, null, 2)}\n`;
+  if (format === 'json') return reportJson(report);
   return format === 'html' ? renderPage(reportPage(report)) : reportText(report);
 }
 

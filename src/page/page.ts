@@ -53,7 +53,7 @@ export interface Entry {
   readonly changes: readonly Change[];
 }
 
-/** null = the side has no value. */
+/** null = the side has no value. An empty value is shown as `""`. */
 export interface Change {
   readonly field: string;
   readonly before: string | null;
@@ -114,8 +114,8 @@ function entryOf({ title, aside, changes }: Entry): string {
 }
 
 function changeOf({ field, before, after, note }: Change): string {
-  const minus = before === null ? '' : `<del>${escape(before)}</del>`;
-  const plus = after === null ? '' : `<ins>${escape(after)}</ins>`;
+  const minus = before === null ? '' : `<del>${escape(before || '""')}</del>`;
+  const plus = after === null ? '' : `<ins>${escape(after || '""')}</ins>`;
   return `<div class="field">${escape(field)}</div>${minus}${plus}${note === '' ? '' : `<div class="note">${escape(note)}</div>`}`;
 }
 

@@ -1,7 +1,7 @@
 /** Plots as inline SVG: lines, stacked areas, bars and fields of cells. Plain data in, text out. */
 import { escape } from './escape.ts';
 import { SERIES_COLOURS, STANDALONE_STYLE } from './plot-style.ts';
-import { linearTicks, logTicks, tickText } from './ticks.ts';
+import { linearTicks, logTicks, tickText, tickTexts } from './ticks.ts';
 
 export type Plot = LinePlot | BarPlot | HeatPlot;
 
@@ -15,6 +15,10 @@ export interface Axis {
 export interface Series {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];
+  /** The place of its colour, so that a name keeps it in plots without others; absent = its place in the plot. */
+  readonly colour?: number;
+  /** Whether the line is thin, beside another one of the same colour. */
+  readonly thin?: boolean;
 }
 
 export interface LinePlot {
@@ -27,6 +31,8 @@ export interface LinePlot {
   readonly stepped?: boolean;
   /** Whether series are areas on top of each other. All series have the same x then. */
   readonly stacked?: boolean;
+  /** Whether each point is a dot. A point without a neighbour is one always, because a line would not show it. */
+  readonly dotted?: boolean;
   /** Vertical lines with a name. */
   readonly notes?: readonly { readonly x: number; readonly name: string }[];
 }
@@ -48,7 +54,7 @@ export interface BarGroup {
   readonly ranges?: readonly (readonly [low: number, high: number])[];
 }
 
-/** A field of cells. Higher values are darker, by orders of magnitude. */
+/** A field of cells. Higher values have more of the colour, by orders of magnitude. */
 export interface HeatPlot {
   readonly kind: 'heat';
   readonly title: string;
@@ -56,33 +62,66 @@ export interface HeatPlot {
   readonly y: { readonly label: string; readonly names: readonly string[] };
   /** Cells by row, from the top, each with its text and value. The value of an unknown cell is not finite. */
   readonly cells: readonly (readonly { readonly text: string; readonly value: number }[])[];
+  /** The values of the faintest and of the darkest cell, so that several fields have one scale; absent = its own. */
+  readonly range?: readonly [low: number, high: number];
 }
 
 const WIDTH = 704;
 const HEIGHT = 330;
 const BOX = { left: 64, right: WIDTH - 16, top: 40, bottom: HEIGHT - 48 };
 const LEGEND_CHARACTER = 7;
+/** Of the name of the y axis, between the legend and the text of the topmost tick. */
+const LABEL_Y = BOX.top - 10;
 
 /** @param standalone true = the plot is a picture with a style of its own; false = the page's style applies */
 export function plotSvg(plot: Plot, standalone = false): string {
-  const style = standalone ? `<style>${STANDALONE_STYLE}</style><rect width="100%" height="100%" fill="#fff"/>` : '';
+  const keys = legend(plot);
+  const above = ROW_HEIGHT * (keys.rows - 1);
+  const paper = `<rect y="${-above}" width="100%" height="100%" fill="#fff"/>`;
+  const style = standalone ? `<style>${STANDALONE_STYLE}</style>${paper}` : '';
   const space = standalone ? ' xmlns="http://www.w3.org/2000/svg"' : '';
   return [
-    `<svg class="plot"${space} viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escape(plot.title)}">${style}`,
-    plot.kind === 'heat' ? heat(plot) : plot.kind === 'bars' ? legend(plot.series) + bars(plot) : linesWithLegend(plot),
+    `<svg class="plot"${space} viewBox="0 ${-above} ${WIDTH} ${HEIGHT + above}" role="img" aria-label="${escape(plot.title)}">${style}`,
+    keys.drawn,
+    plot.kind === 'heat' ? heat(plot) : plot.kind === 'bars' ? bars(plot) : lines(plot),
     '</svg>',
   ].join('');
 }
 
-function legend(names: readonly string[]): string {
-  let x = BOX.left;
-  return names
-    .map((name, i) => {
-      const at = x;
-      x += 28 + name.length * LEGEND_CHARACTER;
-      return `<rect class="area s${i % SERIES_COLOURS}" x="${at}" y="10" width="12" height="12"/>${text(at + 17, 20, name)}`;
-    })
-    .join('');
+/** Names of series in rows. The last row is above the box, and each row before it is higher. */
+function legend(plot: Plot): { readonly drawn: string; readonly rows: number } {
+  if (plot.kind === 'heat') return { drawn: '', rows: 1 };
+  const series = plot.kind === 'bars' ? plot.series.map((name): Series => ({ name, points: [] })) : plot.series;
+  const isLines = plot.kind === 'lines' && plot.stacked !== true;
+  const keyWidth = isLines ? LINE_KEY_WIDTH : 12;
+  let [x, row] = [BOX.left, 0];
+  const placed = series.map(({ name }) => {
+    const width = keyWidth + 16 + name.length * LEGEND_CHARACTER;
+    if (x > BOX.left && x + width > BOX.right) [x, row] = [BOX.left, row + 1];
+    x += width;
+    return { left: x - width, row };
+  });
+  const drawn = series.map((one, i) => {
+    const { left, row: at } = placed[i]!;
+    const middle = 12 - (row - at) * ROW_HEIGHT;
+    const key = isLines
+      ? `<line class="${lineClass(one, i)}" x1="${left}" x2="${left + keyWidth}" y1="${middle}" y2="${middle}"/>`
+      : `<rect class="area ${colourClass(one, i)}" x="${left}" y="${middle - 6}" width="${keyWidth}" height="12"/>`;
+    return key + text(left + keyWidth + 5, middle + 4, one.name);
+  });
+  return { drawn: drawn.join(''), rows: row + 1 };
+}
+
+/** So wide that a pattern of dashes is seen. */
+const LINE_KEY_WIDTH = 28;
+const ROW_HEIGHT = 18;
+
+function colourClass({ colour }: Pick<Series, 'colour'>, place: number): string {
+  return `s${(colour ?? place) % SERIES_COLOURS}`;
+}
+
+function lineClass(series: Series, place: number): string {
+  return `line ${colourClass(series, place)}${series.thin === true ? ' thin' : ''}`;
 }
 
 /** The place of values on the paper. */
@@ -109,14 +148,10 @@ function scaleOf({ scale }: Axis, values: readonly number[], from: number, to: n
   return { at: (value) => from + ((value - first) / (last - first)) * (to - from), ticks };
 }
 
-function linesWithLegend(plot: LinePlot): string {
-  return legend(plot.series.map(({ name }) => name)) + lines(plot);
-}
-
-function heat({ x, y, cells }: HeatPlot): string {
-  const known = cells
-    .flat()
-    .flatMap(({ value }) => (Number.isFinite(value) ? [Math.log(Math.max(value, HEAT_MIN))] : []));
+function heat({ x, y, cells, range: ends }: HeatPlot): string {
+  const known = (ends ?? cells.flat().map(({ value }) => value)).flatMap((value) =>
+    Number.isFinite(value) ? [Math.log(Math.max(value, HEAT_MIN))] : [],
+  );
   const [low, high] = [
     known.reduce((a, b) => Math.min(a, b), Infinity),
     known.reduce((a, b) => Math.max(a, b), -Infinity),
@@ -134,7 +169,7 @@ function heat({ x, y, cells }: HeatPlot): string {
     }),
   );
   return [
-    text(4, BOX.top - 6, y.label),
+    text(4, LABEL_Y, y.label),
     ...y.names.map((name, r) => text(BOX.left - 6, BOX.top + (r + 0.5) * height + 4, name, 'end')),
     ...drawn,
     ...x.names.map((name, c) => text(BOX.left + (c + 0.5) * width, BOX.bottom + 17, name, 'middle')),
@@ -146,7 +181,7 @@ function heat({ x, y, cells }: HeatPlot): string {
 const HEAT_MIN = 0.001;
 /** The opacity of the colour, so that texts stay readable. */
 const HEAT_FAINTEST = 0.1;
-const HEAT_FULLEST = 0.6;
+const HEAT_FULLEST = 0.5;
 
 function lines(plot: LinePlot): string {
   const series = plot.stacked === true ? stack(plot.series) : plot.series;
@@ -159,21 +194,27 @@ function lines(plot: LinePlot): string {
     BOX.top,
     true,
   );
-  const drawn = series.map(({ points }, i) => {
-    const colour = `s${i % SERIES_COLOURS}`;
+  const drawn = series.map((one, i) => {
+    const { points } = one;
     if (plot.stacked === true) {
       const under = (series[i - 1]?.points ?? points.map(([at]) => [at, 0] as const)).toReversed();
-      return `<path class="area ${colour}" d="${path([...points, ...under], x, y, false)}Z"/>`;
+      return `<path class="area ${colourClass(one, i)}" d="${path([...points, ...under], x, y, false)}Z"/>`;
     }
-    return `<path class="line ${colour}" d="${path(points, x, y, plot.stepped === true)}"/>`;
+    const dots = points.filter((point, at) => isKnown(point) && (plot.dotted === true || isAlone(points, at)));
+    const circles = dots.map(
+      ([at, up]) =>
+        `<circle class="dot ${colourClass(one, i)}" cx="${round(x.at(at))}" cy="${round(y.at(up))}" r="3"/>`,
+    );
+    return `<path class="${lineClass(one, i)}" d="${path(points, x, y, plot.stepped === true)}"/>${circles.join('')}`;
   });
   const notes = (plot.notes ?? []).map(({ x: value, name }, i) => {
     const at = round(x.at(value));
     return `<line class="note" x1="${at}" x2="${at}" y1="${BOX.top}" y2="${BOX.bottom}"/>${text(at + 3, BOX.top + 10 + (i % 3) * 13, name)}`;
   });
   // Nothing is seen beyond the box.
-  const along = x.ticks.map((tick) =>
-    text(x.at(tick), BOX.bottom + 17, tickText(tick), x.at(tick) < BOX.right ? 'middle' : 'end'),
+  const named = tickTexts(x.ticks);
+  const along = x.ticks.map((tick, i) =>
+    text(x.at(tick), BOX.bottom + 17, named[i]!, x.at(tick) < BOX.right ? 'middle' : 'end'),
   );
   return [
     yAxis(plot.y, y),
@@ -187,21 +228,31 @@ function lines(plot: LinePlot): string {
 /** Puts each series on top of those before it. */
 function stack(series: readonly Series[]): Series[] {
   const sums: number[] = [];
-  return series.map(({ name, points }) => ({
-    name,
-    points: points.map(([x, y], i) => [x, (sums[i] = (sums[i] ?? 0) + (Number.isFinite(y) ? y : 0))] as const),
+  return series.map((one) => ({
+    ...one,
+    points: one.points.map(([x, y], i) => [x, (sums[i] = (sums[i] ?? 0) + (Number.isFinite(y) ? y : 0))] as const),
   }));
 }
 
-function path(points: readonly (readonly [number, number])[], x: Scale, y: Scale, stepped: boolean): string {
+type Points = Series['points'];
+
+function isKnown(point: Points[number] | undefined): boolean {
+  return point?.every(Number.isFinite) === true;
+}
+
+function isAlone(points: Points, at: number): boolean {
+  return !isKnown(points[at - 1]) && !isKnown(points[at + 1]);
+}
+
+function path(points: Points, x: Scale, y: Scale, stepped: boolean): string {
   let said = '';
   let broken = true;
-  for (const [px, py] of points) {
-    if (!Number.isFinite(px) || !Number.isFinite(py)) {
+  for (const point of points) {
+    if (!isKnown(point)) {
       broken = true;
       continue;
     }
-    const [at, up] = [round(x.at(px)), round(y.at(py))];
+    const [at, up] = [round(x.at(point[0])), round(y.at(point[1]))];
     said += broken ? `M${at} ${up}` : stepped ? `H${at}V${up}` : `L${at} ${up}`;
     broken = false;
   }
@@ -238,12 +289,13 @@ function range(interval: readonly [number, number] | undefined, at: number, y: S
 }
 
 function yAxis({ label }: Axis, y: Scale): string {
-  const ticks = y.ticks.map((tick) => {
+  const named = tickTexts(y.ticks);
+  const ticks = y.ticks.map((tick, i) => {
     const at = round(y.at(tick));
-    return `<line class="grid" x1="${BOX.left}" x2="${BOX.right}" y1="${at}" y2="${at}"/>${text(BOX.left - 6, at + 4, tickText(tick), 'end')}`;
+    return `<line class="grid" x1="${BOX.left}" x2="${BOX.right}" y1="${at}" y2="${at}"/>${text(BOX.left - 6, at + 4, named[i]!, 'end')}`;
   });
   const axis = `<line class="axis" x1="${BOX.left}" x2="${BOX.right}" y1="${BOX.bottom}" y2="${BOX.bottom}"/>`;
-  return [...ticks, axis, text(4, BOX.top - 6, label)].join('');
+  return [...ticks, axis, text(4, LABEL_Y, label)].join('');
 }
 
 function text(x: number, y: number, said: string, anchor: 'start' | 'middle' | 'end' = 'start'): string {

@@ -31,12 +31,12 @@ th,td{text-align:left;overflow-wrap:break-word;vertical-align:top;padding:.3rem 
 th{color:var(--dim);font-weight:600}
 figure{margin:.75rem 0;overflow-x:auto}
 figcaption{font-weight:600}
-svg.plot{display:block;width:100%;max-width:44rem;min-width:20rem;height:auto}
+svg.plot{display:block;width:100%;max-width:44rem;min-width:38rem;height:auto}
 ${PLOT_STYLE}
 [hidden]{display:none!important}
-@media(max-width:40rem){table,tbody,tr,td{display:block}thead{display:none}tr{border-bottom:1px solid var(--line);padding:.4rem 0}td{border:0;padding:0}td:empty{display:none}td::before{content:attr(data-name) ": ";color:var(--dim)}}
+@media(max-width:40rem){table,tbody,tr,td{display:block}thead{display:none}tr{border-bottom:1px solid var(--line);padding:.4rem 0}td{border:0;padding:0}td:empty{display:none}td:not([data-name=""])::before{content:attr(data-name) ": ";color:var(--dim)}}
 `;
-export const STYLE_HASH = 'sha256-QQ4+k42+ARDxLBLOOU+zjlgjc0rW72vy4Le/5YveN9k=';
+export const STYLE_HASH = 'sha256-oT2T7L/bjU4A82AJso0rzNN0Mds10hudSGemrWPSs0A=';
 
 /** Hides entries that lack a word of the search, and sections without visible entries. */
 export const SCRIPT = `

@@ -1,6 +1,4 @@
 /** The ticks of an axis, and their texts. */
-import { formatCount } from '../lib/figures.ts';
-
 const TICKS = 5;
 
 /** Round numbers, at least two. The first is at most `low`, the last at least `high`. */
@@ -21,10 +19,25 @@ export function logTicks(low: number, high: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
 }
 
-/** A number such as `1,500`, `0.25` or `2M`. */
-export function tickText(value: number): string {
+/** The texts of an axis' ticks, no two alike. */
+export function tickTexts(ticks: readonly number[]): string[] {
+  const [first, second] = ticks;
+  return ticks.map((tick) => tickText(tick, second! - first!));
+}
+
+/**
+ * A number such as `1,500`, `0.25` or `2M`.
+ * @param step so much may be told from it: a larger step is told by three digits
+ */
+export function tickText(value: number, step = Infinity): string {
   const size = Math.abs(value);
-  if (size >= 1e6) return `${Number((value / 1e6).toPrecision(3))}M`;
-  if (size >= 1000) return formatCount(Math.round(value));
-  return String(Number(value.toPrecision(3)));
+  const isMillions = size >= 1e6;
+  const digits = Math.max(isMillions || size < 1000 ? 3 : placeOf(size) + 1, placeOf(size) - placeOf(step) + 1);
+  const shown = value / (isMillions ? 1e6 : 1);
+  return `${shown.toLocaleString('en-US', { maximumSignificantDigits: digits })}${isMillions ? 'M' : ''}`;
+}
+
+/** The power of ten of the first digit. */
+function placeOf(size: number): number {
+  return Math.floor(Math.log10(size));
 }

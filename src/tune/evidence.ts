@@ -71,7 +71,7 @@ export interface Comparison {
   readonly unit: 'ms' | 'share' | 'count';
   readonly predicted: number;
   readonly measured: number;
-  /** The error as a share of the measured figure, at least 0; of shares that of the larger one. */
+  /** The error as a share of the measured figure, at least 0; of shares that of the larger one. Infinity = no prediction. */
   readonly error: number;
   /** A difference that is not called off. */
   readonly small: number;
@@ -84,7 +84,8 @@ const QUANTILES = [
 ] as const;
 
 /**
- * Compares the figures of outputs that were written during the recording. Latencies below a millisecond count as one.
+ * Compares the figures of outputs that were written during the recording. For an error, latencies below a millisecond count
+ * as one.
  * @param smallMs latencies that differ by no more are not called off
  */
 export function compare(predicted: Evidence, measured: Evidence, smallMs = 0): Comparison[] {
@@ -126,8 +127,8 @@ export function compareQuantile(
   smallMs: number,
 ): Comparison {
   const of = ({ samples }: Evidence): number => quantile(latenciesOf(samples[output], kinds), share);
-  const [ms, measuredMs] = [of(predicted), Math.max(1, of(measured))];
-  const error = Number.isNaN(ms) ? Infinity : Math.abs(Math.max(1, ms) / measuredMs - 1);
+  const [ms, measuredMs] = [of(predicted), of(measured)];
+  const error = Number.isNaN(ms) ? Infinity : Math.abs(Math.max(1, ms) / Math.max(1, measuredMs) - 1);
   return { figure, output, unit: 'ms', predicted: ms, measured: measuredMs, error, small: smallMs };
 }
 

@@ -2,7 +2,7 @@
  * The figures of one setting, and how sure they are: bounds that nine of ten resamples do not exceed, with each unsure
  * number of the calibration raised and lowered, and by draws that the search has not seen.
  */
-import { cpuOf, quantile, WRITES_BY_MS, writesByTime, writesOf } from '../twin/figures.ts';
+import { cpuOf, quantile, writesByTime, writesOf } from '../twin/figures.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput } from '../twin/ledger.ts';
 import type { Encoding } from '../recording/sizes.ts';
 import { runModel, type Run } from '../twin/run.ts';
@@ -63,7 +63,7 @@ export interface Outcome {
   readonly apiServerCpuShare: number;
   /** The percentiles of additions to slices, in milliseconds. */
   readonly distribution: readonly number[];
-  /** Writes per second in each ten seconds. */
+  /** Writes per second in each ten seconds of the story, what is left of it with the last ones. */
   readonly writesByTime: readonly number[];
   /** Changes that later ones overtook before they were shown. */
   readonly overtaken: number;
@@ -116,7 +116,7 @@ export function outcomeOf(question: Question, settings: Settings): Outcome {
     cpuShare: cpuOf(ledger) / scope.durationMs,
     apiServerCpuShare: valueOf({ of: 'apiserver-cpu', isWorst: false }, ledger, scope) / 1000,
     distribution: distributionOf(ledger),
-    writesByTime: writesByTime(ledger).map((count) => (count * 1000) / WRITES_BY_MS),
+    writesByTime: writesByTime(ledger, scope.durationMs),
     overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
     open: ledger.open.endpoints + ledger.open.slices,
     checks: figures.map(({ text, expression, most }, i) => ({

@@ -1,5 +1,7 @@
 /** The answer of `endpointd tune` as a page: what to set, what it gains, other settings, and the evidence. */
 import { formatDuration } from '../lib/duration.ts';
+import { plural } from '../lib/figures.ts';
+import { printableJson } from '../lib/printable.ts';
 import type { Page, Section } from '../page/page.ts';
 import type { HeatPlot, LinePlot } from '../page/plot.ts';
 import { WRITES_BY_MS } from '../twin/figures.ts';
@@ -15,6 +17,7 @@ import {
   checkRows,
   CONFIRMATION_COLUMNS,
   CONFIRMATION_LIMIT,
+  CONFIRMATION_RATIO,
   confirmationRows,
   confirmationText,
   milliseconds,
@@ -23,6 +26,8 @@ import {
   outcomeRows,
   questionText,
   REMOVAL_LIMIT,
+  runsText,
+  SEARCH_DRAWS,
   UNCHECKED,
   unmetText,
   validText,
@@ -62,7 +67,7 @@ export function answerPage(answer: Answer): Page {
       {
         title: 'As data',
         tone: 'plain',
-        note: 'The whole answer, as -o json prints it.',
+        note: 'The whole answer: the data that -o json prints.',
         entries: [dataEntry(answer)],
       },
     ],
@@ -76,7 +81,7 @@ function headlineOf({ today, refusals }: Answer, best: Outcome | null): Page['he
   }
   const flags = flagLines(best.settings, today);
   if (flags.length === 0) return { figure: 'no change', words: "today's flags are as good as any", tone: 'good' };
-  return { figure: `${flags.length} flags`, words: flags.join(' '), tone: 'good' };
+  return { figure: plural(flags.length, 'flag'), words: flags.join(' '), tone: 'good' };
 }
 
 function recommendationSections(answer: Answer, recommendation: Recommendation): Section[] {
@@ -104,7 +109,7 @@ function recommendationSections(answer: Answer, recommendation: Recommendation):
     {
       title: 'Other settings',
       tone: 'plain',
-      note: 'The p99 of additions to slices by batch period and syncs, all else as above; and what no other setting beats in both its p99 and its writes.',
+      note: `The p99 of additions to slices by batch period and syncs, all else as above; and what no other setting beats in both its p99 and its writes. ${SEARCH_DRAWS} ${runsText(recommendation)}`,
       plots: [gridPlot(grid), frontierPlot(frontier)],
       table: {
         columns: ['flags', 'p99 of additions', 'writes/s'],
@@ -164,6 +169,7 @@ function frontierPlot(frontier: Recommendation['frontier']): LinePlot {
     x: { label: 'p99 of additions, ms', scale: 'log' },
     y: { label: 'writes/s', scale: 'linear' },
     stepped: true,
+    dotted: true,
     series: [
       {
         name: 'the best settings',
@@ -183,25 +189,23 @@ function confirmationSection(answer: Answer, confirmation: Confirmation): Sectio
   return {
     title: 'Tried for real',
     tone: !isRecommended ? 'plain' : isRefuted(confirmation, recommended) ? 'bad' : 'good',
-    note: `${confirmationText(confirmation)} ${CONFIRMATION_LIMIT}`,
+    note: `${confirmationText(confirmation)} ${CONFIRMATION_LIMIT} ${CONFIRMATION_RATIO}`,
     table: { columns: CONFIRMATION_COLUMNS, rows: confirmationRows(answer, confirmation) },
     plots: [
       {
         kind: 'bars',
         title: "Tried over today's, with the 95 % interval",
-        y: { label: 'ratio', scale: 'linear' },
+        y: { label: 'ratio', scale: 'log' },
         series: tried.map((_, i) => nameOf(i)),
         groups: figures.map(({ text }, f) => ({
           name: text,
           values: tried.map((one) => one.figures[f]!.look.ratio),
-          ranges: tried.map(({ figures: own }) => [own[f]!.look.low, Math.min(RATIO_SHOWN_MAX, own[f]!.look.high)]),
+          ranges: tried.map(({ figures: own }) => [own[f]!.look.low, own[f]!.look.high]),
         })),
       },
     ],
   };
 }
-
-const RATIO_SHOWN_MAX = 10;
 
 function backTestSection({ comparisons, worst }: NonNullable<Answer['backTest']>): Section {
   return {
@@ -216,6 +220,6 @@ function dataEntry(answer: Answer): NonNullable<Section['entries']>[number] {
   return {
     title: 'JSON',
     aside: '',
-    changes: [{ field: 'answer', before: null, after: JSON.stringify(answer), note: '' }],
+    changes: [{ field: 'answer', before: null, after: printableJson(answer, 0), note: '' }],
   };
 }

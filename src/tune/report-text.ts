@@ -1,5 +1,5 @@
 /** The answer of `endpointd tune` as text for a terminal. */
-import { formatBytes, formatCount, formatRate } from '../lib/figures.ts';
+import { formatBytes, formatCount, formatRate, plural } from '../lib/figures.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
 import type { Answer } from './answer.ts';
@@ -64,7 +64,7 @@ export function backTestRows(comparisons: readonly Comparison[]): string[][] {
     `${one.figure} of ${one.output}`,
     figureText(one, one.measured),
     figureText(one, one.predicted),
-    percent(one.error),
+    one.error === Infinity ? 'no prediction' : percent(one.error),
   ]);
 }
 
@@ -114,9 +114,13 @@ function recommendationLines(answer: Answer, recommendation: Recommendation, tab
     ...bindingLines(recommendation),
     ...(best === null ? [] : [validText(answer, recommendation)]),
     REMOVAL_LIMIT,
-    `${recommendation.runs} settings were tried.`,
+    runsText(recommendation),
     '',
   ];
+}
+
+export function runsText({ runs }: Recommendation): string {
+  return `${plural(runs, 'setting')} ${runs === 1 ? 'was' : 'were'} tried.`;
 }
 
 /** Names the constraints that even the nearest setting does not meet. */
@@ -184,9 +188,13 @@ export function bindingLines({ bindings: [now, ...others] }: Recommendation): st
     return ['No resource binds: half as much again of any of them moves the p99 of additions by less than 5 %.'];
   const texts = moving.map(({ resource, p99Ms }) => `${resource} to ${milliseconds(p99Ms)}`);
   return [
-    `What binds: half as much again moves the p99 of additions from ${milliseconds(now!.p99Ms)}: ${texts.join(', ')}.`,
+    `What binds: half as much again moves the p99 of additions from ${milliseconds(now!.p99Ms)}: ${texts.join(', ')}. ${SEARCH_DRAWS}`,
   ];
 }
+
+/** Why the same flags may have two figures. */
+export const SEARCH_DRAWS =
+  'These p99s are by the draws of the search, and those of today and then are by draws that it has not seen.';
 
 const BINDS_BELOW = 0.95;
 
@@ -197,7 +205,7 @@ export function milliseconds(ms: number): string {
 }
 
 export function percent(share: number): string {
-  return share === Infinity ? 'never' : `${(100 * share).toFixed(share < 0.01 && share > 0 ? 2 : 1)} %`;
+  return `${(100 * share).toFixed(share < 0.01 && share > 0 ? 2 : 1)} %`;
 }
 
 export const CONFIRMATION_COLUMNS: readonly string[] = [
@@ -218,8 +226,8 @@ export function confirmationRows({ today }: Answer, { tried }: Confirmation): st
     figures.map((figure) => [
       flagLines(settings, today).join(' '),
       printable(figure.text),
-      figureValue(figure.text, middle(figure.today)),
-      figureValue(figure.text, middle(figure.tried)),
+      figureValue(figure.text, median(figure.today)),
+      figureValue(figure.text, median(figure.tried)),
       figure.look.ratio.toFixed(2),
       figure.look.high === Infinity ? '' : `${figure.look.low.toFixed(2)} to ${figure.look.high.toFixed(2)}`,
       figure.predicted.toFixed(2),
@@ -236,15 +244,21 @@ export function confirmationText({ server, seconds, changes, lateMs }: Confirmat
 export const CONFIRMATION_LIMIT =
   'This checks the order of settings on this machine. Its milliseconds are not those of your cluster.';
 
+/** Why a ratio may differ from that of the figures beside it. */
+export const CONFIRMATION_RATIO =
+  'A ratio is the geometric mean of those of the pairs, and today and tried are medians of the runs.';
+
 function confirmationLines(answer: Answer, confirmation: Confirmation, table: Table): string[] {
   return [
     confirmationText(confirmation),
     CONFIRMATION_LIMIT,
+    CONFIRMATION_RATIO,
     ...table(CONFIRMATION_COLUMNS, confirmationRows(answer, confirmation)),
     '',
   ];
 }
 
-function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
 }

@@ -134,9 +134,14 @@ function weaknesses(changes: number, worst: number | null, controller: string): 
   if (changes < CHANGES_MIN)
     reasons.push(`the recording has ${changes} changes, and fewer than ${CHANGES_MIN} say too little`);
   if (worst === null) reasons.push('nothing that was written in the second half of the recording can be compared');
-  else if (worst > ERROR_MAX)
+  else if (worst > ERROR_MAX) {
+    const off =
+      worst === Infinity
+        ? 'has nothing of a figure that was measured'
+        : `is off by ${Math.round(100 * worst)} %, and more than ${Math.round(100 * ERROR_MAX)} % is not to be believed`;
     reasons.push(
-      `the prediction for today's flags of ${controller} is off by ${Math.round(100 * worst)} %, and more than ${Math.round(100 * ERROR_MAX)} % is not to be believed: if another controller ran meanwhile, name it with --controller`,
+      `the prediction for today's flags of ${controller} ${off}: if another controller ran meanwhile, name it with --controller`,
     );
+  }
   return reasons;
 }

@@ -46,17 +46,20 @@ export function cpuOf({ cpu }: Ledger): number {
 
 export const WRITES_BY_MS = 10_000;
 
-/** Writes of both outputs in each ten seconds. */
-export function writesByTime({ writes }: Ledger): number[] {
-  const counts: number[] = [];
+/**
+ * Writes of both outputs per second, in each ten seconds of the story. What is left of the story belongs to its last ten
+ * seconds: alone it would be a hill or a hole of a few writes. Writes after the story have no time.
+ */
+export function writesByTime({ writes }: Ledger, durationMs: number): number[] {
+  const counts = new Array<number>(Math.max(1, Math.floor(durationMs / WRITES_BY_MS))).fill(0);
+  const last = counts.length - 1;
   for (const output of OUTPUTS) {
     for (const { atMs } of writes[output]) {
-      const time = Math.floor(atMs / WRITES_BY_MS);
-      while (counts.length <= time) counts.push(0);
-      counts[time]!++;
+      if (atMs < durationMs) counts[Math.min(last, Math.floor(atMs / WRITES_BY_MS))]!++;
     }
   }
-  return counts;
+  const lastMs = durationMs - last * WRITES_BY_MS;
+  return counts.map((count, time) => (1000 * count) / (time === last ? lastMs : WRITES_BY_MS));
 }
 
 /** What is from `fromMs` on and before `toMs`. */

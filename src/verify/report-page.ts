@@ -44,11 +44,10 @@ export function reportPage(report: Report): Page {
 function reasonSections({ reasons, different }: Report): Section[] {
   return reasons.map((reason) => {
     const units = different.filter((unit) => differencesOfReason(unit, reason).length > 0);
-    const more = units.length > ENTRIES_MAX ? ` ${formatCount(units.length - ENTRIES_MAX)} more are in -o json.` : '';
     return {
       title: reasonText(reason),
       tone: reason.listed === null ? 'bad' : 'unsure',
-      note: `${listedText(reason)}.${more}`,
+      note: [`${listedText(reason)}.`, ...moreText(units.length)].join(' '),
       entries: units.slice(0, ENTRIES_MAX).map((unit): Entry => {
         const differences = differencesOfReason(unit, reason);
         const leftOut = leftOutText(unit);
@@ -67,10 +66,16 @@ function reasonSections({ reasons, different }: Report): Section[] {
   });
 }
 
+/** [] = all are on the page. */
+function moreText(count: number): string[] {
+  return count > ENTRIES_MAX ? [`${formatCount(count - ENTRIES_MAX)} more are in -o json.`] : [];
+}
+
 function failedSection({ failed }: Report): Section[] {
   if (failed.length === 0) return [];
   const rows = failed.slice(0, ENTRIES_MAX).map(({ unit, reason }) => [unit, reason]);
-  return [{ title: 'Could not be told', tone: 'unsure', note: '', table: { columns: ['service', 'why'], rows } }];
+  const note = moreText(failed.length).join('');
+  return [{ title: 'Could not be told', tone: 'unsure', note, table: { columns: ['service', 'why'], rows } }];
 }
 
 function movingSection({ moving: { count, units } }: Report): Section[] {

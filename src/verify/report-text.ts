@@ -1,7 +1,7 @@
-/** The report for a terminal. Names and values of strangers are shown as `printable` shows them. */
+/** The report for a terminal, and for programs. Names and values of strangers are shown as `printable` shows them. */
 import type { Cost, DifferentUnit, Lag, NamedDifference, Reason, Report, Unseen } from './report.ts';
 import { formatBytes, formatCount, plural } from '../lib/figures.ts';
-import { printable } from '../lib/printable.ts';
+import { printable, printableJson } from '../lib/printable.ts';
 
 /** The most objects of one reason in the text. The report in JSON has all of them. */
 const UNITS_SHOWN = 20;
@@ -19,6 +19,10 @@ export function reportText(report: Report): string {
   ];
   for (const reason of report.reasons) lines.push('', ...reasonLines(reason, report.different));
   return `${lines.filter((line, i) => line !== '' || lines[i - 1] !== '').join('\n')}\n`;
+}
+
+export function reportJson(report: Report): string {
+  return `${printableJson(report)}\n`;
 }
 
 /** How many services differ. Several controllers may have something to write for one service. */

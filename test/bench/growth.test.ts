@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { pointsOf } from '../../bench/growth/axes.ts';
 import { type Flatness, flatnessOf, type GrowthRun } from '../../bench/growth/flatness.ts';
 import { createFlipper } from '../../bench/growth/flipper.ts';
-import { type Growth, growthTables } from '../../bench/growth/report.ts';
+import { type Growth, growthPage, growthTables } from '../../bench/growth/report.ts';
 import { parseGrowthFlags } from '../../bench/growth/run.ts';
 import { podFrame, podFrames } from '../../bench/growth/frames.ts';
 import {
@@ -119,6 +119,19 @@ describe('flatness', () => {
   });
   const verdicts = (...runs: GrowthRun[]): boolean[] => flatnessOf(runs).map(({ flat }) => flat);
 
+  const growthOf = (...runs: GrowthRun[]): Growth => ({
+    format: 1,
+    command: '',
+    commit: '',
+    machine: {},
+    versions: {},
+    startedAt: '',
+    endedAt: '',
+    flips: 1000,
+    runs,
+    notRun: [],
+  });
+
   it('a flip that costs the same at each size is flat, one that costs more is not', () => {
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1.1), run(100_000, 0.95)), [true]);
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 1.6)), [false]);
@@ -152,7 +165,7 @@ describe('flatness', () => {
 
   it('a point whose runs all ended wrong has no figures in the table', () => {
     const runs = [run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['flip 1 was not seen']), run(1000, 3)];
-    const [table] = growthTables({ runs, flips: 1000 } as unknown as Growth);
+    const [table] = growthTables(growthOf(...runs));
     assert.deepEqual(
       table!.rows.map((row) => row.slice(0, 4)),
       [
@@ -162,6 +175,29 @@ describe('flatness', () => {
       ],
     );
     assert.match(table!.note, /WRONG at 100000, endpointd: flip 1 was not seen/);
+  });
+
+  it('the page of another controller alone, of which no axis is told, has no praise', () => {
+    const other = { ...run(1000, 1), peer: 'kube-controller-manager' };
+    assert.match(growthPage(growthOf(other)), /<p class="figure plain">0 of 0</);
+  });
+
+  it('a controller has one colour in all plots of growth, its p99 beside its p50', () => {
+    const other = { ...run(1000, 1), peer: 'kube-controller-manager' };
+    const onlyThere = { ...other, axis: 'size' } as const;
+    const page = growthPage(growthOf(run(1000, 1), other, onlyThere));
+    const lines = [...page.matchAll(/<line class="line (s\d(?: thin)?)"[^>]*><text[^>]*>([^<]*)</g)];
+    const colours = new Map(lines.map(([, colour, name]) => [name!, colour!]));
+    assert.deepEqual(Object.fromEntries(colours), {
+      endpointd: 's1',
+      'kube-controller-manager': 's0',
+      'by its bytes alone': 's2',
+      'endpointd, p50': 's1',
+      'kube-controller-manager, p50': 's0',
+      'endpointd, p99': 's1 thin',
+      'kube-controller-manager, p99': 's0 thin',
+    });
+    assert.equal(new Set(lines.map(([, colour, name]) => `${name} ${colour}`)).size, colours.size);
   });
 });
 

@@ -13,6 +13,7 @@ import {
   withScenarios,
 } from '../../bench/peers/results.ts';
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
+import { plotsOf } from '../../bench/peers/plots.ts';
 import { peersPage } from '../../bench/peers/report-page.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
@@ -337,6 +338,41 @@ describe('results of several commands', () => {
       figuresOf(false).filter((figure) => !figuresOf(true).includes(figure)),
       ['serverShare', 'wall'],
     );
+  });
+
+  it('plots are of right runs alone, and a peer keeps its colour in each', () => {
+    const course = { seconds: [0, 1], p50: [1, 2], p99: [1, 2], max: [1, 2] };
+    const course2 = { ...course, p50: [5, 6] };
+    const all = results(
+      run(MANAGER, 0, 10, ['late']),
+      { ...run(ENDPOINTD, 0, 4, ['late']), course },
+      {
+        ...run(ENDPOINTD, 1, 5),
+        course: course2,
+        timeline: { ms: [0], cores: { b: [1], etcd: [2] }, residentBytes: [7e6], steps: [] },
+      },
+    );
+    const plots = plotsOf(compareAll(all, {})[0]!, all.runs).flatMap((plot) => (plot.kind === 'lines' ? plot : []));
+    const shown = plots.flatMap(({ title, series }) =>
+      series.map(({ name, colour, points }) => [title.replace(/^churn: /, ''), name, colour, points.at(-1)]),
+    );
+    assert.deepEqual(shown, [
+      ['from the change to the slice', ENDPOINTD, 1, [10, 100]],
+      ['from the change to the slice over time', `${ENDPOINTD}, p50`, 1, [1, 6]],
+      ['from the change to the slice over time', `${ENDPOINTD}, longest`, 1, [1, 2]],
+      [`who used the cores, ${ENDPOINTD}`, 'etcd', 1, [0, 2]],
+      [`who used the cores, ${ENDPOINTD}`, 'b', 5, [0, 1]],
+      ['resident memory of the controller', ENDPOINTD, 1, [0, 7]],
+    ]);
+  });
+
+  it('the headline is no praise where no mark is, and says what is missing', () => {
+    const headOf = (...runs: RunRecord[]): string[] =>
+      /<p class="figure (\w+)">(.*)<\/p>\n<p>(.*)<\/p>/.exec(peersPage(results(...runs)))!.slice(1);
+    assert.deepEqual(headOf(), ['plain', '0 of 0', 'marks are reached, in 0 runs of 0 scenarios']);
+    const [tone, figure, words] = headOf(run(MANAGER, 0, 10));
+    assert.deepEqual([tone, figure], ['plain', '0 of 0']);
+    assert.match(words!, /^marks are reached, in 1 run of 1 scenario; \d+ more not measured$/);
   });
 
   it('document and page name the settings that are of the scenario itself', () => {

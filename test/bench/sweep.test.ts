@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cellsOf, doneKeys, frontier, keyText, parseRuns, type SweepRun } from '../../bench/sweep/grid.ts';
-import { sweepPage, sweepPicture, sweepText, type Sweep } from '../../bench/sweep/report.ts';
+import { sweepPage, sweepPicture, sweepText, type Sweep, wrongRuns } from '../../bench/sweep/report.ts';
 import { parseSweepFlags } from '../../bench/sweep/run.ts';
 import { bench } from './run-bench.ts';
 
@@ -120,15 +120,50 @@ describe('the report of a sweep', () => {
   it('the report lists wrong runs, and cells that were not run', () => {
     const text = sweepText(sweep);
     assert.match(text, /WRONG: kube-controller-manager, 5 syncs, batch period 0s, 200 requests.*: 3 objects are wrong/);
-    assert.match(text, /not run, no time was left for it: 50 syncs, batch period 1s, 20 requests a second/);
-    assert.match(sweepPage(sweep), /Not run: 50 syncs/);
+    assert.match(text, /Not run, for want of time: 50 syncs, batch period 1s, 20 requests a second/);
+    const page = sweepPage(sweep);
+    assert.match(page, /<p class="notice">Not run, for want of time: 50 syncs/);
+    assert.match(page, /<p class="notice">WRONG: kube-controller-manager, 5 syncs, .*: 3 objects are wrong\.</);
+    assert.match(page, />1<\/p>\n<p>right run: 1 setting of endpointd<\/p>/);
+  });
+
+  it('a wrong run that was right when it was tried again is told no more', () => {
+    const runs = [run({ wrong: ['late'] }), run({})];
+    assert.deepEqual(wrongRuns(runs), []);
+    assert.doesNotMatch(sweepText({ ...sweep, runs }), /WRONG/);
+    assert.equal(wrongRuns(runs.toReversed()).length, 1);
+  });
+
+  it('maps of one figure have one scale, and say why a cell is empty', () => {
+    const writes = (count: number, more: Partial<SweepRun>): SweepRun => run({ figures: { writes: count }, ...more });
+    const runs = [
+      writes(1, {}),
+      writes(10, { qps: 1000 }),
+      writes(100, { qps: 1000, batch: '1s', syncs: 1 }),
+      writes(9, { qps: 1000, syncs: 1, wrong: ['late'] }),
+    ];
+    const cells = [...sweepPage({ ...sweep, runs }).matchAll(/fill-opacity="([\d.]+)"\/><text[^>]*>([^<]+)</g)];
+    assert.deepEqual(
+      cells.filter(([, , text]) => text !== '-').map(([, opacity, text]) => [text, opacity]),
+      [
+        ['WRONG', '0'],
+        ['not run', '0'],
+        ['1', '0.1'],
+        ['WRONG', '0'],
+        ['100', '0.5'],
+        ['10', '0.3'],
+        ['not run', '0'],
+        ['WRONG', '0'],
+        ['not run', '0'],
+      ],
+    );
   });
 
   it('the picture shows the cost of lateness in the right runs', () => {
     const { series } = sweepPicture(sweep);
     assert.deepEqual(
-      series.map(({ name, points }) => [name, points]),
-      [['endpointd', [[100, 20]]]],
+      series.map(({ name, colour, points }) => [name, colour, points]),
+      [['endpointd', 1, [[100, 20]]]],
     );
   });
 

@@ -51,10 +51,27 @@ describe('a page', () => {
     for (const character of ['\u001B', '\u202E']) assert.ok(!html.includes(character));
   });
 
+  it('on a narrow screen a cell has the name of its column, if that has one', () => {
+    assert.ok(STYLE.includes('td:not([data-name=""])::before{content:attr(data-name) ": "'));
+  });
+
+  it('a plot does not shrink below a width at which its texts can be read', () => {
+    const [, rem] = /svg\.plot\{[^}]*min-width:(\d+)rem/.exec(STYLE)!;
+    // Of 704 units, with texts of 12.
+    assert.ok((Number(rem) * 16 * 12) / 704 > 10);
+  });
+
   it('a page leaves out a side of a change without a value', () => {
     const change = { field: 'metadata.labels[a]', before: null, after: 'b', note: '' };
     const entries = [{ title: 'Endpoints default/web', aside: '', changes: [change] }];
     const html = renderPage({ ...hostilePage(), sections: [{ title: 't', tone: 'plain', note: '', entries }] });
     assert.match(html, /<div class="field">metadata\.labels\[a\]<\/div><ins>b<\/ins><\/details>/);
+  });
+
+  it('an empty value of a change is seen', () => {
+    const change = { field: 'a', before: '', after: '', note: '' };
+    const entries = [{ title: 't', aside: '', changes: [change] }];
+    const html = renderPage({ ...hostilePage(), sections: [{ title: 't', tone: 'plain', note: '', entries }] });
+    assert.ok(html.includes('<del>&quot;&quot;</del><ins>&quot;&quot;</ins>'));
   });
 });

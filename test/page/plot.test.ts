@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { SERIES_COLOURS } from '../../src/page/plot-style.ts';
 import { plotSvg, type LinePlot } from '../../src/page/plot.ts';
-import { linearTicks, logTicks, tickText } from '../../src/page/ticks.ts';
+import { linearTicks, logTicks, tickText, tickTexts } from '../../src/page/ticks.ts';
 
 const LINES: LinePlot = {
   kind: 'lines',
@@ -69,8 +70,48 @@ describe('a plot', () => {
   });
 
   it('a plot has a style of its own only where it stands alone', () => {
-    assert.match(plotSvg(LINES, true), /^<svg class="plot" xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]*><style>/);
+    const alone = plotSvg(LINES, true);
+    assert.match(alone, /^<svg class="plot" xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]*><style>/);
     assert.ok(!plotSvg(LINES).includes('<style>'));
+    // Not every program that shows a picture knows it.
+    assert.ok(!alone.includes('light-dark'));
+  });
+
+  it('each series has dashes of its own', () => {
+    const dashes = [...plotSvg(LINES, true).matchAll(/\.line\.s\d\{[^}]*stroke-dasharray:([^;}]*)/g)];
+    assert.equal(new Set(dashes.map(([, pattern]) => pattern)).size, SERIES_COLOURS);
+  });
+
+  it('names that do not fit into one row of the legend are in another one', () => {
+    const series = ['a', 'b', 'c'].map((letter) => ({ name: letter.repeat(40), points: [] }));
+    const svg = plotSvg({ ...LINES, series });
+    const places = [...svg.matchAll(/<text x="(\d+)" y="(-?\d+)" text-anchor="start">[abc]{40}</g)];
+    assert.deepEqual(
+      places.map(([, x, y]) => [Number(x), Number(y)]),
+      [
+        [97, -20],
+        [97, -2],
+        [97, 16],
+      ],
+    );
+    assert.match(svg, /viewBox="0 -36 704 366"/);
+  });
+
+  it('the legend shows a line as a line, and an area as an area', () => {
+    assert.match(plotSvg(LINES), /^<svg [^>]*><line class="line s0"/);
+    assert.match(plotSvg({ ...LINES, stacked: true }), /^<svg [^>]*><rect class="area s0"/);
+  });
+
+  it('a point without a neighbour is a dot, and each point where all are', () => {
+    const dotsOf = (plot: LinePlot): number => plotSvg(plot).split('<circle class="dot s0"').length - 1;
+    assert.deepEqual([dotsOf(LINES), dotsOf({ ...LINES, dotted: true })], [1, 3]);
+  });
+
+  it('a series may keep its colour where others are missing', () => {
+    const [one] = LINES.series;
+    const svg = plotSvg({ ...LINES, series: [{ ...one!, colour: 2, thin: true }] });
+    assert.equal(svg.split('class="line s2 thin"').length - 1, 2);
+    assert.ok(svg.includes('class="dot s2"'));
   });
 
   it('a plot may be empty', () => {
@@ -89,10 +130,21 @@ describe('the marks of an axis', () => {
   });
 
   it('the texts of ticks are short', () => {
-    assert.deepEqual([0.25, 15, 1500, 2_000_000].map(tickText), ['0.25', '15', '1,500', '2M']);
+    assert.deepEqual(
+      [0.25, 15, 1500, 2_000_000].map((value) => tickText(value)),
+      ['0.25', '15', '1,500', '2M'],
+    );
   });
 
-  it('a heat plot is darker where values are higher, and has no cell without one', () => {
+  it('no two ticks of an axis have the same text', () => {
+    assert.deepEqual(tickTexts(linearTicks(12.31, 12.35)), ['12.31', '12.32', '12.33', '12.34', '12.35']);
+    assert.deepEqual(tickTexts([1000, 1000.5, 1001]), ['1,000', '1,000.5', '1,001']);
+    assert.deepEqual(tickTexts([999_999, 1_000_000, 1_000_001]), ['999,999', '1M', '1.000001M']);
+    assert.deepEqual(tickTexts([0, 5, 10]), ['0', '5', '10']);
+    assert.deepEqual(tickTexts(logTicks(0.001, 1e6)).at(-1), '1M');
+  });
+
+  it('a heat plot has more colour where values are higher, and no cell without one', () => {
     const cell = (value: number): { text: string; value: number } => ({ text: String(value), value });
     const svg = plotSvg({
       kind: 'heat',
@@ -105,7 +157,7 @@ describe('the marks of an axis', () => {
       ],
     });
     const opacities = [...svg.matchAll(/fill-opacity="([\d.]+)"/g)].map((found) => found[1]);
-    assert.deepEqual(opacities, ['0.1', '0.4', '0.6', '0']);
+    assert.deepEqual(opacities, ['0.1', '0.3', '0.5', '0']);
     assert.ok(svg.includes('&lt;1&gt;'));
   });
 });

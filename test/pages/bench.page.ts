@@ -119,7 +119,7 @@ describe('the page of a bench in a browser', () => {
       assert.equal(await page.locator('svg.plot').count(), 8);
       assert.equal(await page.locator('img').count(), 0);
       const colours = "[...document.querySelectorAll('.line')].map((line) => getComputedStyle(line).stroke)";
-      assert.equal(new Set(await page.evaluate<string[]>(colours)).size, 6);
+      assert.equal(new Set(await page.evaluate<string[]>(colours)).size, 3);
       const drawn = "[...document.querySelectorAll('path')].every((path) => path.getBBox().width > 0)";
       assert.equal(await page.evaluate(drawn), true);
       assert.deepEqual(complaints, []);

@@ -87,6 +87,22 @@ describe('the debug page in a browser', () => {
     await page.close();
   });
 
+  it('a refresh keeps selected text, and tables as they are scrolled', async () => {
+    view = VIEW;
+    const page = await browser.newPage({ viewport: { width: 700, height: 800 } });
+    await page.goto(`http://${server.address}/debug/endpointd`);
+    await page.evaluate('[...document.querySelectorAll(".scroll")].at(-1).scrollLeft=30');
+    view = { ...VIEW, services: 8 };
+    await page.locator('header p', { hasText: '8 Services' }).waitFor();
+    assert.equal(await page.evaluate('[...document.querySelectorAll(".scroll")].at(-1).scrollLeft'), 30);
+
+    await page.evaluate('getSelection().selectAllChildren(document.querySelector("main h2"))');
+    view = { ...VIEW, services: 9 };
+    await page.locator('header p', { hasText: '9 Services' }).waitFor();
+    assert.equal(await page.evaluate('String(getSelection())'), 'Stuck services');
+    await page.close();
+  });
+
   it('the page says that it is old when nothing answers', async () => {
     const page = await browser.newPage();
     await page.goto(`http://${server.address}/debug/endpointd`);

@@ -1,7 +1,7 @@
 /** What the debug page shows is what the controllers do. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { debugPage } from '../../src/cli/live/debug-page.ts';
+import { debugJson, debugPage } from '../../src/cli/live/debug-page.ts';
 import { type DebugView, debugView } from '../../src/controller/reports/debug-view.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 
@@ -125,5 +125,24 @@ describe('the debug view', () => {
     assert.match(html, /&lt;img src=x&gt;\\u001b/);
     assert.ok(!html.includes('<img'));
     assert.match(html, /class="figure bad">1 stuck</);
+  });
+
+  it('the page says which changes it is of', () => {
+    const view = viewOf(settled(), 'default/web');
+    assert.match(
+      debugPage(view, '1.2.3', 'default/web'),
+      /<p class="notice">The last changes are those of default\/web alone, /,
+    );
+    const page = debugPage(view, '1.2.3');
+    assert.ok(!page.includes('class="notice"'));
+    assert.match(page, /of the newest changes of the journal \(--journal-size\), at most 4,096/);
+  });
+
+  it('the view as JSON has no character that steers a terminal', () => {
+    const view = viewOf(settled());
+    const stuck = [{ controller: 'endpoints', service: 'a/b', class: 'invalid', failures: 3, error: '\u009B2J\u202E' }];
+    const json = debugJson({ ...view, stuck, stuckTotal: 1 }, '1.2.3');
+    assert.ok(!/[^\P{C}\n]/u.test(json));
+    assert.deepEqual((JSON.parse(json) as DebugView).stuck, stuck);
   });
 });

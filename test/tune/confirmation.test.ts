@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
-import type { BarPlot } from '../../src/page/plot.ts';
+import { type BarPlot, plotSvg } from '../../src/page/plot.ts';
 import {
   busiestPart,
   type Confirmation,
@@ -13,7 +13,7 @@ import {
   verdictOf,
 } from '../../src/tune/confirmation.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import { lookAt } from '../../src/tune/sequential.ts';
+import { type Look, lookAt } from '../../src/tune/sequential.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
@@ -133,7 +133,30 @@ describe('the report of what was tried', () => {
       /^This checks the order of settings on this machine\. Its milliseconds are not those of your cluster\.$/m,
     );
     assert.match(text, /p99\(add\) +4\.00 s +20 ms +0\.01 +0\.01 to 0\.01 +[\d.]+ +3 +holds$/m);
+    assert.match(text, /^A ratio is the geometric mean of those of the pairs, and today and tried are medians /m);
     assert.ok(renderPage(answerPage(answer)).includes('Tried for real'));
+  });
+
+  it('of two runs the middle is between them', () => {
+    const two = [
+      ...pairs(1, ledgerOf(4000, 90), ledgerOf(20, 150)),
+      ...pairs(1, ledgerOf(6000, 90), ledgerOf(40, 150)),
+    ];
+    const confirmation = confirmationOf([triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, two)]);
+    assert.match(answerText({ ...answer, confirmation }, textTable), /p99\(add\) +5\.00 s +30 ms/);
+  });
+
+  it('the plot shows a ratio and its interval as they are, whatever they are', () => {
+    const plotOf = (look: object): BarPlot => {
+      const figures = [{ ...tried.figures[0]!, look: { decision: null, ...look } as Look }];
+      const confirmation = confirmationOf([{ ...tried, figures }]);
+      const section = answerPage({ ...answer, confirmation }).sections.find(({ title }) => title === 'Tried for real');
+      return section!.plots![0] as BarPlot;
+    };
+    const far = plotOf({ ratio: 20, low: 15, high: 25 });
+    assert.deepEqual([far.y.scale, far.groups[0]!.values, far.groups[0]!.ranges], ['log', [20], [[15, 25]]]);
+    assert.ok(plotSvg(far).includes('class="range"'));
+    assert.ok(!plotSvg(plotOf({ ratio: 2, low: 0, high: Infinity })).includes('class="range"'));
   });
 
   it('the report calls settings recommended only if they are', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { absenceDoubt, type Evidence, longestAbsence } from '../../src/tune/evidence.ts';
+import { absenceDoubt, compare, type Evidence, longestAbsence } from '../../src/tune/evidence.ts';
 import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 /** Changes of slices at `sinceMs`, each shown by the write at `shownMs`, and further writes. */
@@ -51,4 +51,9 @@ test('the doubt says how long the controller was away', () => {
     absenceDoubt(evidence(AFTER_A_LEADER, [500]), DEFAULT_SETTINGS),
     'the controller wrote nothing for 19 s while changes waited: it was started anew, or another leader took over',
   );
+});
+
+test('a latency below a millisecond is told as it is, and counts as one in an error', () => {
+  const [p50] = compare(evidence([[1000, 1000.3]]), evidence([[1000, 1000.5]]));
+  assert.deepEqual([p50!.predicted.toFixed(1), p50!.measured.toFixed(1), p50!.error], ['0.3', '0.5', 0]);
 });

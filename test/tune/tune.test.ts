@@ -7,9 +7,22 @@ import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import type { Check } from '../../src/tune/outcome.ts';
-import { profileStory } from '../../src/twin/profiles.ts';
+import { writesByTime } from '../../src/twin/figures.ts';
+import { createLedger } from '../../src/twin/ledger.ts';
+import { profileStory, USUAL_SIZES } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+
+const BUSY = {
+  name: 'busy',
+  what: '',
+  namespaces: 1,
+  services: [{ count: 20, pods: 10 }],
+  flipsPerSecond: 10,
+  isStorm: false,
+  rolloutsPerMinute: 0,
+  podsPerSecond: 5,
+};
 
 const ANSWER = smallAnswer();
 const TEXT = answerText(ANSWER, textTable);
@@ -61,6 +74,47 @@ test('the answer tells bytes by resource and encoding, and the CPU of the API se
   ])
     assert.match(TEXT, new RegExp(`^${row} +[\\d.]+ \\w+/s`, 'm'));
   assert.match(TEXT, /^CPU of the API servers for its writes +[\d.]+ %/m);
+});
+
+test('what nothing was predicted for has no prediction, and no error', () => {
+  const one = { figure: 'p50', output: 'slices', unit: 'ms', predicted: Number.NaN, measured: 5, small: 0 } as const;
+  const backTest = { comparisons: [{ ...one, error: Infinity }], worst: Infinity };
+  assert.match(answerText({ ...ANSWER, backTest }, textTable), /^p50 of slices +5\.0 ms +- +no prediction$/m);
+});
+
+test('text and page say how many settings were tried, and of which draws a p99 is', () => {
+  const page = renderPage(answerPage(ANSWER));
+  for (const text of [TEXT, page]) assert.match(text, /\b\d+ settings were tried\./);
+  assert.match(page, /by the draws of the search, and those of today and then are by draws that it has not seen\./);
+  const bound = { ...ANSWER.recommendation!, bindings: [100, 50].map((p99Ms) => ({ resource: 'syncs', p99Ms })) };
+  assert.match(
+    answerText({ ...ANSWER, recommendation: bound }, textTable),
+    /^What binds: .* from 100 ms: syncs to 50 ms\. These p99s are by the draws of the search, /m,
+  );
+});
+
+test('the headline counts one flag as one', () => {
+  const { best } = ANSWER.recommendation!;
+  const settings = { ...ANSWER.today, qps: 77 };
+  const recommendation = { ...ANSWER.recommendation!, best: { ...best!, settings } };
+  assert.equal(answerPage({ ...ANSWER, recommendation }).headline.figure, '1 flag');
+});
+
+test('the answer as data is escaped as -o json escapes it', () => {
+  const hostile = { ...ANSWER, from: { ...ANSWER.from, name: '\u009B\u{E0041}"' } };
+  const { entries } = answerPage(hostile).sections.at(-1)!;
+  const said = entries![0]!.changes[0]!.after!;
+  assert.ok(said.includes(String.raw`"name":"\u009b\udb40\udc41\""`));
+  assert.deepEqual(JSON.parse(said), JSON.parse(JSON.stringify(hostile)));
+});
+
+test('writes over time end with the story, also where nothing is written at its end', () => {
+  const writes = [0, 1000, 9000, 21_000, 29_000].map((atMs) => ({ atMs, endpoints: 1 }));
+  const ledger = { ...createLedger(USUAL_SIZES), writes: { endpoints: [], slices: writes } };
+  assert.deepEqual(writesByTime(ledger, 45_000), [0.3, 0, 0.2, 0]);
+  // The last five seconds are with the ten before, and what comes after the story is not.
+  assert.deepEqual(writesByTime(ledger, 25_000), [0.3, 1 / 15]);
+  assert.deepEqual(writesByTime(ledger, 500), [2]);
 });
 
 test('the page says which version of kube-controller-manager was played', () => {
@@ -119,6 +173,22 @@ test('a prediction that is off says to name the controller that was recorded', (
   );
 });
 
+test('a prediction that lacks what was measured is not called off by a number', () => {
+  const run = {
+    story: { ...profileStory({ ...BUSY, minutes: 1 }, 1), changes: [] },
+    controller: 'endpointd',
+    settings: DEFAULT_SETTINGS,
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+  } as const;
+  const slices = [{ atMs: 45_000, kind: 'add', latencyMs: 10 } as const];
+  const evidence = { samples: { endpoints: [], slices }, writes: { endpoints: [], slices } };
+  assert.match(
+    answerTo(run, evidence, 'min bytes').refusals.at(-1)!,
+    /^the prediction for today's flags of endpointd has nothing of a figure that was measured: if another controller /,
+  );
+});
+
 test('a latency of which few changes tell leads to no recommendation', () => {
   const none = { endpoints: [], slices: [] };
   const { refusals } = smallAnswer('p99(add)<=1s, min bytes', 'rec', { samples: none, writes: none });
@@ -146,17 +216,6 @@ test('events that concern no Service are no changes to judge a prediction by', (
   const answer = smallAnswer('min bytes', 'rec', { samples: none, writes: none }, quiet);
   assert.equal(answer.refusals[0], 'the recording has 168 changes, and fewer than 1000 say too little');
 });
-
-const BUSY = {
-  name: 'busy',
-  what: '',
-  namespaces: 1,
-  services: [{ count: 20, pods: 10 }],
-  flipsPerSecond: 10,
-  isStorm: false,
-  rolloutsPerMinute: 0,
-  podsPerSecond: 5,
-};
 
 test('bounds are raised by as much as was written above the prediction', () => {
   const story = profileStory({ ...BUSY, minutes: 2 }, 1);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { renderPage } from '../../src/page/page.ts';
 import { reportPage } from '../../src/verify/report-page.ts';
-import { reportText } from '../../src/verify/report-text.ts';
+import { reportJson, reportText } from '../../src/verify/report-text.ts';
 import type { DifferentUnit, Report } from '../../src/verify/report.ts';
 
 const HOSTILE = '\u001B]0;owned\u0007<img src=x>\n\u202Eweb';
@@ -84,6 +84,12 @@ describe('the report as text', () => {
     assert.match(text, /\n {2}\.\.\. and 1,001 more: all are in -o json\n/);
   });
 
+  it('names and values of others do not steer a terminal in JSON either', () => {
+    const report = reportOf([unitOf('\u009B2J\u202Eweb', 'x')]);
+    assert.ok(!/[^\P{C}\n]/u.test(reportJson(report)));
+    assert.deepEqual(JSON.parse(reportJson(report)), report);
+  });
+
   it('names and values of others do not steer a terminal', () => {
     const reason = { reason: HOSTILE, listed: null, title: '', units: 1 };
     const unseen = [{ resource: 'pods', reason: HOSTILE, controllers: [] }];
@@ -110,5 +116,13 @@ describe('the report as a page', () => {
     const html = renderPage(reportPage(reportOf(Array.from({ length: 1200 }, (_, i) => unitOf(`web-${i}`, 'x')))));
     assert.equal(html.split('<details').length - 1, 1000);
     assert.match(html, /200 more are in -o json\./);
+  });
+
+  it('the page counts what could not be told beyond a thousand', () => {
+    const failed = Array.from({ length: 1200 }, (_, i) => ({ unit: `endpoints default/web-${i}`, reason: 'stuck' }));
+    assert.match(
+      renderPage(reportPage(reportOf([], { failed }))),
+      /told<\/h2>\n<p class="note">200 more are in -o json\./,
+    );
   });
 });

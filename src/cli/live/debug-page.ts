@@ -1,12 +1,15 @@
 /** The running process as a page that refreshes itself. */
-import type { DebugView } from '../../controller/reports/debug-view.ts';
+import { type DebugView, JOURNAL_MAX } from '../../controller/reports/debug-view.ts';
 import type { JournalEntry } from '../../controller/reports/journal.ts';
 import { SYNC_STAGES } from '../../controller/reports/stages.ts';
 import { formatTime } from '../../kube/time.ts';
+import { formatCount } from '../../lib/figures.ts';
+import { printableJson } from '../../lib/printable.ts';
 import { LIVE_SCRIPT } from './live-script.ts';
 import { renderPage, type Page, type Section } from '../../page/page.ts';
 
-export function debugPage(view: DebugView, version: string): string {
+/** @param service `namespace/name`: the view has the changes of this one alone; '' = those of all */
+export function debugPage(view: DebugView, version: string, service = ''): string {
   const { writes } = view;
   return renderPage({
     title: 'endpointd',
@@ -21,7 +24,7 @@ export function debugPage(view: DebugView, version: string): string {
       { name: 'tokens (--kube-api-qps)', value: `${writes.tokens.toFixed(1)} of ${writes.burst}` },
       { name: 'pause of all writes', value: writes.pauseMs === 0 ? 'none' : time(writes.pauseMs) },
     ],
-    notices: [],
+    notices: service === '' ? [] : [`The last changes are those of ${service} alone, and all else is of all Services.`],
     sections: debugSections(view),
   });
 }
@@ -42,7 +45,7 @@ export function debugHeadline({ queues, watches, stuckTotal, phase, services }: 
 
 /** The view as JSON for programs, with the version. */
 export function debugJson(view: DebugView, version: string): string {
-  return `${JSON.stringify({ version, ...view })}\n`;
+  return `${printableJson({ version, ...view }, 0)}\n`;
 }
 
 export function debugSections({
@@ -96,7 +99,7 @@ export function debugSections({
         time(row.p99Ms),
         time(row.maxMs),
       ]),
-      { note: 'only changes that the journal holds (--journal-size)' },
+      { note: `of the newest changes of the journal (--journal-size), at most ${formatCount(JOURNAL_MAX)}` },
     ),
     section(
       'Busiest services',

@@ -100,7 +100,8 @@ export interface BusyView {
 }
 
 const ROWS_MAX = 50;
-const JOURNAL_MAX = 4096;
+/** The main thread makes the view, so it sums up no more. */
+export const JOURNAL_MAX = 4096;
 /** Of the newest changes that are shown, where nobody asks for more. */
 const CHANGES_SHOWN = 50;
 
