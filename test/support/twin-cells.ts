@@ -146,7 +146,7 @@ const DRAWS_SEED = 1;
 
 export type Errors = Readonly<Record<'writes' | 'p50' | 'p99', number>>;
 
-/** What the queue model may err, where tokens suffice. */
+/** What the queue model may err. */
 export const LIMITS: Errors = { writes: 0.02, p50: 0.05, p99: 0.05 };
 
 export function isWithinLimits({ writes, p50, p99 }: Errors): boolean {
