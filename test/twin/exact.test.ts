@@ -12,6 +12,11 @@ for (const cell of cells(SEED, 4, 1)) {
   });
 }
 
+test('an adaptive batch period ends where a pod goes, as in the controller itself', () => {
+  const errors = errorsOf(playCell(cells(1, 77, 1)[76]!));
+  assert.ok(isWithinLimits(errors), JSON.stringify(errors));
+});
+
 /** Each has 20 times the usual CPU, so that events come while the main thread works. */
 for (const [i, limit] of [
   [84, 0.0001],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story } from '../support/stories.ts';
-import type { Ledger, Output } from '../../src/twin/ledger.ts';
+import { type Ledger, type Output, OUTPUTS } from '../../src/twin/ledger.ts';
 import { runModel } from '../../src/twin/run.ts';
 import {
   type Controller,
@@ -95,6 +95,21 @@ test('a batch period collects changes from the first one on', () => {
     assert.deepEqual(latencies(ledger), [511, 111, 511]);
     assert.equal(ledger.writes.slices.length, 2);
   }
+});
+
+test('a pod that goes ends the adaptive wait, whatever an output shows of it', () => {
+  const coming = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1100, 1, 'ready'],
+      [1120, 2, 'terminating'],
+      [1200, 3, 'ready'],
+      [1220, 2, 'gone'],
+    ],
+  });
+  const ledger = run(coming, 'endpointd', { adaptiveBatchMs: 1000 });
+  for (const output of OUTPUTS) assert.deepEqual(writtenAtMs(ledger, output), [1011, 1131, 1231], output);
 });
 
 test('a change that is taken back within the period is not written', () => {
