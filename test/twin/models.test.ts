@@ -409,6 +409,24 @@ test('the Event object of a conflict takes a token, and the sync begins anew', (
   assert.deepEqual([ledger.conflicts, ledger.writes.slices.length], [1, 1]);
 });
 
+test('a conflict puts off the writes behind it, and each slice is written once more', () => {
+  const two = story({
+    services: 1,
+    pods: 150,
+    changes: [
+      [1000, 0, 'ready'],
+      [1000, 120, 'ready'],
+    ],
+  });
+  const writes = (foreignMs: number): [number, number[]] => {
+    const ledger = run(withForeign(two, 'slices', foreignMs), UPSTREAM, { slicesBatchMs: 100 });
+    return [ledger.conflicts, writtenAtMs(ledger, 'slices')];
+  };
+  // The slices are written one after the other from 1101 on, and looked at again a second after the event.
+  assert.deepEqual(writes(1105), [1, [2116, 2126]]);
+  assert.deepEqual(writes(1115), [1, [1111, 2126]]);
+});
+
 test('after a change of nodes kube-controller-manager syncs services with hints', () => {
   const two = story({ services: 2, changes: [[1000, 0, 'ready']] });
   const node: StoryChange = { atMs: 1500, namespace: 0, kind: 'node', places: [], service: -1 };
