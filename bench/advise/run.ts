@@ -1,5 +1,6 @@
 import type { Size } from '../support/micro-bench.ts';
 import { grade } from './grade.ts';
+import type { Scenario } from './scenarios.ts';
 
 /** Prints each scenario for which the advice was not right, and how many were right. */
 export async function runAdviseBench(size: Size, rest: readonly string[]): Promise<void> {
@@ -11,10 +12,12 @@ export async function runAdviseBench(size: Size, rest: readonly string[]): Promi
   }
   const from = Number(seed ?? 2001);
   const count = size === 'tiny' ? 4 : 40;
+  let lenient = 0;
   let right = 0;
   let wrong = 0;
   for (let seed = from; seed < from + count; seed++) {
     const judged = grade(seed);
+    if (isLenient(judged.scenario)) lenient++;
     if (judged.right) right++;
     if (judged.wrong) wrong++;
     if (judged.right) continue;
@@ -25,4 +28,9 @@ export async function runAdviseBench(size: Size, rest: readonly string[]): Promi
     );
   }
   console.log(`seeds ${from} to ${from + count - 1}: ${right} of ${count} right, ${wrong} confident and wrong`);
+  console.log(`${lenient} with a delay so short that a cause and "no flag" both count as right`);
+}
+
+function isLenient({ right }: Scenario): boolean {
+  return Object.values(right).some((truths) => truths.length > 1 && truths.includes('none'));
 }

@@ -21,6 +21,8 @@ export interface Sweep {
 
 /** The figures that are shown, if a run has them. */
 const SHOWN = ['slicesP50', 'slicesP99', 'writes', 'controllerCpu', 'sumCpu', 'wall'];
+/** Of whose cost a frontier is shown, if a run has it. */
+const FRONTIERS = ['writes', 'sumCpu'];
 const MAPPED = ['slicesP99', 'writes', 'controllerCpu'];
 
 export function sweepText(sweep: Sweep): string {
@@ -108,7 +110,9 @@ export function sweepPage(sweep: Sweep): string {
         title: 'What lateness costs',
         tone: 'plain',
         note: 'Each line joins the settings of one controller that no other setting of it beats in both figures.',
-        plots: [frontierPlot(right, 'writes'), frontierPlot(right, 'sumCpu')],
+        plots: FRONTIERS.filter((figure) => right.some(({ figures }) => figure in figures)).map((figure) =>
+          frontierPlot(right, figure),
+        ),
         table: { columns: columns(), rows: rows(runs) },
       },
       ...MAPPED.map((figure) => mapSection(shown, figure)),

@@ -20,10 +20,12 @@ import { CONTROLLERS, ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
 import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type RunKey, type SweepRun } from './grid.ts';
+import { sweepOfCells } from './kept-cells.ts';
 import { sweepPage, sweepText, type Sweep, wrongRuns } from './report.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const DEFAULT_SCENARIO = 'ready';
+const DEFAULT_WORKLOAD = 'flap';
 /** All cells of the full size take more than an hour on two quiet cores. */
 const GRIDS: Readonly<Record<'tiny' | 'full', Grid>> = {
   tiny: { syncs: [1, 5], batch: ['0s', '50ms'], qps: [5000] },
@@ -47,9 +49,12 @@ Each run is kept as a line of JSON as soon as it is over: the same command goes 
   --json=FILE          write all runs of this sweep there, earlier ones too
   --page=FILE          write the report there, as one HTML page
   --results            write bench/sweep.json, and anew what is made of it
+  --cells=FOLDER       measure nothing, and show the kept runs of bench -- cells in that folder, such as bench/cells:
+                       those of --server=KIND (kube), with the SCENARIO flap, rollout or mixed (flap)
   --help               this`;
 
 interface SweepOptions {
+  readonly cells: string | null;
   readonly scenario: string;
   readonly grid: Grid;
   readonly peers: readonly string[];
@@ -65,7 +70,20 @@ interface SweepOptions {
 
 /** @throws Error that says what is not allowed */
 export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOptions {
-  const names = ['syncs', 'batch-period', 'qps', 'peers', 'server', 'size', 'seed', 'for', 'data', 'json', 'page'];
+  const names = [
+    'syncs',
+    'batch-period',
+    'qps',
+    'peers',
+    'server',
+    'size',
+    'seed',
+    'for',
+    'data',
+    'json',
+    'page',
+    'cells',
+  ];
   const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -79,9 +97,13 @@ export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOp
   const { settings, server, forMs } = parsePeersFlags(common, tiny);
   const grid = GRIDS[settings.size === 'tiny' ? 'tiny' : 'full'];
   if (positionals.length > 1) throw new Error('one scenario was expected');
-  const [scenario] = findScenarios([positionals[0] ?? DEFAULT_SCENARIO]);
+  const cells = text('cells') ?? null;
+  if (cells !== null && values['results'] === true)
+    throw new Error('--results keeps what is measured, --cells measures nothing');
+  const [said = cells === null ? DEFAULT_SCENARIO : DEFAULT_WORKLOAD] = positionals;
   return {
-    scenario: scenario!.name,
+    cells,
+    scenario: cells === null ? findScenarios([said])[0]!.name : said,
     grid: {
       syncs: numbersOf('syncs', text('syncs')) ?? grid.syncs,
       batch: periodsOf(text('batch-period')) ?? grid.batch,
@@ -117,7 +139,9 @@ function periodsOf(said: string | undefined): string[] | null {
 export async function runSweepBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parseSweepFlags(args, tiny);
   if (options.help) return console.log(HELP);
-  const { data, settings, json, page, scenario } = options;
+  const command = `npm run bench -- sweep ${args.join(' ')}`.trim();
+  const { cells, data, settings, scenario, server } = options;
+  if (cells !== null) return show(sweepOfCells(cells, scenario, server ?? 'kube', command), options);
   if (settings.size !== 'tiny') {
     execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
   }
@@ -134,7 +158,7 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
   const kept = existsSync(data) ? parseRuns(readFileSync(data, 'utf8')) : [];
   const sweep: Sweep = {
     format: 1,
-    command: `npm run bench -- sweep ${args.join(' ')}`.trim(),
+    command,
     scenario,
     commit,
     machine,
@@ -142,10 +166,14 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
     runs: kept.filter((run) => wanted.has(keyText(run))),
     notRun,
   };
+  show(sweep, options);
+  if (options.results) writeSweep(sweep);
+}
+
+function show(sweep: Sweep, { json, page }: SweepOptions): void {
   console.log(sweepText(sweep));
   if (json !== null) writeFileSync(json, `${JSON.stringify(sweep)}\n`);
   if (page !== null) writeFileSync(page, sweepPage(sweep));
-  if (options.results) writeSweep(sweep);
   if (wrongRuns(sweep.runs).length > 0) process.exitCode = 1;
 }
 

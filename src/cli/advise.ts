@@ -2,12 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { observe, type Observation, type Settings } from '../advise/observation.ts';
+import { observe, type Observation } from '../advise/observation.ts';
 import { adviseOn, type Advice } from '../advise/rules.ts';
 import { printable } from '../lib/printable.ts';
+import { type QueueName, QUEUES } from '../metrics/controller-of.ts';
 import { parseMetrics, type Metrics } from '../metrics/text.ts';
-import { MonitorError } from '../node/monitor-client.ts';
+import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
+import { ConfigzError, parseSyncs } from '../tune/configz.ts';
 import { choice, duration, integer, parsed, text, within } from './flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from './live/monitor.ts';
@@ -26,21 +28,19 @@ const LOOKS = {
   interval: { kind: duration(1000), default: '30s', help: 'time between the two looks; two files need it' },
 } as const;
 
+const STARTED_WITH = 'the value with which the controller was started; without it what /configz of --source says';
+
 const SETTINGS = {
-  'concurrent-endpoint-syncs': {
-    kind: integer(1, 10_000),
-    default: '5',
-    help: 'the value with which the controller was started',
-  },
+  'concurrent-endpoint-syncs': { kind: integer(1, 10_000), default: '5', help: STARTED_WITH },
   'concurrent-service-endpoint-syncs': {
     kind: within('concurrent-service-endpoint-syncs', 1, 50),
     default: '5',
-    help: 'the value with which the controller was started',
+    help: STARTED_WITH,
   },
   'mirroring-concurrent-service-endpoint-syncs': {
     kind: within('mirroring-concurrent-service-endpoint-syncs', 1, 50),
     default: '5',
-    help: 'the value with which the controller was started',
+    help: STARTED_WITH,
   },
   cores: {
     kind: integer(0, 4096),
@@ -64,12 +64,15 @@ export const ADVISE_FLAGS = {
   ],
 } as const satisfies CommandFlags;
 
-type AdviseOptions = OptionsOf<typeof LOOKS & typeof SETTINGS & typeof OUTPUT>;
+interface AdviseOptions extends OptionsOf<typeof LOOKS & typeof SETTINGS & typeof OUTPUT> {
+  /** Names of the flags that the command line has. */
+  readonly given: ReadonlySet<string>;
+}
 
 /** Reads the arguments after `endpointd advise`. @throws UsageError or HelpShown */
 export function parseAdviseFlags(args: readonly string[], print: (text: string) => void): AdviseOptions {
   const { options: read, given } = readFlags(ADVISE_FLAGS, args, print);
-  const options = read as AdviseOptions;
+  const options = { ...(read as Omit<AdviseOptions, 'given'>), given };
   if ((options.before === '') !== (options.after === '')) {
     throw new UsageError('--before and --after need each other. Allowed: both, or neither.');
   }
@@ -95,34 +98,65 @@ const CAVEATS = [
 /** Returns the exit status. */
 export async function advise(args: readonly string[]): Promise<number> {
   const options = parseAdviseFlags(args, (said) => process.stdout.write(said));
-  const { before, after, seconds } = await looksOf(options);
-  const observed = observe(before, after, seconds, settingsOf(options));
+  const { before, after, seconds, config } = await looksOf(options);
+  const syncs = syncsOf(options, config);
+  const cores = options.cores === 0 ? null : options.cores;
+  const observed = observe(before, after, seconds, { syncs: mapSyncs((name) => syncs[name].count), cores });
   if (!observed.ok) throw new StartError(`cannot advise: ${observed.why}`);
   const { observation } = observed;
   const advice = adviseOn(observation);
+  const syncsFrom = Object.fromEntries(observation.queues.map(({ name }) => [name, syncs[name].from]));
+  const isAssumed = Object.values(syncsFrom).includes(ASSUMED);
+  const caveats = isAssumed ? [assumedCaveat(config), ...CAVEATS] : CAVEATS;
   const report =
     options.output === 'json'
-      ? `${JSON.stringify({ observation, advice, caveats: CAVEATS }, null, 2)}\n`
-      : textOf(observation, advice);
+      ? `${JSON.stringify({ observation, syncsFrom, advice, caveats }, null, 2)}\n`
+      : textOf(observation, syncsFrom, advice, caveats);
   await starting('write the advice', writeReport(process.stdout, report));
   return 0;
 }
 
-function settingsOf(options: AdviseOptions): Settings {
-  return {
-    syncs: {
-      endpoint: options.concurrentEndpointSyncs,
-      endpoint_slice: options.concurrentServiceEndpointSyncs,
-      endpoint_slice_mirroring: options.mirroringConcurrentServiceEndpointSyncs,
-    },
-    cores: options.cores === 0 ? null : options.cores,
-  };
+const ASSUMED = 'not given: assumed';
+
+/** How many syncs a controller may have at the same time, and who says so. */
+interface Syncs {
+  readonly count: number;
+  readonly from: 'given' | '/configz' | typeof ASSUMED;
+}
+
+function syncsOf(options: AdviseOptions, config: Config): Readonly<Record<QueueName, Syncs>> {
+  const flags = {
+    endpoint: ['concurrent-endpoint-syncs', options.concurrentEndpointSyncs],
+    endpoint_slice: ['concurrent-service-endpoint-syncs', options.concurrentServiceEndpointSyncs],
+    endpoint_slice_mirroring: [
+      'mirroring-concurrent-service-endpoint-syncs',
+      options.mirroringConcurrentServiceEndpointSyncs,
+    ],
+  } as const;
+  return mapSyncs((name) => {
+    const [flag, count] = flags[name];
+    if (options.given.has(flag)) return { count, from: 'given' };
+    return 'why' in config ? { count, from: ASSUMED } : { count: config[name], from: '/configz' };
+  });
+}
+
+function mapSyncs<T>(of: (name: QueueName) => T): Record<QueueName, T> {
+  return Object.fromEntries(QUEUES.map((name) => [name, of(name)])) as Record<QueueName, T>;
+}
+
+/** The syncs that `/configz` tells, or why it does not. */
+type Config = Readonly<Record<QueueName, number>> | { readonly why: string };
+
+function assumedCaveat(config: Config): string {
+  const why = 'why' in config ? config.why : '';
+  return `The syncs that the controllers were started with are assumed where no flag gives them: ${why}. With more of them, fewer are busy than it seems.`;
 }
 
 interface Looks {
   readonly before: Metrics;
   readonly after: Metrics;
   readonly seconds: number;
+  readonly config: Config;
 }
 
 /** @throws StartError */
@@ -130,16 +164,22 @@ async function looksOf(options: AdviseOptions): Promise<Looks> {
   const { before, after, intervalMs } = options;
   if (before !== '') {
     const [first, second] = [await readLook(before), await readLook(after)];
-    return { before: first, after: second, seconds: intervalMs / 1000 };
+    return {
+      before: first,
+      after: second,
+      seconds: intervalMs / 1000,
+      config: { why: 'files of metrics do not tell them' },
+    };
   }
   const monitor = await monitorOf(options.source.replace(/\/metrics\/?$/, ''), options);
   try {
     const first = parseMetrics(await monitor.get('/metrics'));
     const firstAt = performance.now();
+    const config = await configOf(monitor);
     process.stderr.write(`the second look is in ${intervalMs / 1000} s\n`);
     await sleep(intervalMs);
     const second = parseMetrics(await monitor.get('/metrics'));
-    return { before: first, after: second, seconds: (performance.now() - firstAt) / 1000 };
+    return { before: first, after: second, seconds: (performance.now() - firstAt) / 1000, config };
   } catch (error) {
     if (error instanceof MonitorError) throw new StartError(printable(error.message), { cause: error });
     throw error;
@@ -148,11 +188,27 @@ async function looksOf(options: AdviseOptions): Promise<Looks> {
   }
 }
 
+/** A look tells much without it, so whatever it answers is no error. */
+async function configOf(monitor: Monitor): Promise<Config> {
+  try {
+    return parseSyncs(await monitor.get('/configz'));
+  } catch (error) {
+    if (error instanceof MonitorError) return { why: printable(error.message) };
+    if (error instanceof ConfigzError) return { why: `/configz: ${printable(error.message)}` };
+    throw error;
+  }
+}
+
 async function readLook(path: string): Promise<Metrics> {
   return parseMetrics(await starting(`read ${path}`, readFile(path, 'utf8')));
 }
 
-function textOf(observation: Observation, advice: readonly Advice[]): string {
+function textOf(
+  observation: Observation,
+  syncsFrom: Readonly<Record<string, Syncs['from']>>,
+  advice: readonly Advice[],
+  caveats: readonly string[],
+): string {
   const { program, seconds, queues, cpu, cores, apiSeconds, throttled, mainThread } = observation;
   const thread = mainThread === null ? '' : `, its main thread worked ${Math.round(mainThread * 100)} % of the time`;
   const head = ['QUEUE', 'SYNCS', 'BUSY', 'OF', 'WAITING', 'A KEY WAITS', 'A SYNC TAKES'];
@@ -160,7 +216,7 @@ function textOf(observation: Observation, advice: readonly Advice[]): string {
     name,
     String(syncs),
     busy.toFixed(2),
-    String(syncsMax),
+    syncsFrom[name] === ASSUMED ? `${syncsMax} (${ASSUMED})` : String(syncsMax),
     waiting.toFixed(2),
     `${(waitSeconds * 1000).toFixed(1)} ms`,
     `${(workSeconds * 1000).toFixed(1)} ms`,
@@ -174,7 +230,7 @@ function textOf(observation: Observation, advice: readonly Advice[]): string {
     ...advice.flatMap((one) => [`${one.queue}: ${wordsOf(one, program)}`, `  ${one.because}.`]),
     '',
     'Not in these metrics:',
-    ...CAVEATS.map((caveat) => `- ${caveat}`),
+    ...caveats.map((caveat) => `- ${caveat}`),
   ];
   return `${lines.join('\n')}\n`;
 }

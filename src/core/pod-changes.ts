@@ -1,4 +1,4 @@
-/** Which changes of a pod make a controller look at the Services that select it before and after. */
+/** Which changes of a pod make a controller look at the Services that select it before and after, and what they mean. */
 import { labelsEqual } from '../kube/labels.ts';
 import { podIPsOf } from '../kube/record.ts';
 import type { PodRecord } from '../kube/types.ts';
@@ -35,4 +35,33 @@ export function upstreamLabelsDiffer(a: PodRecord, b: PodRecord): boolean {
 function addressesDiffer(a: PodRecord, b: PodRecord): boolean {
   // Both lists are null in most clusters: the pod has only `podIP`.
   return a.podIP !== b.podIP || (a.podIPs !== b.podIPs && !sameTexts(podIPsOf(a), podIPsOf(b)));
+}
+
+/**
+ * What a pod's change means to those who send to a service. adds: one more pod serves. removes: one fewer, or one that is
+ * to be left alone. other: none of that, such as an address of a pod that is not ready yet.
+ */
+export type PodChange = 'adds' | 'removes' | 'other';
+
+/**
+ * @param before null = the service has not had the pod
+ * @param after null = the service has the pod no longer
+ */
+export function podChangeOf(before: PodRecord | null, after: PodRecord | null): PodChange {
+  if (after === null || (before !== null && takesAway(before, after))) return 'removes';
+  return isServing(after) && !(before !== null && isServing(before)) ? 'adds' : 'other';
+}
+
+/** Also of a pod that was not ready: a service may publish it all the same, or while it terminates. */
+function takesAway(before: PodRecord, after: PodRecord): boolean {
+  return (
+    (before.ready && !after.ready) ||
+    (!before.deleting && after.deleting) ||
+    (!hasEnded(before) && hasEnded(after)) ||
+    (before.podIP !== '' && before.podIP !== after.podIP)
+  );
+}
+
+function isServing(pod: PodRecord): boolean {
+  return pod.ready && !pod.deleting && !hasEnded(pod) && pod.podIP !== '';
 }

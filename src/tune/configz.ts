@@ -1,5 +1,6 @@
-/** Today's flags from `/configz` of kube-controller-manager or endpointd. */
+/** Flags of a running process from `/configz` of kube-controller-manager or endpointd. */
 import { parseDuration } from '../lib/duration.ts';
+import type { QueueName } from '../metrics/controller-of.ts';
 import type { Settings } from '../twin/settings.ts';
 
 /** `message` names the field. */
@@ -57,7 +58,7 @@ const SYNCS = whole(1, 10_000);
 const INT32_MAX = 2 ** 31 - 1;
 
 /** The place of each setting. Settings that only endpointd has are missing. */
-const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
+const FIELDS = {
   endpointSyncs: { path: ['EndpointController', 'ConcurrentEndpointSyncs'], kind: SYNCS },
   serviceEndpointSyncs: { path: ['EndpointSliceController', 'ConcurrentServiceEndpointSyncs'], kind: SYNCS },
   endpointsBatchMs: { path: ['EndpointController', 'EndpointUpdatesBatchPeriod'], kind: DURATION },
@@ -73,6 +74,15 @@ const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
     older: ['Generic', 'ClientConnection', 'Burst'],
     kind: orDefault(whole(0, INT32_MAX), 10),
   },
+} satisfies Partial<Record<keyof Settings, Field>>;
+
+const SYNCS_OF: Readonly<Record<QueueName, Field>> = {
+  endpoint: FIELDS.endpointSyncs,
+  endpoint_slice: FIELDS.serviceEndpointSyncs,
+  endpoint_slice_mirroring: {
+    path: ['EndpointSliceMirroringController', 'MirroringConcurrentServiceEndpointSyncs'],
+    kind: SYNCS,
+  },
 };
 
 /**
@@ -80,10 +90,19 @@ const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
  * @throws ConfigzError if it is another program's, or a field is missing or out of bounds
  */
 export function parseConfigz(text: string): Partial<Settings> {
+  return fieldsOf(text, FIELDS);
+}
+
+/** How many syncs each controller has at the same time. @throws ConfigzError as `parseConfigz` */
+export function parseSyncs(text: string): Readonly<Record<QueueName, number>> {
+  return fieldsOf(text, SYNCS_OF);
+}
+
+function fieldsOf<Name extends string>(text: string, fields: Readonly<Record<Name, Field>>): Record<Name, number> {
   const config = fieldOf(jsonOf(text), ROOT);
   if (config === undefined) throw new ConfigzError(`this is the configuration of another program: it has no ${ROOT}`);
   return Object.fromEntries(
-    Object.entries(FIELDS).map(([name, { path, older, kind }]) => {
+    Object.entries<Field>(fields).map(([name, { path, older, kind }]) => {
       const value = [path, older ?? path]
         .map((names) => names.reduce<unknown>(fieldOf, config))
         .find((told) => told !== undefined);
@@ -92,7 +111,7 @@ export function parseConfigz(text: string): Partial<Settings> {
         throw new ConfigzError(`${path.join('.')}: ${JSON.stringify(value) ?? 'nothing'} is no ${kind.name}`);
       return [name, read];
     }),
-  );
+  ) as Record<Name, number>;
 }
 
 function jsonOf(text: string): unknown {

@@ -225,9 +225,9 @@ function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {
   return Array.from({ length: count }, () => ({ verb: 'create', endpoints: 0, shows: [] }));
 }
 
-/** Takes back writes of a plan that were not done. */
+/** Takes back writes of a plan that were not done. The first one met the object that others have changed. */
 export function giveBack({ services }: Book, service: number, writes: readonly ModelWrite[]): void {
-  services[service]!.due.push(...writes);
+  services[service]!.due = [...writes];
 }
 
 /** Notes that somebody else has changed one object of the service, which has to be put right. */

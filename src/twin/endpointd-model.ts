@@ -2,7 +2,7 @@
  * endpointd's endpoints and endpointslice controllers as queues: its own work queues and token bucket, and one main
  * thread. Writes of a sync go side by side, those that take nothing away first.
  */
-import { createPace, noteChange, type Pace, type PodChange } from '../controller/queues/batch-pace.ts';
+import { createPace, noteChange, type Pace } from '../controller/queues/batch-pace.ts';
 import { TURN_WRITES } from '../controller/queues/lane-share.ts';
 import {
   addWork,
@@ -31,7 +31,7 @@ import {
 } from './book.ts';
 import { type Output, OUTPUTS } from './ledger.ts';
 import { compute } from './processors.ts';
-import { isLookedAt, outputsOf, type PlaceChange, type StoryChange } from './story.ts';
+import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
 
 interface OwnController {
@@ -285,7 +285,6 @@ function takeEvent(own: Own, change: StoryChange): void {
   for (const controller of own.controllers) {
     const { book, queue, items } = controller;
     for (const placed of change.places) {
-      const podChange = podChangeOf(book, placed);
       takeChange(book, placed, change.atMs);
       if (change.kind !== 'pod' || !isLookedAt(change, placed, 'endpointd')) continue;
       const { service } = story.places[placed.place]!;
@@ -293,7 +292,7 @@ function takeEvent(own: Own, change: StoryChange): void {
       const isFirst = item.freshDueMs === Infinity;
       const pacedMs =
         adaptiveBatchMs > 0
-          ? noteChange(controller.paces[service]!, podChange, isFirst, agenda.nowMs, adaptiveBatchMs)
+          ? noteChange(controller.paces[service]!, placed.change ?? 'other', isFirst, agenda.nowMs, adaptiveBatchMs)
           : 0;
       addWork(queue, item, 'fresh', agenda.nowMs, Math.max(controller.batchMs, pacedMs));
     }
@@ -303,13 +302,6 @@ function takeEvent(own: Own, change: StoryChange): void {
     }
     if (change.kind === 'service') addWork(queue, items[change.service]!, 'fresh', agenda.nowMs);
   }
-}
-
-function podChangeOf({ isReady, content, output }: Book, { place, wanted }: PlaceChange): PodChange {
-  const wasReady = isReady[place] === 1;
-  const goes = content[place] !== 0 && wanted[output] === 0;
-  if (goes || (wasReady && !wanted.isReady)) return 'removes';
-  return wanted.isReady && !wasReady ? 'adds' : 'other';
 }
 
 /** Queues the writes of a planned sync: small ones first. Deletes wait for the others. */

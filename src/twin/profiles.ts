@@ -1,4 +1,5 @@
 /** Seeded stories of what large clusters do, for users without a recording. */
+import type { PodChange } from '../core/pod-changes.ts';
 import type { ObjectSizes } from './ledger.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
 import { NOTHING, type Place, type Published, type Story, type StoryChange, type StoryService } from './story.ts';
@@ -141,8 +142,8 @@ function flip(draft: Draft, profile: StoryProfile, durationMs: number, prng: Prn
     const endMs = atMs + 1000 + 9000 * nextFloat(prng);
     if ((busyUntil.get(place) ?? 0) > atMs || draft.rolled.has(place)) continue;
     busyUntil.set(place, endMs + 1000);
-    add(draft, atMs, place, UNREADY);
-    add(draft, endMs, place, READY);
+    add(draft, atMs, place, UNREADY, 'removes');
+    add(draft, endMs, place, READY, 'adds');
   }
 }
 
@@ -165,20 +166,26 @@ function rollOut(draft: Draft, profile: StoryProfile, byService: number[][], dur
       draft.rolled.add(fresh);
       const startMs = atMs + (i / podsPerSecond) * 1000;
       const readyMs = startMs + 3000 + 4000 * nextFloat(prng);
-      add(draft, startMs, fresh, NOTHING);
-      add(draft, startMs + 1000 + 1000 * nextFloat(prng), fresh, UNREADY);
-      add(draft, readyMs, fresh, READY);
-      add(draft, readyMs + 200, going, TERMINATING);
-      add(draft, readyMs + 2200 + 3000 * nextFloat(prng), going, NOTHING);
+      add(draft, startMs, fresh, NOTHING, 'other');
+      add(draft, startMs + 1000 + 1000 * nextFloat(prng), fresh, UNREADY, 'other');
+      add(draft, readyMs, fresh, READY, 'adds');
+      add(draft, readyMs + 200, going, TERMINATING, 'removes');
+      add(draft, readyMs + 2200 + 3000 * nextFloat(prng), going, NOTHING, 'removes');
       return fresh;
     });
     busyUntil.set(service, atMs + (old.length / podsPerSecond) * 1000 + 15_000);
   }
 }
 
-function add({ changes, places, services }: Draft, atMs: number, place: number, wanted: Published): void {
+function add(
+  { changes, places, services }: Draft,
+  atMs: number,
+  place: number,
+  wanted: Published,
+  change: PodChange,
+): void {
   const { namespace } = services[places[place]!.service]!;
-  changes.push({ atMs, namespace, kind: 'pod', places: [{ place, wanted }], service: -1 });
+  changes.push({ atMs, namespace, kind: 'pod', places: [{ place, wanted, change }], service: -1 });
 }
 
 /** The next arrival of a Poisson process. */

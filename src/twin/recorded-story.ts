@@ -4,7 +4,7 @@
  * deletions of Services, cause no write here, because they change no address. A write of others into the controllers'
  * objects is a change of its own.
  */
-import { planningDiffers, upstreamDiffers, upstreamLabelsDiffer } from '../core/pod-changes.ts';
+import { planningDiffers, podChangeOf, upstreamDiffers, upstreamLabelsDiffer } from '../core/pod-changes.ts';
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import { selectsPods } from '../core/selects-pods.ts';
 import { podEndpoints } from '../core/slices/pod-endpoints.ts';
@@ -206,9 +206,10 @@ function placesChanged(building: Building, selected: readonly Selected[]): Place
   const places: PlaceChange[] = [];
   for (const { service, before, after } of selected) {
     const stays = before !== null && after !== null;
+    const change = podChangeOf(before, after);
     const add = (pod: PodRecord, wanted: Published): void => {
       const place = placeOf(building, service, pod, wanted);
-      if (place >= 0) places.push({ place, wanted, stays });
+      if (place >= 0) places.push({ place, wanted, change, stays });
     };
     // Another pod of the name has another uid, so it has another place.
     if (before !== null && before.uid !== after?.uid) add(before, NOTHING);

@@ -2,6 +2,7 @@
  * The history of a cluster for the queue model: services by number, and changes of their endpoints in the order of
  * time, without objects and bytes. A story is built once and played with many settings. It never changes.
  */
+import type { PodChange } from '../core/pod-changes.ts';
 import { type ObjectSizes, type Output, OUTPUTS } from './ledger.ts';
 import type { Controller } from './settings.ts';
 
@@ -39,6 +40,8 @@ export const NOTHING: Published = { endpoints: 0, slices: 0, isReady: false };
 export interface PlaceChange {
   readonly place: number;
   readonly wanted: Published;
+  /** What the pod's event means to the service, whatever an output shows of it; absent = `other`. */
+  readonly change?: PodChange;
   /** Whether the service selects the pod before and after; absent = no. */
   readonly stays?: boolean;
 }

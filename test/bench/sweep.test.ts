@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cellsOf, doneKeys, frontier, keyText, parseRuns, type SweepRun } from '../../bench/sweep/grid.ts';
 import { sweepPage, sweepPicture, sweepText, type Sweep, wrongRuns } from '../../bench/sweep/report.ts';
+import { sweepOfCells } from '../../bench/sweep/kept-cells.ts';
 import { parseSweepFlags } from '../../bench/sweep/run.ts';
 import { bench } from './run-bench.ts';
 
@@ -105,6 +106,50 @@ describe('what a sweep keeps', () => {
   });
 });
 
+describe('the kept runs of the cells as a sweep', () => {
+  const kept = (cell: string, server: string): object => ({
+    cell,
+    world: { server, controller: 'endpointd' },
+    seed: 7,
+    measuredMs: 60_000,
+    versions: 'endpointd abc',
+    at: '2026-11-26T01:00',
+    machine: { cores: 2, controllerCpu: 0.05 },
+    measured: { endpoints: { writes: 100, p50: 5, p99: 8 }, slices: { writes: 110, p50: 6, p99: 9 } },
+  });
+
+  it('runs of one workload and server are shown at their settings', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
+    const runs = [
+      kept('held-out flap: 5 syncs, 500 ms, 10/s, burst 30', 'kube'),
+      kept('held-out flap: 5 syncs, 500 ms, 10/s, burst 30', 'embedded'),
+      kept('held-out mixed: 5 syncs, 500 ms, 10/s, burst 30', 'kube'),
+      kept('reference flap: 10 syncs, 0 ms, 1000/s, burst 1000', 'kube'),
+    ];
+    try {
+      writeFileSync(join(directory, 'data.json'), JSON.stringify({ version: 1, runs }));
+      const sweep = sweepOfCells(directory, 'flap', 'kube', '');
+      const figures = { slicesP50: 6, slicesP99: 9, writes: 210, controllerCpu: 3, wall: 60 };
+      assert.deepEqual(
+        sweep.runs.map(({ peer, syncs, batch, qps, figures: of }) => [peer, syncs, batch, qps, of]),
+        [['endpointd', 5, '500ms', 10, figures]],
+      );
+      assert.match(sweepText(sweep), /^endpointd +5 +500ms +10 +6\.0 +9\.0 +210 +3\.00 +- +60\.00$/m);
+      assert.match(sweepPage(sweep), /<rect class="heat s/);
+      assert.throws(() => sweepOfCells(directory, 'rollout', 'kube', ''), /has no runs of "rollout" on kube/);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it('the cells of this repository are found', async () => {
+    const { status, out } = await bench('sweep', 'mixed', '--cells=bench/cells/third');
+    assert.equal(status, 0, out);
+    assert.match(out, /^endpointd +5 +500ms +10 /m);
+    assert.match(out, /^kube-controller-manager +5 +500ms +10 /m);
+  });
+});
+
 describe('the report of a sweep', () => {
   const sweep: Sweep = {
     format: 1,
@@ -170,6 +215,7 @@ describe('the report of a sweep', () => {
   it('an error about a flag of the sweep says what is allowed', () => {
     assert.throws(() => parseSweepFlags(['--syncs=few'], true), /--syncs: numbers such as 1,5,50 were expected/);
     assert.throws(() => parseSweepFlags(['--batch-period=long'], true), /--batch-period: durations such as 0s,100ms/);
+    assert.throws(() => parseSweepFlags(['--cells=x', '--results'], true), /--cells measures nothing/);
     assert.throws(() => parseSweepFlags(['nothing'], true), /no scenario is called nothing/);
   });
 });

@@ -42,6 +42,33 @@ function advise(args: readonly string[]): Promise<{ status: number; stdout: stri
   });
 }
 
+interface Answer {
+  readonly advice: readonly { readonly queue: string; readonly verdict: string }[];
+  readonly observation: { readonly queues: readonly { readonly syncsMax: number }[] };
+  readonly syncsFrom: object;
+  readonly caveats: readonly string[];
+}
+
+const CONFIGZ = JSON.stringify({
+  'kubecontrollermanager.config.k8s.io': {
+    EndpointController: { ConcurrentEndpointSyncs: 15 },
+    EndpointSliceController: { ConcurrentServiceEndpointSyncs: 5 },
+    EndpointSliceMirroringController: { MirroringConcurrentServiceEndpointSyncs: 5 },
+  },
+});
+
+/** The port of a server with metrics that grow. Takes the token `secret`, or none. */
+async function serve(pageOf: (path: string) => string | null): Promise<number> {
+  let looks = 0;
+  const server = createServer(({ headers: { authorization = 'Bearer secret' }, url }, response) => {
+    assert.equal(authorization, 'Bearer secret');
+    response.end(pageOf(url!) ?? metrics(1000 + 20 * looks++));
+  }).listen(0, '127.0.0.1');
+  server.unref();
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
 describe('endpointd advise', () => {
   const before = file('before', metrics(1000));
   const later = file('after', metrics(3000));
@@ -54,18 +81,19 @@ describe('endpointd advise', () => {
       stdout,
       /\nendpoint: its writes wait for tokens\. Raise --kube-api-qps, and its burst\. Every other .* too\.\n {2}a sync takes 250/,
     );
-    assert.match(stdout, /\nNot in these metrics:\n- No metric has the batch period/);
+    assert.match(stdout, /\nendpoint +2000 +5\.00 +5 \(not given: assumed\) /);
+    assert.match(stdout, /\nNot in these metrics:\n- The syncs .* are assumed .*\n- No metric has the batch period/);
   });
 
-  it("advise reads a server's metrics twice, and prints JSON", async () => {
-    let looks = 0;
-    const server = createServer((request, response) => {
-      assert.equal(request.headers.authorization, 'Bearer secret');
-      response.end(metrics(1000 + 20 * looks++));
-    }).listen(0, '127.0.0.1');
-    server.unref();
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+  it('advise assumes nothing where a flag is given', async () => {
+    const files = [`--before=${before}`, `--after=${later}`, '--interval=100s'];
+    const { stdout } = await advise([...files, '--concurrent-endpoint-syncs=15']);
+    assert.match(stdout, /\nendpoint +2000 +5\.00 +15 +60\.00 /);
+    assert.doesNotMatch(stdout, /assumed/);
+  });
+
+  it("advise reads a server's metrics twice and its syncs, and prints JSON", async () => {
+    const port = await serve((path) => (path === '/configz' ? CONFIGZ : null));
     const token = file('token', 'secret\n');
     const { stdout } = await advise([
       `--source=http://127.0.0.1:${port}/metrics`,
@@ -74,12 +102,20 @@ describe('endpointd advise', () => {
       '-o',
       'json',
     ]);
-    server.close();
-    const { advice } = JSON.parse(stdout) as { advice: { queue: string; verdict: string }[] };
+    const { advice, syncsFrom, observation } = JSON.parse(stdout) as Answer;
     assert.deepEqual(
       advice.map(({ queue, verdict }) => [queue, verdict]),
       [['endpoint', 'tokens']],
     );
+    assert.deepEqual([syncsFrom, observation.queues[0]!.syncsMax], [{ endpoint: '/configz' }, 15]);
+  });
+
+  it('advise says why it assumes syncs that a server does not tell', async () => {
+    const port = await serve((path) => (path === '/configz' ? '<html>' : null));
+    const { stdout } = await advise([`--source=http://127.0.0.1:${port}`, '--interval=1s', '-o', 'json']);
+    const { syncsFrom, caveats } = JSON.parse(stdout) as Answer;
+    assert.deepEqual(syncsFrom, { endpoint: 'not given: assumed' });
+    assert.match(caveats[0]!, /: \/configz: it is no JSON\. With more of them/);
   });
 
   it('advise on two files doubts an interval that the figures rule out', async () => {

@@ -159,7 +159,11 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
   }
 
   it('advise has a verdict on both controllers from metrics over HTTPS with a token', () => {
-    const { advice: verdicts } = JSON.parse(advice.stdout) as { advice: { queue: string; because: string }[] };
+    const { advice: verdicts, syncsFrom } = JSON.parse(advice.stdout) as {
+      advice: { queue: string; because: string }[];
+      syncsFrom: Readonly<Record<string, string>>;
+    };
+    assert.deepEqual([syncsFrom['endpoint'], syncsFrom['endpoint_slice']], ['/configz', '/configz']);
     assert.deepEqual(
       verdicts.slice(0, 2).map(({ queue }) => queue),
       ['endpoint', 'endpoint_slice'],

@@ -1,9 +1,10 @@
 import { USUAL_SIZES } from '../../src/twin/profiles.ts';
 import { NOTHING, type Published, type Story } from '../../src/twin/story.ts';
 
-const STATES: Readonly<Record<'ready' | 'unready' | 'gone', Published>> = {
+const STATES: Readonly<Record<'ready' | 'unready' | 'terminating' | 'gone', Published>> = {
   ready: { endpoints: 1, slices: 1, isReady: true },
   unready: { endpoints: 2, slices: 2, isReady: false },
+  terminating: { endpoints: 0, slices: 3, isReady: false },
   gone: NOTHING,
 };
 
@@ -33,7 +34,7 @@ export function story({ services, pods = 10, changes }: StoryText): Story {
       atMs,
       namespace: 0,
       kind: 'pod',
-      places: [{ place, wanted: STATES[state] }],
+      places: [{ place, wanted: STATES[state], change: state === 'ready' ? 'adds' : 'removes' }],
       service: -1,
     })),
     objects: USUAL_SIZES,

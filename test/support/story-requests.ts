@@ -37,9 +37,13 @@ export function placeRequests(
   return [patchStatus('Pod', namespace, name, pod['status'] as object)];
 }
 
-/** The address of the pod of a place. */
+/**
+ * The address of the pod of a place. All are of one length: the controller sends the smaller of two slices first, and the
+ * queue model knows no more of their size than how many endpoints they have.
+ */
 export function addressOf(place: number): string {
-  return `10.${(place >> 16) & 255}.${(place >> 8) & 255}.${place & 255}`;
+  const octet = (by: number): number => 100 + (Math.floor(place / by) % 100);
+  return `10.${octet(10_000)}.${octet(100)}.${octet(1)}`;
 }
 
 /** Of the pod of a place. */

@@ -11,8 +11,10 @@ import type { ControllerOptions } from '../../src/controller/options.ts';
 import { apply } from '../../src/apiserver/server.ts';
 import { decodeObject } from '../../src/kube/codec.ts';
 import { PROTOBUF } from '../../src/kube/media-type.ts';
+import type { PodRecord } from '../../src/kube/types.ts';
 import { assert } from '../../src/lib/assert.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
+import type { OutputKind } from '../../src/shard/protocol.ts';
 import { createLatency } from '../../src/twin/api-latency.ts';
 import { scaled } from '../../src/twin/run.ts';
 import type { Calibration, Costs } from '../../src/twin/settings.ts';
@@ -265,7 +267,7 @@ interface SliceEndpoint {
 
 /** What the queue model is told of the main thread, for the events and effects of the real one. */
 function threadCosts(costs: Costs): ThreadCosts {
-  const sizes = new Map<string, Set<string>>();
+  const members = new Map<string, Map<string, PodRecord>>();
   return {
     event: (event, path) => {
       if (event.type === 'chunk') return framesIn(event.bytes) * (OUTPUT_PATH.test(path) ? costs.echo : costs.intake);
@@ -278,15 +280,21 @@ function threadCosts(costs: Costs): ThreadCosts {
     plan: (batch) => {
       let ms = 0;
       for (const { service, base, outputs, upserts, removals } of batch.entries) {
-        const pods = base === 0 ? new Set<string>() : (sizes.get(service) ?? new Set());
-        for (const { pod } of upserts) pods.add(pod.name);
+        const pods = base === 0 ? new Map<string, PodRecord>() : (members.get(service) ?? new Map<string, PodRecord>());
+        for (const { pod } of upserts) pods.set(pod.name, pod);
         for (const name of removals) pods.delete(name);
-        sizes.set(service, pods);
-        ms += outputs.length * (costs.sync + costs.endpoint * pods.size);
+        members.set(service, pods);
+        for (const output of outputs) ms += costs.sync + costs.endpoint * endpointsOf(output, pods.values());
       }
       return ms;
     },
   };
+}
+
+function endpointsOf(output: OutputKind, pods: Iterable<PodRecord>): number {
+  let count = 0;
+  for (const { podIP, deleting } of pods) if (podIP !== '' && !(deleting && output === 'endpoints')) count++;
+  return count;
 }
 
 const OUTPUT_PATH = /\/(?:endpoints|endpointslices)(?:\?|$)/;

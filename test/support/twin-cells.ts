@@ -28,11 +28,13 @@ const ENOUGH_QPS = 1000;
 /** `minutes` of each story. */
 export function cells(seed: number, count: number, minutes: number): Cell[] {
   const prng = createPrng(seed);
-  return Array.from({ length: count }, (_, i) => createCell(prng, i, minutes));
+  const later = createPrng(seed + 1);
+  return Array.from({ length: count }, (_, i) => createCell(prng, later, i, minutes));
 }
 
-function createCell(prng: Prng, i: number, minutes: number): Cell {
-  const one = (values: readonly number[]): number => values[nextInt(prng, values.length)]!;
+/** @param later for what is drawn since the cells are known by their numbers */
+function createCell(prng: Prng, later: Prng, i: number, minutes: number): Cell {
+  const one = (values: readonly number[], from = prng): number => values[nextInt(from, values.length)]!;
   const syncs = one([1, 2, 5, 20]);
   const batchMs = one([0, 0, 100, 500, 1000]);
   const qps = one([ENOUGH_QPS, ENOUGH_QPS, 3]);
@@ -45,7 +47,8 @@ function createCell(prng: Prng, i: number, minutes: number): Cell {
     endpointsBatchMs: batchMs,
     slicesBatchMs: batchMs,
     qps,
-    burst: 10,
+    burst: one([10, 100], later),
+    adaptiveBatchMs: one([0, 1000], later),
     endpointsPerSlice: one([5, 100]),
   };
   const profile = {
@@ -64,7 +67,7 @@ function createCell(prng: Prng, i: number, minutes: number): Cell {
   };
   const cpuFactor = one([1, 5, 20]);
   return {
-    title: `${syncs} syncs, batch ${batchMs} ms, QPS ${qps}, ${flipsPerSecond} flips/s, writes of ${writeMs} ms, CPU x ${cpuFactor}`,
+    title: `${syncs} syncs, batch ${batchMs} ms (at most ${settings.adaptiveBatchMs}), QPS ${qps}, ${flipsPerSecond} flips/s, writes of ${writeMs} ms, CPU x ${cpuFactor}`,
     profile,
     seed: 100 + i,
     settings,
@@ -136,6 +139,7 @@ export function playExactly(
     kubeApiQps: settings.qps,
     kubeApiBurst: settings.burst,
     maxEndpointsPerSlice: settings.endpointsPerSlice,
+    adaptiveBatchPeriodMaxMs: settings.adaptiveBatchMs,
     maxWritesInFlight: 64,
   };
   return { story, played: playStory({ story, options, calibration, seed: DRAWS_SEED, namesSeed }) };
@@ -146,7 +150,7 @@ const DRAWS_SEED = 1;
 
 export type Errors = Readonly<Record<'writes' | 'p50' | 'p99', number>>;
 
-/** What the queue model may err, where tokens suffice. */
+/** What the queue model may err. */
 export const LIMITS: Errors = { writes: 0.02, p50: 0.05, p99: 0.05 };
 
 export function isWithinLimits({ writes, p50, p99 }: Errors): boolean {

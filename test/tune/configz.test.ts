@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configz } from '../../src/cli/configz.ts';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
-import { parseConfigz } from '../../src/tune/configz.ts';
+import { parseConfigz, parseSyncs } from '../../src/tune/configz.ts';
 
 const FLAGS = [
   '--concurrent-endpoint-syncs=7',
@@ -25,6 +25,12 @@ test('configz tells the flags that it has', () => {
     qps: 70.5,
     burst: 99,
   });
+});
+
+test('configz tells the syncs of each queue', () => {
+  const flags = [...FLAGS, '--mirroring-concurrent-service-endpoint-syncs=3'];
+  const text = JSON.stringify(configz(parseRunFlags(flags, () => undefined)));
+  assert.deepEqual(parseSyncs(text), { endpoint: 7, endpoint_slice: 9, endpoint_slice_mirroring: 3 });
 });
 
 test('before Kubernetes 1.36 the rates have the names of an internal type', () => {

@@ -118,6 +118,23 @@ for (const [name, before, after, endpointd, upstream] of [
   });
 }
 
+for (const [name, before, after, means] of [
+  ['comes without an address', null, created, 'other'],
+  ['becomes ready', pod(2, { ready: false }), pod(2), 'adds'],
+  ['comes ready', null, pod(2), 'adds'],
+  ['is to go, unready', pod(2, { ready: false }), pod(2, { ready: false, deleting: true }), 'removes'],
+  ['ends', pod(2, { ready: false }), pod(2, { ready: false, phase: 'Failed' }), 'removes'],
+  ['has another address', pod(2, { podIP: '10.0.0.8' }), pod(2, { podIP: '10.0.0.9' }), 'removes'],
+  ['is gone', going, null, 'removes'],
+  ['is left by its Service', pod(2), pod(2, { labels: ['app', 'x'] }), 'removes'],
+] as const) {
+  test(`what it means to a service that a pod ${name}`, () => {
+    const earlier = before === null ? [] : [change(1500, 'watch', null, before)];
+    const { changes } = play(...earlier, change(1600, 'watch', before, after)).story;
+    assert.equal(changes.at(-1)!.places.at(-1)!.change, means);
+  });
+}
+
 test('kube-controller-manager syncs nothing for a pod that is bound to a node', () => {
   const events = [change(1000, 'watch', null, created), change(2000, 'watch', created, bound)];
   const { story } = play(...events, { type: 'end', atMs: 9000 });

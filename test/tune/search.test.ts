@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gridOf, judgeSearch, landscapeOf, narrowObjective, QUALIFYING_MAX } from '../../bench/search/run.ts';
+import {
+  gridOf,
+  judgeChoice,
+  judgeSearch,
+  landscapeOf,
+  narrowObjective,
+  QUALIFYING_MAX,
+} from '../../bench/search/run.ts';
 import { parseObjective, scoreOf, valuesOf } from '../../src/tune/objective.ts';
 import { recommend } from '../../src/tune/recommend.ts';
 import { type Flag, FLAGS, isBetter, type Score, searchSettings } from '../../src/tune/search.ts';
@@ -84,6 +91,12 @@ test('a better setting is found where only two flags together bring something', 
       [100, 50],
     ],
   );
+});
+
+test('of all settings whose bounds hold one of the best is recommended', () => {
+  const landscape = landscapeOf({ ...PROFILE, minutes: 0.1, rolloutsPerMinute: 0 });
+  const { chosen, best } = judgeChoice(landscape, parseObjective('p99(add)<=1s, min bytes'));
+  assert.ok(chosen! <= best! * 1.05, `${chosen} where ${best} is possible`);
 });
 
 test('a search for what 1 % of the settings meet takes half the runs of random search', () => {

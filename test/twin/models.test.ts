@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story } from '../support/stories.ts';
-import type { Ledger, Output } from '../../src/twin/ledger.ts';
+import { type Ledger, type Output, OUTPUTS } from '../../src/twin/ledger.ts';
 import { runModel } from '../../src/twin/run.ts';
 import {
   type Controller,
@@ -95,6 +95,21 @@ test('a batch period collects changes from the first one on', () => {
     assert.deepEqual(latencies(ledger), [511, 111, 511]);
     assert.equal(ledger.writes.slices.length, 2);
   }
+});
+
+test('a pod that goes ends the adaptive wait, whatever an output shows of it', () => {
+  const coming = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1100, 1, 'ready'],
+      [1120, 2, 'terminating'],
+      [1200, 3, 'ready'],
+      [1220, 2, 'gone'],
+    ],
+  });
+  const ledger = run(coming, 'endpointd', { adaptiveBatchMs: 1000 });
+  for (const output of OUTPUTS) assert.deepEqual(writtenAtMs(ledger, output), [1011, 1131, 1231], output);
 });
 
 test('a change that is taken back within the period is not written', () => {
@@ -392,6 +407,24 @@ test('the Event object of a conflict takes a token, and the sync begins anew', (
   const ledger = run(withForeign(ready, 'slices', 1005), UPSTREAM, { qps: 1, burst: 1 });
   assert.deepEqual(latencies(ledger), [2011]);
   assert.deepEqual([ledger.conflicts, ledger.writes.slices.length], [1, 1]);
+});
+
+test('a conflict puts off the writes behind it, and each slice is written once more', () => {
+  const two = story({
+    services: 1,
+    pods: 150,
+    changes: [
+      [1000, 0, 'ready'],
+      [1000, 120, 'ready'],
+    ],
+  });
+  const writes = (foreignMs: number): [number, number[]] => {
+    const ledger = run(withForeign(two, 'slices', foreignMs), UPSTREAM, { slicesBatchMs: 100 });
+    return [ledger.conflicts, writtenAtMs(ledger, 'slices')];
+  };
+  // The slices are written one after the other from 1101 on, and looked at again a second after the event.
+  assert.deepEqual(writes(1105), [1, [2116, 2126]]);
+  assert.deepEqual(writes(1115), [1, [1111, 2126]]);
 });
 
 test('after a change of nodes kube-controller-manager syncs services with hints', () => {

@@ -2,7 +2,7 @@
  * Puts pods, Services and nodes into the caches and the selector index as they come. Says which services a change makes
  * dirty.
  */
-import { createPace, noteChange, type PodChange } from '../queues/batch-pace.ts';
+import { createPace, noteChange } from '../queues/batch-pace.ts';
 import type { Now } from '../event.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../reflectors/history.ts';
 import { tellZone } from './mirror-zones.ts';
@@ -24,8 +24,7 @@ import {
   removeNode,
   type NodeChange,
 } from '../../core/node-table.ts';
-import { planningDiffers } from '../../core/pod-changes.ts';
-import { hasEnded } from '../../core/pod-endpoint.ts';
+import { planningDiffers, podChangeOf } from '../../core/pod-changes.ts';
 import {
   allPods,
   getPod,
@@ -151,26 +150,8 @@ function pacedMs(unit: Unit, before: PodRecord | undefined, after: PodRecord | u
   const { adaptiveBatchPeriodMaxMs } = unit.controller.options;
   if (adaptiveBatchPeriodMaxMs === 0) return 0;
   unit.pace ??= createPace();
-  return noteChange(unit.pace, changeOf(before, after), unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
-}
-
-function changeOf(before: PodRecord | undefined, after: PodRecord | undefined): PodChange {
-  if (after === undefined || (before !== undefined && takesAway(before, after))) return 'removes';
-  return isServing(after) && !(before !== undefined && isServing(before)) ? 'adds' : 'other';
-}
-
-/** Also of a pod that was not ready: a service may publish it all the same, or while it terminates. */
-function takesAway(before: PodRecord, after: PodRecord): boolean {
-  return (
-    (before.ready && !after.ready) ||
-    (!before.deleting && after.deleting) ||
-    (!hasEnded(before) && hasEnded(after)) ||
-    (before.podIP !== '' && before.podIP !== after.podIP)
-  );
-}
-
-function isServing(pod: PodRecord): boolean {
-  return pod.ready && !pod.deleting && !hasEnded(pod) && pod.podIP !== '';
+  const change = podChangeOf(before ?? null, after ?? null);
+  return noteChange(unit.pace, change, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
 }
 
 function sameServicePort(a: ServicePort, b: ServicePort): boolean {

@@ -3,18 +3,14 @@
  * arriving, they are collected for longer and longer, up to that bound. So a roll-out costs a service one write in that
  * time instead of one for each pod (D36). What takes an address away is never collected.
  */
+import type { PodChange } from '../../core/pod-changes.ts';
+
 export interface Pace {
   /** How long changes are collected after the first one that waits. */
   periodMs: number;
   /** Monotonic ms at which the last pod became ready. */
   addedAtMs: number;
 }
-
-/**
- * What a pod's change means to those who send to the service. adds: one more pod serves. removes: one fewer, or one
- * that is to be left alone. other: none of that, such as an address of a pod that is not ready yet.
- */
-export type PodChange = 'adds' | 'removes' | 'other';
 
 /** The first period above zero, as a share of the bound. Each further one is twice as long. */
 const FIRST_STEP = 1 / 16;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createPace, noteChange, type PodChange } from '../../../src/controller/queues/batch-pace.ts';
+import { createPace, noteChange } from '../../../src/controller/queues/batch-pace.ts';
+import type { PodChange } from '../../../src/core/pod-changes.ts';
 import {
   addWork,
   createWorkItem,
