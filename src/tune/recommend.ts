@@ -34,7 +34,7 @@ export interface Recommendation {
   readonly nodesMax: number | null;
 }
 
-export type FrontierPoint = Omit<Tried, 'values'>;
+export type FrontierPoint = Omit<Tried, 'values' | 'waitedMs'>;
 
 /** The p99 of additions to slices by batch period and syncs. All other flags are the recommended ones. */
 export interface Grid {
@@ -51,8 +51,8 @@ export function recommend(question: Question, progress: (runs: number) => void =
   const { run, objective } = question;
   const flags = flagsOf(run.controller);
   const trials = createTrials(question, progress);
-  const { today, best, nearest, steps } = choose(question, flags, trials);
-  const { settings } = best ?? nearest;
+  const { today, best, nearest, steps, told } = choose(question, flags, trials);
+  const { settings } = nearest;
   const score = (one: Settings): Score => scoreOf(objective, trials.of(one).values);
   const simplestOf = (one: Settings): Settings => withFewestChanges(one, run.settings, flags, score, () => true);
   return {
@@ -64,10 +64,10 @@ export function recommend(question: Question, progress: (runs: number) => void =
     candidates: candidatesOf(settings, trials.all(), question, simplestOf),
     frontier: frontierOf(trials.all()),
     grid: gridOf(settings, flags, trials),
-    bindings: bindingsOf(question, settings),
-    loadFactor: best === null ? 1 : loadFactorOf(question, best),
+    bindings: bindingsOf(told, settings),
+    loadFactor: best === null ? 1 : loadFactorOf(told, best),
     goalFactorMax: goalFactorMaxOf(objective),
-    nodesMax: best === null ? question.nodes : nodesMaxOf(question, settings),
+    nodesMax: best === null ? question.nodes : nodesMaxOf(told, settings),
     runs: trials.all().length,
   };
 }

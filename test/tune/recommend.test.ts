@@ -2,13 +2,24 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import { FITTED } from '../../src/tune/back-test.ts';
+import { choose } from '../../src/tune/choice.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import { type LatencyRow, outcomeOf, type Question, type Unsure } from '../../src/tune/outcome.ts';
+import {
+  type Check,
+  excessOf,
+  type LatencyRow,
+  outcomeOf,
+  type Question,
+  type Unsure,
+} from '../../src/tune/outcome.ts';
 import { type Recommendation, recommend } from '../../src/tune/recommend.ts';
 import { loadFactorOf } from '../../src/tune/limits.ts';
+import { flagsOf } from '../../src/tune/search.ts';
+import { createTrials } from '../../src/tune/trials.ts';
+import { profileStory } from '../../src/twin/profiles.ts';
 import type { Story } from '../../src/twin/story.ts';
 import type { Run } from '../../src/twin/run.ts';
-import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 
 const MINUTES = 10;
 /** Four of the twenty half minutes change forty pods each. All others are quiet. */
@@ -107,6 +118,54 @@ test('of all settings that were tried the best is taken whose bounds meet the li
   const { best, steps } = recommended('writes<=0.75/s, min p99(add)');
   assert.equal(best!.settings.slicesBatchMs, 500);
   assert.deepEqual(steps.at(-1)!.settings, best!.settings, 'the steps lead there');
+});
+
+test('a goal is what it is at most while the numbers are unsure', () => {
+  // Ten changes of 20 Hz each for a Service: nothing waits, unless the API server is ten times as slow.
+  const changes = Array.from({ length: 600 }, (_, i) => [50 * i, i % 20, i % 40 < 20 ? 'ready' : 'unready'] as const);
+  const calibration = { ...DEFAULT_CALIBRATION, cores: 16, apiMs: { median: 5, tail: 1 } };
+  const unsure = { ...SURE, 'API latency': { down: 1, up: 10 } };
+  const settings = { ...DEFAULT_SETTINGS, qps: 500, burst: 500, endpointSyncs: 1, serviceEndpointSyncs: 1 };
+  const played = story({ services: 10, changes });
+  const { today, best } = recommend(questionOf('min p99(add)', played, { calibration, unsure, settings }));
+  const [before, after] = [today.checks[0]!, best!.checks[0]!];
+  assert.ok(before.value < 10 && before.bound > 500, JSON.stringify(before));
+  assert.ok(after.value > before.value && after.bound < 0.5 * before.bound, JSON.stringify(after));
+});
+
+test('nothing that was tried has a bound of the goal that is more than 1 % lower', () => {
+  const profile = {
+    name: 'test',
+    what: '',
+    namespaces: 1,
+    services: [
+      { count: 5, pods: 10 },
+      { count: 1, pods: 150 },
+    ],
+    minutes: 0.25,
+    flipsPerSecond: 10,
+    isStorm: false,
+    rolloutsPerMinute: 4,
+    podsPerSecond: 5,
+  };
+  const spread = { down: 1.25, up: 1.25 };
+  const unsure = { 'API latency': spread, 'API tail': spread, CPU: spread, 'watch lag': spread };
+  const asked = questionOf('p99(add)<=300ms, min writes', profileStory(profile, 2), {
+    unsure,
+    settings: { ...DEFAULT_SETTINGS, qps: 50, burst: 100 },
+  });
+  const question = { ...asked, run: { ...asked.run, controller: 'endpointd', seed: 2 } } as const;
+  const trials = createTrials(question, () => undefined);
+  const { best } = choose(question, flagsOf('endpointd'), trials);
+  const inChoice = { ...question, run: { ...question.run, seed: 3 } };
+  const boundOf = (settings: Settings): number => {
+    const outcome = outcomeOf(inChoice, settings);
+    return excessOf(outcome) === 0 ? (outcome.checks.at(-1) as Check).bound : Infinity;
+  };
+  const distinct = new Map(trials.all().map(({ waitedMs, settings }) => [waitedMs, settings]));
+  const least = Math.min(...[...distinct.values()].map(boundOf));
+  const chosen = boundOf(best!.settings);
+  assert.ok(chosen <= 1.01 * least, `${chosen} writes a second at most, and ${least} are possible`);
 });
 
 test('another calibration that may be as true has to meet the limits too', () => {
