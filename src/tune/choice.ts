@@ -1,9 +1,9 @@
-/** Which of the settings to recommend, and the steps to it. */
+/** Which of the settings to recommend. */
 import type { Settings } from '../twin/settings.ts';
-import { SETTING_NAMES } from './flag-lines.ts';
+import { changedNames } from './flag-lines.ts';
 import { scoreOf } from './objective.ts';
 import { type Check, excessOf, type Outcome, outcomeOf, type Question } from './outcome.ts';
-import { type Flag, compareScores, readFlag, type Score, searchSettings, type Step } from './search.ts';
+import { type Flag, compareScores, type Score, searchSettings } from './search.ts';
 import type { Trials } from './trials.ts';
 
 /** Settings whose goals differ by at most this share are as good. */
@@ -18,7 +18,6 @@ export interface Choice {
   readonly today: Outcome;
   readonly best: Outcome | null;
   readonly nearest: Outcome;
-  readonly steps: readonly Step[];
   /** The question with the draws of what is told. */
   readonly told: Question;
 }
@@ -34,12 +33,10 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
   const told = withDraws(question, TOLD_DRAWS);
   const [chosenBy, toldBy] = [outcomesOf(withDraws(question, CHOICE_DRAWS)), outcomesOf(told)];
   const ends: Settings[] = [];
-  let steps: readonly Step[] = [];
   for (const margin of MARGINS) {
     const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values, margin);
     const search = searchSettings(today, flags, score, run.seed);
     ends.push(withFewestChanges(search.best, today, flags, score, () => true));
-    ({ steps } = search);
     if (excessOf(chosenBy(ends.at(-1)!)) === 0) break;
   }
   const looked = [today, ...ends, ...leadingOf(trials, question)].map(chosenBy);
@@ -59,7 +56,6 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
     today: order.length > 0 ? toldBy(today) : chosenBy(today),
     best,
     nearest,
-    steps: changesFrom(today, nearest.settings) === 0 ? [] : stepsTo(nearest.settings, steps, today, flags, score),
     told,
   };
 }
@@ -124,26 +120,7 @@ function isGain(today: Outcome, one: Outcome): boolean {
 
 /** How many flags differ. */
 function changesFrom(today: Settings, settings: Settings): number {
-  return SETTING_NAMES.filter((name) => settings[name] !== today[name]).length;
-}
-
-/** The steps of the search, and those from its end to the settings that were chosen, flag by flag. */
-function stepsTo(
-  chosen: Settings,
-  steps: readonly Step[],
-  today: Settings,
-  flags: readonly Flag[],
-  score: (settings: Settings) => Score,
-): Step[] {
-  const all = [...steps];
-  for (const flag of flags) {
-    const last = all.at(-1)?.settings ?? today;
-    if (flag.fields.every((field) => last[field] === chosen[field])) continue;
-    const settings = { ...last, ...flagValues(chosen, flag) };
-    const [from, to] = [readFlag(flag, last), readFlag(flag, settings)];
-    all.push({ flag: flag.name, from, to, settings, score: score(settings) });
-  }
-  return all;
+  return changedNames(settings, today).length;
 }
 
 /**

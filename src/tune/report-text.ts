@@ -5,7 +5,7 @@ import { ENCODINGS } from '../recording/sizes.ts';
 import type { Answer } from './answer.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
-import { flagLines } from './flag-lines.ts';
+import { flagLines, settingText } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
 import type { Check, Outcome } from './outcome.ts';
 import type { Recommendation } from './recommend.ts';
@@ -109,12 +109,15 @@ function recommendationLines(answer: Answer, recommendation: Recommendation, tab
     '',
     ...table(['', 'today', 'then', 'at most in 9 of 10', 'limit'], checkRows(today, shown)),
     '',
+    ...(changes.length === 0 ? [] : [...table(changeColumns(recommendation), changeRows(recommendation)), '']),
     ...table(['', 'today', 'then'], outcomeRows(today, shown)),
     '',
     ...bindingLines(recommendation),
     ...(best === null ? [] : [validText(answer, recommendation)]),
     REMOVAL_LIMIT,
-    `${recommendation.runs} settings were tried.`,
+    '',
+    `${recommendation.runs} settings were tried. ${FRONTIER_TITLE}`,
+    ...table(FRONTIER_COLUMNS, spread(frontierRows(answer, recommendation), FRONTIER_ROWS)),
     '',
   ];
 }
@@ -133,6 +136,38 @@ export function checkRows(today: Outcome, shown: Outcome): string[][] {
     checkText(check, check.bound),
     check.most === Infinity ? '' : checkText(check, check.most),
   ]);
+}
+
+/** Of the flags to change, each with the objective's figures once it and those above it have changed. */
+export function changeColumns({ today }: Recommendation): string[] {
+  return ['one flag after the other', 'from', 'to', ...today.checks.map(({ text }) => printable(text))];
+}
+
+export function changeRows({ today: { checks }, changes }: Recommendation): string[][] {
+  return changes.map(({ setting, flag, from, to, values }) => [
+    `--${flag}`,
+    settingText(setting, from),
+    settingText(setting, to),
+    ...[...values.constraints, values.goal].map((value, i) => checkText(checks[i]!, value)),
+  ]);
+}
+
+const FRONTIER_TITLE = 'No other one beats these in both its p99 and its writes:';
+export const FRONTIER_COLUMNS: readonly string[] = ['p99 of additions', 'writes/s', 'flags'];
+const FRONTIER_ROWS = 5;
+
+export function frontierRows({ today }: Answer, { frontier }: Recommendation): string[][] {
+  return frontier.map(({ settings, p99Ms, writesPerSecond }) => [
+    milliseconds(p99Ms),
+    writesPerSecond.toFixed(1),
+    flagLines(settings, today).join(' ') || "today's",
+  ]);
+}
+
+/** So many of them at most, with the first and the last, and as many between each two. */
+function spread<T>(all: readonly T[], most: number): T[] {
+  if (all.length <= most) return [...all];
+  return Array.from({ length: most }, (_, i) => all[Math.round((i * (all.length - 1)) / (most - 1))]!);
 }
 
 function checkText({ text }: Check, value: number): string {
@@ -154,6 +189,7 @@ export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
     const name = `${row.kind === 'add' ? 'ready' : 'gone'} to ${row.output}`;
     return [
       [`${name}: p50`, milliseconds(row.p50), milliseconds(then.p50)],
+      [`${name}: p90`, milliseconds(row.p90), milliseconds(then.p90)],
       [`${name}: p99`, milliseconds(row.p99), milliseconds(then.p99)],
       [`${name}: p99.9`, milliseconds(row.p999), milliseconds(then.p999)],
       [`${name}: later than 1 s`, percent(row.laterThanSecond), percent(then.laterThanSecond)],

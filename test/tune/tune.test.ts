@@ -24,6 +24,22 @@ test("the answer names the flags to set, and their gain beside today's", () => {
   assert.match(TEXT, /^ready to slices: p99 +[\d.]+ m?s +\d+ ms$/m);
 });
 
+test('text and page tell what each flag brings, other settings, and the p90', () => {
+  const page = renderPage(answerPage(ANSWER));
+  const { changes, frontier } = ANSWER.recommendation!;
+  assert.match(
+    TEXT,
+    /^one flag after the other +from +to +p99\(add\)<=1s +bytes\n--\S+-period +0s +\d+ms +\d+ ms +[\d.]+ KiB\/s$/m,
+  );
+  assert.ok(page.includes('What each flag brings'));
+  for (const { flag } of changes) assert.ok(page.includes(`>--${flag}<`), flag);
+  assert.match(TEXT, /^ready to slices: p90 +[\d.]+ m?s +\d+ ms$/m);
+  assert.ok(page.includes('ready to slices: p90'));
+  const [, rows] = /^\d+ settings were tried\. No other .*:\np99 .*\n((?:.+\n)+)/m.exec(TEXT)!;
+  assert.equal(rows!.trimEnd().split('\n').length, 5);
+  assert.ok(frontier.length > 5);
+});
+
 test('recommended settings meet the limits in nine of ten resamples too', () => {
   for (const { bound, most } of ANSWER.recommendation!.best!.checks) assert.ok(bound <= most);
 });

@@ -4,7 +4,7 @@ import { printable } from '../../lib/printable.ts';
 import { parseMetrics } from '../../metrics/text.ts';
 import { MonitorError } from '../../node/monitor-client.ts';
 import { ConfigzError, parseConfigz } from '../../tune/configz.ts';
-import { flagOf, SETTING_NAMES, type SettingName } from '../../tune/flag-lines.ts';
+import { SETTING_FLAGS, type SettingName, settingNames, settingText } from '../../tune/flag-lines.ts';
 import { type Measured, measuredOf, type Recorded, type Scrapes, ScrapesError } from '../../tune/measured.ts';
 import type { KnownNumber } from '../../tune/numbers.ts';
 import { NEWEST_KUBE_MINOR, OLDEST_KUBE_MINOR } from '../../twin/run.ts';
@@ -32,15 +32,14 @@ export async function knownOf(options: TuneOptions, recorded: Recorded | null): 
   const config = await configzOf(options);
   const { given, configz, controller } = options;
   const rows: KnownNumber[] = [];
-  const names = SETTING_NAMES.filter((name) => name !== 'adaptiveBatchMs' || controller === 'endpointd');
-  const isTold = (name: SettingName): boolean =>
-    config[name] !== undefined && !given.has(flagOf(options.today, name).flag);
+  const names = settingNames(controller);
+  const isTold = (name: SettingName): boolean => config[name] !== undefined && !given.has(SETTING_FLAGS[name].name);
   const told = Object.fromEntries(names.filter(isTold).map((name) => [name, config[name]]));
   const today: Settings = { ...options.today, ...told };
   for (const name of names) {
-    const { flag, value } = flagOf(today, name);
+    const flag = SETTING_FLAGS[name].name;
     const from = given.has(flag) ? 'given' : isTold(name) ? configz : "not given: the program's default";
-    rows.push({ name: `--${flag}`, value, unsure: '', from });
+    rows.push({ name: `--${flag}`, value: settingText(name, today[name]), unsure: '', from });
   }
   const version = versionOf(options, measured.kubeMinor);
   if (controller !== 'endpointd') rows.push(version.row);
