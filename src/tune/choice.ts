@@ -1,9 +1,9 @@
 /** Which of the settings to recommend. */
 import type { Settings } from '../twin/settings.ts';
 import { changedNames } from './flag-lines.ts';
-import { scoreOf } from './objective.ts';
+import { asksOfBoth, scoreOf } from './objective.ts';
 import { type Check, excessOf, type Outcome, outcomeOf, type Question } from './outcome.ts';
-import { type Flag, compareScores, type Score, searchSettings } from './search.ts';
+import { climb, type Flag, compareScores, type Score, searchSettings, singly } from './search.ts';
 import type { Trials } from './trials.ts';
 
 /** Settings whose goals differ by at most this share are as good. */
@@ -32,11 +32,12 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
   const today = run.settings;
   const told = withDraws(question, TOLD_DRAWS);
   const [chosenBy, toldBy] = [outcomesOf(withDraws(question, CHOICE_DRAWS)), outcomesOf(told)];
+  const apart = asksOfBoth(objective) ? singly(flags) : flags;
   const ends: Settings[] = [];
   for (const margin of MARGINS) {
     const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values, margin);
-    const search = searchSettings(today, flags, score, run.seed);
-    ends.push(withFewestChanges(search.best, today, flags, score, () => true));
+    const { best } = searchSettings(today, flags, score, run.seed);
+    ends.push(withFewestChanges(climb(best, apart, score).best, today, apart, score, () => true));
     if (excessOf(chosenBy(ends.at(-1)!)) === 0) break;
   }
   const looked = [today, ...ends, ...leadingOf(trials, question)].map(chosenBy);
@@ -46,7 +47,7 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
   const ties = held.filter(isTie).toSorted((a, b) => changesFrom(today, a.settings) - changesFrom(today, b.settings));
   const first = ties
     .slice(0, 1)
-    .map(({ settings }) => withFewestChanges(settings, today, flags, score, (one) => isTie(chosenBy(one))));
+    .map(({ settings }) => withFewestChanges(settings, today, apart, score, (one) => isTie(chosenBy(one))));
   const order = [...first, ...held.map(({ settings }) => settings)];
   const chosen = order.find((settings) => isGain(toldBy(today), toldBy(settings)));
   const best = chosen === undefined ? null : toldBy(chosen);

@@ -39,6 +39,11 @@ export function flagsOf(controller: Controller): readonly Flag[] {
   return FLAGS.filter(({ fields }) => fields.every((field) => names.includes(field)));
 }
 
+/** Each flag by itself. */
+export function singly(flags: readonly Flag[]): readonly Flag[] {
+  return flags.flatMap(({ fields, values }) => fields.map((field) => ({ fields: [field], values })));
+}
+
 /** How good a setting is. One that breaks constraints is worse than any that keeps all. */
 export interface Score {
   /** The sum of the shares by which constraints are exceeded; 0 = all are met. */
@@ -95,7 +100,8 @@ const STARTS = 2;
 
 type Climb = Omit<Search, 'runs'>;
 
-function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
+/** Goes on while another value of one flag is better. */
+export function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
   let best = start;
   let score = scoreOf(start);
   for (let unchanged = 0, i = 0; unchanged < flags.length; i = (i + 1) % flags.length) {

@@ -119,6 +119,23 @@ test('of all settings that were tried the best is taken whose bounds meet the li
   assert.equal(best!.settings.slicesBatchMs, 500);
 });
 
+/** Twenty changes a second, of one Service for half a second and then of the other. */
+const HASTY = story({
+  services: 2,
+  changes: Array.from({ length: 600 }, (_, i) => [50 * i, i % 20, i % 40 < 20 ? 'ready' : 'unready'] as const),
+});
+
+test('Endpoints alone have a batch period where the objective asks so of both outputs', () => {
+  const batchesFor = (objective: string): number[] => {
+    const settings = { ...DEFAULT_SETTINGS, qps: 500, burst: 500 };
+    const { endpointsBatchMs, slicesBatchMs } = recommend(questionOf(objective, HASTY, { settings })).best!.settings;
+    return [endpointsBatchMs, slicesBatchMs];
+  };
+  assert.deepEqual(batchesFor('p99(add)<=40ms, p99(add, endpoints)<=2s, min writes'), [1000, 0]);
+  // Nothing is said of Endpoints, so they are not made later than slices.
+  assert.deepEqual(batchesFor('p99(add)<=40ms, min writes'), [0, 0]);
+});
+
 test('each flag to change is told with the figures that it leads to', () => {
   const { best, changes } = recommended('writes<=0.75/s, min p99(add)');
   assert.deepEqual(
@@ -133,13 +150,11 @@ test('each flag to change is told with the figures that it leads to', () => {
 });
 
 test('a goal is what it is at most while the numbers are unsure', () => {
-  // Ten changes of 20 Hz each for a Service: nothing waits, unless the API server is ten times as slow.
-  const changes = Array.from({ length: 600 }, (_, i) => [50 * i, i % 20, i % 40 < 20 ? 'ready' : 'unready'] as const);
+  // Nothing waits, unless the API server is ten times as slow.
   const calibration = { ...DEFAULT_CALIBRATION, cores: 16, apiMs: { median: 5, tail: 1 } };
   const unsure = { ...SURE, 'API latency': { down: 1, up: 10 } };
   const settings = { ...DEFAULT_SETTINGS, qps: 500, burst: 500, endpointSyncs: 1, serviceEndpointSyncs: 1 };
-  const played = story({ services: 10, changes });
-  const { today, best } = recommend(questionOf('min p99(add)', played, { calibration, unsure, settings }));
+  const { today, best } = recommend(questionOf('min p99(add)', HASTY, { calibration, unsure, settings }));
   const [before, after] = [today.checks[0]!, best!.checks[0]!];
   assert.ok(before.value < 10 && before.bound > 500, JSON.stringify(before));
   assert.ok(after.value > before.value && after.bound < 0.5 * before.bound, JSON.stringify(after));
