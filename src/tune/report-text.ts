@@ -24,7 +24,7 @@ export function answerText(answer: Answer, table: Table): string {
     ...(answer.confirmation === null ? [] : confirmationLines(answer, answer.confirmation, table)),
     ...(answer.refusals.length === 0
       ? []
-      : ['Nothing is recommended:', ...answer.refusals.map((why) => `  ${why}`), '']),
+      : ['Nothing is recommended:', ...answer.refusals.map((why) => `  ${printable(why)}`), '']),
     'Where the numbers are from:',
     ...table(NUMBER_COLUMNS, numberRows(answer)),
     ...answer.notes.map((note) => `Note: ${printable(note)}.`),

@@ -145,7 +145,9 @@ test('a latency of which few changes tell leads to no recommendation', () => {
 });
 
 test('a hostile name is shown as text, in the terminal and on the page', () => {
-  const hostile = { ...ANSWER, from: { ...ANSWER.from, name: '\u001B[2J<script>x</script>' } };
+  const name = '\u001B[2J<script>x</script>';
+  const refusals = [`${name}: the API server refused 3 requests (429) between the scrapes`];
+  const hostile = { ...ANSWER, from: { ...ANSWER.from, name }, notes: [name], refusals };
   assert.ok(!answerText(hostile, textTable).includes('\u001B'));
   assert.ok(!renderPage(answerPage(hostile)).includes('<script>x'));
 });
