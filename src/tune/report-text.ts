@@ -76,6 +76,9 @@ function figureText({ unit }: Comparison, value: number): string {
 export const REMOVAL_LIMIT =
   "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.";
 
+const NODES_ASSUMED =
+  'No limit depends on the number of nodes: that the API server does not slow down with more of them is assumed.';
+
 /** The load and the number of nodes up to which the answer holds, by ladders of both, which end somewhere. */
 export function validText(
   { from, nodes }: Answer,
@@ -86,15 +89,14 @@ export function validText(
   const atLeast = (isEnd: boolean): string => (isEnd ? 'at least ' : '');
   const rate = `${formatRate((loadFactor * changes) / (minutes * 60))} changes a second (${formatRate(loadFactor)} x those of today)`;
   const count =
-    nodesMax === null
-      ? 'any number of nodes, with which bytes grow'
-      : `${atLeast(nodesMax === Math.floor(nodes * LOAD_MAX))}${formatCount(nodesMax)} nodes`;
+    nodesMax === null ? '' : ` and ${atLeast(nodesMax === Math.floor(nodes * LOAD_MAX))}${formatCount(nodesMax)} nodes`;
   const goal = printable(today.checks.at(-1)!.text);
   const holds = [
     ...(today.checks.length > 1 ? ['each limit holds'] : []),
     ...(goalFactorMax === null ? [] : [`${goal} is at most ${goalFactorMax} times its bound of today's load`]),
   ];
-  return `Valid up to ${atLeast(loadFactor === LOAD_MAX)}${rate} and ${count}: ${holds.join(', and ')}.`;
+  const valid = `Valid up to ${atLeast(loadFactor === LOAD_MAX)}${rate}${count}: ${holds.join(', and ')}.`;
+  return nodesMax === null ? `${valid} ${NODES_ASSUMED}` : valid;
 }
 
 function recommendationLines(answer: Answer, recommendation: Recommendation, table: Table): string[] {
