@@ -75,14 +75,17 @@ const FIELDS: Readonly<Partial<Record<keyof Settings, Field>>> = {
   },
 };
 
-/**
- * The settings that the text tells.
- * @throws ConfigzError if it is another program's, or a field is missing or out of bounds
- */
-export function parseConfigz(text: string): Partial<Settings> {
+export interface Configz {
+  readonly settings: Partial<Settings>;
+  /** The names and patterns of `--controllers`; null = it does not tell them. */
+  readonly controllers: readonly string[] | null;
+}
+
+/** @throws ConfigzError if it is another program's, or a field is missing or out of bounds */
+export function parseConfigz(text: string): Configz {
   const config = fieldOf(jsonOf(text), ROOT);
   if (config === undefined) throw new ConfigzError(`this is the configuration of another program: it has no ${ROOT}`);
-  return Object.fromEntries(
+  const settings = Object.fromEntries(
     Object.entries(FIELDS).map(([name, { path, older, kind }]) => {
       const value = [path, older ?? path]
         .map((names) => names.reduce<unknown>(fieldOf, config))
@@ -93,6 +96,8 @@ export function parseConfigz(text: string): Partial<Settings> {
       return [name, read];
     }),
   );
+  const controllers = fieldOf(fieldOf(config, 'Generic'), 'Controllers');
+  return { settings, controllers: Array.isArray(controllers) ? controllers.map(String) : null };
 }
 
 function jsonOf(text: string): unknown {

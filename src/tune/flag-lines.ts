@@ -21,6 +21,7 @@ export const SETTING_FLAGS: Readonly<Record<SettingName, SettingFlag>> = {
   burst: { name: 'kube-api-burst', unit: 'count' },
   endpointsPerSlice: { name: 'max-endpoints-per-slice', unit: 'count' },
   adaptiveBatchMs: { name: 'adaptive-batch-period-max', unit: 'ms', only: 'endpointd' },
+  inFlight: { name: 'max-writes-in-flight', unit: 'count', only: 'endpointd' },
 };
 
 const SETTING_NAMES = Object.keys(SETTING_FLAGS) as readonly SettingName[];

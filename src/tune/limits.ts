@@ -27,13 +27,16 @@ export function bindingsOf(question: Question, settings: Settings): Binding[] {
     p99Ms: p99OfAdditions(runModel({ ...run, settings, ...other }), scope),
   });
   const { calibration } = run;
-  const { endpointSyncs, serviceEndpointSyncs, qps, burst } = settings;
+  const { endpointSyncs, serviceEndpointSyncs, qps, burst, inFlight } = settings;
   const more = (count: number): number => Math.ceil(count * MORE);
   return [
     p99('as it is', {}),
     p99('syncs', {
       settings: { ...settings, endpointSyncs: more(endpointSyncs), serviceEndpointSyncs: more(serviceEndpointSyncs) },
     }),
+    ...(run.controller === 'endpointd'
+      ? [p99('writes in flight', { settings: { ...settings, inFlight: more(inFlight) } })]
+      : []),
     p99('QPS and burst', { settings: { ...settings, qps: qps * MORE, burst: burst * MORE } }),
     p99('cores', { calibration: { ...calibration, cores: more(calibration.cores) } }),
     p99('speed of the controller', { calibration: FITTED[1]!.scale(calibration, 1 / MORE) }),

@@ -13,7 +13,7 @@ import {
   type Unsure,
 } from '../../src/tune/outcome.ts';
 import { type Recommendation, recommend } from '../../src/tune/recommend.ts';
-import { loadFactorOf } from '../../src/tune/limits.ts';
+import { bindingsOf, loadFactorOf } from '../../src/tune/limits.ts';
 import { flagsOf } from '../../src/tune/search.ts';
 import { createTrials } from '../../src/tune/trials.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -93,6 +93,32 @@ test('an answer is valid up to the load that doubles a latency which is the goal
   assert.equal(factorOf('writes<=1000/s, min later(500ms)'), 1.25);
   assert.equal(factorOf('writes<=1000/s, min bytes'), 10);
   assert.equal(factorOf('min bytes'), null);
+});
+
+test('writes in flight bind where there are fewer of them than syncs', () => {
+  const settings = {
+    ...DEFAULT_SETTINGS,
+    qps: 500,
+    burst: 500,
+    endpointSyncs: 20,
+    serviceEndpointSyncs: 20,
+    inFlight: 1,
+  };
+  const ready = Array.from({ length: 20 }, (_, service) => [1000, 10 * service, 'ready'] as const);
+  const asked = questionOf('min p99(add)', story({ services: 20, changes: ready }), { settings });
+  const bound = (controller: Run['controller']): Record<string, number> =>
+    Object.fromEntries(
+      bindingsOf({ ...asked, run: { ...asked.run, controller } }, settings).map(({ resource, p99Ms }) => [
+        resource,
+        p99Ms,
+      ]),
+    );
+  const { 'as it is': now, 'writes in flight': more, syncs } = bound('endpointd');
+  assert.ok(
+    more! < 0.7 * now! && syncs! > 0.9 * now!,
+    `${now} ms, with more in flight ${more}, with more syncs ${syncs}`,
+  );
+  assert.ok(!('writes in flight' in bound('kube-controller-manager')));
 });
 
 test('a limit has to hold although more was measured than predicted', () => {
