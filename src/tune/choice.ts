@@ -48,7 +48,8 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
   const first = ties
     .slice(0, 1)
     .map(({ settings }) => withFewestChanges(settings, today, apart, score, (one) => isTie(chosenBy(one))));
-  const order = [...first, ...held.map(({ settings }) => settings)];
+  // Today's may meet by these draws what they have not met in the choice.
+  const order = held.length === 0 ? [] : [...first, ...held.map(({ settings }) => settings), today];
   const chosen = order.find((settings) => isGain(toldBy(today), toldBy(settings)));
   const best = chosen === undefined ? null : toldBy(chosen);
   const [closest] = looked.toSorted((a, b) => excessOf(a) - excessOf(b));
