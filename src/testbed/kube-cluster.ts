@@ -235,6 +235,8 @@ export interface ControllerManagerOptions {
   readonly burst?: number;
   /** More flags, such as `--concurrent-endpoint-syncs=20`. */
   readonly flags?: readonly string[];
+  /** The API server decides who may read its pages, as kubeadm sets it up. Default: everybody may. */
+  readonly isGuarded?: boolean;
 }
 
 /** The server to run on: a cluster, or any other server that a kubeconfig names. */
@@ -249,7 +251,7 @@ export interface ManagedCluster extends Pick<Cluster, 'kubeconfigPath' | 'direct
 export async function startControllerManager(
   cluster: ManagedCluster,
   controllers: readonly string[],
-  { qps = 20, burst = 30, flags = [] }: ControllerManagerOptions = {},
+  { qps = 20, burst = 30, flags = [], isGuarded = false }: ControllerManagerOptions = {},
 ): Promise<ControllerManager> {
   const [port] = await freePorts(1);
   const log = join(cluster.directory, `kube-controller-manager-${port}.log`);
@@ -266,7 +268,9 @@ export async function startControllerManager(
       '--bind-address=127.0.0.1',
       `--cert-dir=${certDirectory}`,
       '--authentication-skip-lookup=true',
-      '--authorization-always-allow-paths=*',
+      ...(isGuarded
+        ? ['authentication', 'authorization'].map((of) => `--${of}-kubeconfig=${cluster.kubeconfigPath}`)
+        : ['--authorization-always-allow-paths=*']),
       `--kube-api-qps=${qps}`,
       `--kube-api-burst=${burst}`,
       ...flags,

@@ -11,6 +11,7 @@ import { percentile } from '../lib/percentile.ts';
 import type { ApiClient } from '../node/api-client.ts';
 import { createLedger, type Ledger, type Output, OUTPUTS } from '../twin/ledger.ts';
 import { outputsOf } from '../twin/story.ts';
+import { type AwaitedChanges, createAwaitedChanges } from './awaited-changes.ts';
 import { startController } from './controller-process.ts';
 import { watchEndpoints } from './endpoints-view.ts';
 import { readObjects } from './read-objects.ts';
@@ -122,14 +123,16 @@ async function played(
 ): Promise<Replayed> {
   await isRunning(client, state, views, signal);
   const spending = await noteCpu(state, controller, signal);
-  const { lateMs, open } = await playStory(client, state, views, signal);
+  const awaited = createAwaitedChanges(
+    state.ledger,
+    ({ output, service, address, ready }, seen) => views[output].expectAddress(service, address, ready, seen),
+    () => performance.now() - state.fromMs,
+  );
+  const lateMs = await playStory(client, state, awaited, signal);
   const untilMs = performance.now() + SHOWN_MS_MAX;
-  while (open.size > 0 && !signal.aborted && performance.now() < untilMs) await sleep(POLL_MS);
+  while (awaited.isOpen() && !signal.aborted && performance.now() < untilMs) await sleep(POLL_MS);
   await spending.stop();
-  for (const { output, sentMs, ready } of open.values()) {
-    state.ledger.open[output]++;
-    note(state, output, ready, sentMs);
-  }
+  awaited.close();
   state.fromMs = Infinity;
   return { ledger: state.ledger, lateMs: percentile(lateMs, 0.99) };
 }
@@ -228,30 +231,24 @@ async function showing(
   );
 }
 
-/** A change of readiness that no object has shown yet. */
-interface Open {
-  readonly output: Output;
-  readonly sentMs: number;
-  readonly ready: boolean;
-}
-
-interface Told {
-  readonly lateMs: readonly number[];
-  readonly open: ReadonlyMap<string, Open>;
-}
-
-async function playStory(client: ApiClient, state: State, views: Views, signal: AbortSignal): Promise<Told> {
+/** Returns by how many milliseconds each change was sent late. */
+async function playStory(
+  client: ApiClient,
+  state: State,
+  awaited: AwaitedChanges,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
   const { cluster } = state;
   const outputs = outputsOf(cluster.story);
   const lateMs: number[] = [0];
-  const open = new Map<string, Open>();
   const underWay = new Map<string, Promise<void>>();
   let failure: unknown = null;
   state.fromMs = performance.now();
   const happen = async ({ request, shows }: StoryRequest, dueMs: number): Promise<void> => {
     const sentMs = performance.now();
     lateMs.push(sentMs - dueMs);
-    if (shows !== null) for (const output of outputs) expect(state, views, open, { output, sentMs, ...shows });
+    const atMs = sentMs - state.fromMs;
+    if (shows !== null) for (const output of outputs) awaited.add({ output, atMs, ...shows });
     await sendThrough(client, request, signal);
   };
   for (const change of cluster.story.changes) {
@@ -266,39 +263,7 @@ async function playStory(client: ApiClient, state: State, views: Views, signal: 
   }
   await Promise.all(underWay.values());
   if (failure !== null) throw failure;
-  return { lateMs, open };
-}
-
-/**
- * Awaits a change. A change that undoes one which is not shown yet needs no write, so neither of the two is awaited.
- */
-function expect(
-  state: State,
-  views: Views,
-  open: Map<string, Open>,
-  one: Open & { readonly service: string; readonly address: string },
-): void {
-  const { output, service, address, ready, sentMs } = one;
-  const key = `${output} ${address}`;
-  const hidden = open.get(key);
-  if (hidden !== undefined) {
-    open.delete(key);
-    state.ledger.overtaken[output]++;
-    const kind = hidden.ready ? 'add' : 'remove';
-    state.ledger.hidden[output].push({ atMs: hidden.sentMs - state.fromMs, kind, latencyMs: sentMs - hidden.sentMs });
-    return;
-  }
-  open.set(key, one);
-  views[output].expectAddress(service, address, ready, () => {
-    if (open.get(key) !== one) return;
-    open.delete(key);
-    note(state, output, ready, sentMs);
-  });
-}
-
-function note({ ledger, fromMs }: State, output: Output, ready: boolean, sentMs: number): void {
-  const sample = { atMs: sentMs - fromMs, latencyMs: performance.now() - sentMs };
-  ledger.samples[output].push({ ...sample, kind: ready ? 'add' : 'remove' });
+  return lateMs;
 }
 
 function noteEvent({ ledger, fromMs }: State, output: Output, type: string, object: KubeObject): void {

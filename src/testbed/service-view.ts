@@ -154,13 +154,12 @@ function meet(state: State, service: string | null): void {
   const expectations = service === null ? undefined : awaited.get(service);
   if (service === null || expectations === undefined) return;
   const ofService = objectsOf(state, service);
-  const rest = expectations.filter(({ address, ready, onSeen }) => {
-    if (viewed.sendsTo(ofService, address) !== ready) return true;
-    onSeen();
-    return false;
-  });
+  const isMet = ({ address, ready }: Awaited): boolean => viewed.sendsTo(ofService, address) === ready;
+  const { met = [], rest = [] } = Object.groupBy(expectations, (one) => (isMet(one) ? 'met' : 'rest'));
   if (rest.length === 0) awaited.delete(service);
   else awaited.set(service, rest);
+  // They may expect something else of the Service now.
+  for (const { onSeen } of met) onSeen();
 }
 
 async function converged(state: State, judges: Judges, timeoutMs: number, broken: Promise<never>): Promise<void> {

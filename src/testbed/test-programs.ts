@@ -3,6 +3,7 @@ import { access, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createApiClient } from '../node/api-client.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
+import { DEFAULT_SETTINGS } from '../twin/settings.ts';
 import { startController } from './controller-process.ts';
 import { type Cluster, type ServerBinaries, startControllerManager, startKubeCluster } from './kube-cluster.ts';
 import type { ReplayServer, TestController } from './replay.ts';
@@ -78,13 +79,15 @@ export async function startTestServer(
 /**
  * @param flags the flags to try
  * @param outputs what is written; without Endpoints, as after they are retired
+ * @param count how many controllers run, which share their tokens
  */
 export async function startEndpointd(
   { kubeconfigPath }: Pick<ReplayServer, 'kubeconfigPath'>,
   flags: readonly string[],
   outputs = OUTPUTS,
+  count = DEFAULT_SETTINGS.controllers,
 ): Promise<TestController> {
-  const controllers = `--controllers=${controllersOf(outputs).join(',')}`;
+  const controllers = `--controllers=${controllersOf(outputs).slice(0, count).join(',')}`;
   const controller = startController([`--kubeconfig=${kubeconfigPath}`, controllers, ...flags]);
   return {
     ...controller,

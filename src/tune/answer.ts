@@ -47,9 +47,9 @@ export const CHANGES_MIN = 1000;
 /** The assumptions of every answer. */
 export const ASSUMPTIONS: readonly string[] = [
   'Changes come as they came in what was played, whatever the settings do.',
-  'The API server takes as long for each write as it takes today, and longer for a larger object; it does not slow down with more writes.',
+  'The API server takes as long for each write as it takes today, and longer for a larger object; it does not slow down with more writes or more watchers.',
   'Every node watches the slices, as kube-proxy does, and each watcher gets each object whole; where no encoding is named, in protobuf.',
-  'endpointd runs all three of its controllers, which share their tokens: with fewer of them a QPS counts for less. It has 64 writes in flight at most.',
+  'endpointd runs all three of its controllers, unless its /configz names fewer or one of them has written nothing. They share their tokens: with fewer of them a QPS counts for less.',
   'Mirroring is left out, and which hints by CPU change. Writes fail by the writes of others alone, as far as they were recorded; of such a conflict, the retry and the Event object that kube-controller-manager sends count.',
   'Slices are packed at the start as today’s limit packs them. Another limit splits and merges none of them.',
   'Of more than 1,000 addresses Endpoints have those that came first, ready or not.',

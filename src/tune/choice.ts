@@ -1,98 +1,128 @@
-/** Which of the settings to recommend, and the steps to it. */
+/** Which of the settings to recommend. */
 import type { Settings } from '../twin/settings.ts';
-import { scoreOf } from './objective.ts';
-import { excessOf, type Outcome, outcomeOf, type Question } from './outcome.ts';
-import { type Flag, compareScores, readFlag, type Score, searchSettings, type Step } from './search.ts';
-import type { Trials, Tried } from './trials.ts';
+import { changedNames } from './flag-lines.ts';
+import { asksOfBoth, scoreOf } from './objective.ts';
+import { type Check, excessOf, type Outcome, outcomeOf, type Question } from './outcome.ts';
+import { climb, type Flag, compareScores, type Score, searchSettings, singly } from './search.ts';
+import type { Trials } from './trials.ts';
 
-/** Flags keep today's values if that costs at most this share of the goal, all together. */
+/** Settings whose goals differ by at most this share are as good. */
 export const TIE = 0.01;
 const MARGINS: readonly number[] = [1, 0.85, 0.7, 0.5];
+/** So many of the settings that meet the limits in the search are looked at by other draws. */
+const LOOKED_AT = 15;
+/** The search draws by the seed. This is added to it for the choice among what was tried, and for what is told of that. */
+const [CHOICE_DRAWS, TOLD_DRAWS] = [1, 2];
 
 export interface Choice {
   readonly today: Outcome;
   readonly best: Outcome | null;
   readonly nearest: Outcome;
-  readonly steps: readonly Step[];
+  /** The question with the draws of what is told. */
+  readonly told: Question;
 }
 
 /**
- * The search finds settings whose figures keep a margin to each limit, a larger one each time until their bounds hold too. Of
- * all that was tried meanwhile the best follows whose bounds hold. Today's settings stay where they are as good.
+ * The search finds settings whose figures keep a margin to each limit, a larger one each time until their bounds hold too.
+ * Today's, what it ends at, and the best that it tried are then compared by draws that it has not seen. What is told
+ * of the choice is by draws that have had no part in it.
  */
 export function choose(question: Question, flags: readonly Flag[], trials: Trials): Choice {
   const { run, objective } = question;
-  const outcomes = new Map<Settings, Outcome>();
-  const outcomeFor = ({ settings }: Pick<Tried, 'settings'>): Outcome => {
-    let found = outcomes.get(settings);
-    if (found === undefined) outcomes.set(settings, (found = outcomeOf(question, settings)));
-    return found;
-  };
-  const holds = (one: Tried): boolean => excessOf(outcomeFor(one)) === 0;
-  const goalOf = ({ values }: Tried): number => values.goal;
-  const scoreWith =
-    (margin: number) =>
-    (settings: Settings): Score =>
-      scoreOf(objective, trials.of(settings).values, margin);
-  const simplest = (settings: Settings, margin: number, isAllowed: (one: Settings) => boolean): Tried =>
-    trials.of(withFewestChanges(settings, run.settings, flags, scoreWith(margin), isAllowed));
-  const today = trials.of(run.settings);
-  let [best, nearest, steps]: [Tried | null, Tried, readonly Step[]] = [holds(today) ? today : null, today, []];
+  const today = run.settings;
+  const told = withDraws(question, TOLD_DRAWS);
+  const [chosenBy, toldBy] = [outcomesOf(withDraws(question, CHOICE_DRAWS)), outcomesOf(told)];
+  const apart = asksOfBoth(objective) ? singly(flags) : flags;
+  const ends: Settings[] = [];
   for (const margin of MARGINS) {
-    const search = searchSettings(run.settings, flags, scoreWith(margin), run.seed);
-    const found = simplest(search.best, margin, () => true);
-    if (excessOf(outcomeFor(found)) < excessOf(outcomeFor(nearest))) [nearest, steps] = [found, search.steps];
-    if (!holds(found)) continue;
-    if (best === null || goalOf(found) < goalOf(best) * (1 - TIE)) [best, steps] = [found, search.steps];
-    break;
+    const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values, margin);
+    const { best } = searchSettings(today, flags, score, run.seed);
+    ends.push(withFewestChanges(climb(best, apart, score).best, today, apart, score, () => true));
+    if (excessOf(chosenBy(ends.at(-1)!)) === 0) break;
   }
-  const better = trials
-    .all()
-    .filter((one) => scoreOf(objective, one.values).excess === 0 && (best === null || goalOf(one) < goalOf(best)))
-    .toSorted((a, b) => goalOf(a) - goalOf(b));
-  const first = firstThat(better, holds);
-  const mostGained = first ?? best;
-  if (first !== null) best = simplest(first.settings, 1, (settings) => holds(trials.of(settings)));
-  if (mostGained !== null && holds(today) && goalOf(today) <= goalOf(mostGained) * (1 + TIE)) best = today;
+  const looked = [today, ...ends, ...leadingOf(trials, question)].map(chosenBy);
+  const held = looked.filter((one) => excessOf(one) === 0).toSorted(compareGoals);
+  const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values);
+  const isTie = tiesOf(held);
+  const ties = held.filter(isTie).toSorted((a, b) => changesFrom(today, a.settings) - changesFrom(today, b.settings));
+  const first = ties
+    .slice(0, 1)
+    .map(({ settings }) => withFewestChanges(settings, today, apart, score, (one) => isTie(chosenBy(one))));
+  // Today's may meet by these draws what they have not met in the choice.
+  const order = held.length === 0 ? [] : [...first, ...held.map(({ settings }) => settings), today];
+  const chosen = order.find((settings) => isGain(toldBy(today), toldBy(settings)));
+  const best = chosen === undefined ? null : toldBy(chosen);
+  const [closest] = looked.toSorted((a, b) => excessOf(a) - excessOf(b));
+  const nearest = best ?? (order.length > 0 ? toldBy(order[0]!) : closest!);
   return {
-    today: outcomeFor(today),
-    best: best === null ? null : outcomeFor(best),
-    nearest: outcomeFor(best ?? nearest),
-    steps: best === today ? [] : stepsTo((best ?? nearest).settings, steps, run.settings, flags, scoreWith(1)),
+    today: order.length > 0 ? toldBy(today) : chosenBy(today),
+    best,
+    nearest,
+    told,
   };
 }
 
-/** The steps of the search, and those from its end to the settings that were chosen, flag by flag. */
-function stepsTo(
-  chosen: Settings,
-  steps: readonly Step[],
-  today: Settings,
-  flags: readonly Flag[],
-  score: (settings: Settings) => Score,
-): Step[] {
-  const all = [...steps];
-  for (const flag of flags) {
-    const last = all.at(-1)?.settings ?? today;
-    if (flag.fields.every((field) => last[field] === chosen[field])) continue;
-    const settings = { ...last, ...flagValues(chosen, flag) };
-    const [from, to] = [readFlag(flag, last), readFlag(flag, settings)];
-    all.push({ flag: flag.name, from, to, settings, score: score(settings) });
-  }
-  return all;
+function withDraws(question: Question, more: number): Question {
+  return { ...question, run: { ...question.run, seed: question.run.seed + more } };
+}
+
+/** Finds each outcome once. */
+function outcomesOf(question: Question): (settings: Settings) => Outcome {
+  const known = new Map<string, Outcome>();
+  return (settings) => {
+    const key = JSON.stringify(settings);
+    let found = known.get(key);
+    if (found === undefined) known.set(key, (found = outcomeOf(question, settings)));
+    return found;
+  };
 }
 
 /**
- * The first of them that holds, if those behind one that holds do as well, as settings do that gain less; a setting that
- * holds in any case. null = none was found.
+ * The best of those that meet the limits in the search. Of settings under which all came to pass alike, such as different
+ * tokens where none is waited for, one is kept, with fewest changes.
  */
-function firstThat<T>(all: readonly T[], holds: (one: T) => boolean): T | null {
-  let [from, to, found]: [number, number, T | null] = [0, all.length, null];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (holds(all[middle]!)) [to, found] = [middle, all[middle]!];
-    else from = middle + 1;
+function leadingOf(trials: Trials, { run, objective }: Question): Settings[] {
+  const meeting = trials
+    .all()
+    .filter(({ values }) => scoreOf(objective, values).excess === 0)
+    .toSorted(
+      (a, b) =>
+        a.values.goal - b.values.goal || changesFrom(run.settings, a.settings) - changesFrom(run.settings, b.settings),
+    );
+  const distinct = new Map<string, Settings>();
+  for (const { settings, ...figures } of meeting) {
+    const key = JSON.stringify(figures);
+    if (!distinct.has(key)) distinct.set(key, settings);
   }
-  return found;
+  return [...distinct.values()].slice(0, LOOKED_AT);
+}
+
+function goalOf({ checks }: Outcome): Check {
+  return checks.at(-1)!;
+}
+
+/** By what the goal is at most in nine of ten resamples, then by its figure. */
+function compareGoals(a: Outcome, b: Outcome): number {
+  return goalOf(a).bound - goalOf(b).bound || goalOf(a).value - goalOf(b).value;
+}
+
+/** Which are as good as the best: those with the least bound of the goal, and of these those with its least figure. */
+function tiesOf(held: readonly Outcome[]): (one: Outcome) => boolean {
+  const boundMax = Math.min(...held.map((one) => goalOf(one).bound)) * (1 + TIE);
+  const bounded = held.filter((one) => goalOf(one).bound <= boundMax);
+  const valueMax = Math.min(...bounded.map((one) => goalOf(one).value)) * (1 + TIE);
+  return (one) => excessOf(one) === 0 && goalOf(one).bound <= boundMax && goalOf(one).value <= valueMax;
+}
+
+/** Whether it meets each limit, and is better than today's if these do so too. Today's settings are as good as they are. */
+function isGain(today: Outcome, one: Outcome): boolean {
+  if (excessOf(one) > 0) return false;
+  return one === today || excessOf(today) > 0 || compareGoals(one, today) < 0;
+}
+
+/** How many flags differ. */
+function changesFrom(today: Settings, settings: Settings): number {
+  return changedNames(settings, today).length;
 }
 
 /**

@@ -85,22 +85,34 @@ const SYNCS_OF: Readonly<Record<QueueName, Field>> = {
   },
 };
 
-/**
- * The settings that the text tells.
- * @throws ConfigzError if it is another program's, or a field is missing or out of bounds
- */
-export function parseConfigz(text: string): Partial<Settings> {
-  return fieldsOf(text, FIELDS);
+export interface Configz {
+  readonly settings: Partial<Settings>;
+  /** The names and patterns of `--controllers`; null = it does not tell them. */
+  readonly controllers: readonly string[] | null;
+}
+
+/** @throws ConfigzError if it is another program's, or a field is missing or out of bounds */
+export function parseConfigz(text: string): Configz {
+  const config = configOf(text);
+  const controllers = fieldOf(fieldOf(config, 'Generic'), 'Controllers');
+  return {
+    settings: fieldsOf(config, FIELDS),
+    controllers: Array.isArray(controllers) ? controllers.map(String) : null,
+  };
 }
 
 /** How many syncs each controller has at the same time. @throws ConfigzError as `parseConfigz` */
 export function parseSyncs(text: string): Readonly<Record<QueueName, number>> {
-  return fieldsOf(text, SYNCS_OF);
+  return fieldsOf(configOf(text), SYNCS_OF);
 }
 
-function fieldsOf<Name extends string>(text: string, fields: Readonly<Record<Name, Field>>): Record<Name, number> {
+function configOf(text: string): unknown {
   const config = fieldOf(jsonOf(text), ROOT);
-  if (config === undefined) throw new ConfigzError(`this is the configuration of another program: it has no ${ROOT}`);
+  if (config !== undefined) return config;
+  throw new ConfigzError(`this is the configuration of another program: it has no ${ROOT}`);
+}
+
+function fieldsOf<Name extends string>(config: unknown, fields: Readonly<Record<Name, Field>>): Record<Name, number> {
   return Object.fromEntries(
     Object.entries<Field>(fields).map(([name, { path, older, kind }]) => {
       const value = [path, older ?? path]

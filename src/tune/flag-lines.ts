@@ -4,32 +4,53 @@ import type { Controller, Settings } from '../twin/settings.ts';
 
 export type SettingName = Exclude<keyof Settings, 'controllers'>;
 
-const FLAG_TEXTS: Readonly<Record<SettingName, (value: number) => string>> = {
-  endpointSyncs: (value) => `--concurrent-endpoint-syncs=${value}`,
-  serviceEndpointSyncs: (value) => `--concurrent-service-endpoint-syncs=${value}`,
-  endpointsBatchMs: (ms) => `--endpoint-updates-batch-period=${formatDuration(ms)}`,
-  slicesBatchMs: (ms) => `--endpointslice-updates-batch-period=${formatDuration(ms)}`,
-  qps: (value) => `--kube-api-qps=${value}`,
-  burst: (value) => `--kube-api-burst=${value}`,
-  endpointsPerSlice: (value) => `--max-endpoints-per-slice=${value}`,
-  adaptiveBatchMs: (ms) => `--adaptive-batch-period-max=${formatDuration(ms)}`,
+interface SettingFlag {
+  /** Without dashes. */
+  readonly name: string;
+  readonly unit: 'ms' | 'count';
+  /** The one program that has it; absent = both. */
+  readonly only?: Controller;
+}
+
+export const SETTING_FLAGS: Readonly<Record<SettingName, SettingFlag>> = {
+  endpointSyncs: { name: 'concurrent-endpoint-syncs', unit: 'count' },
+  serviceEndpointSyncs: { name: 'concurrent-service-endpoint-syncs', unit: 'count' },
+  endpointsBatchMs: { name: 'endpoint-updates-batch-period', unit: 'ms' },
+  slicesBatchMs: { name: 'endpointslice-updates-batch-period', unit: 'ms' },
+  qps: { name: 'kube-api-qps', unit: 'count' },
+  burst: { name: 'kube-api-burst', unit: 'count' },
+  endpointsPerSlice: { name: 'max-endpoints-per-slice', unit: 'count' },
+  adaptiveBatchMs: { name: 'adaptive-batch-period-max', unit: 'ms', only: 'endpointd' },
+  inFlight: { name: 'max-writes-in-flight', unit: 'count', only: 'endpointd' },
 };
+
+const SETTING_NAMES = Object.keys(SETTING_FLAGS) as readonly SettingName[];
+
+/** The settings that the controller has. */
+export function settingNames(controller: Controller): readonly SettingName[] {
+  return SETTING_NAMES.filter((name) => (SETTING_FLAGS[name].only ?? controller) === controller);
+}
+
+/** Those with another value than today. */
+export function changedNames(settings: Settings, today: Settings): SettingName[] {
+  return SETTING_NAMES.filter((name) => settings[name] !== today[name]);
+}
+
+/** The value of a setting as its flag takes it. */
+export function settingText(name: SettingName, value: number): string {
+  return SETTING_FLAGS[name].unit === 'ms' ? formatDuration(value) : String(value);
+}
+
+function flagLine(settings: Settings, name: SettingName): string {
+  return `--${SETTING_FLAGS[name].name}=${settingText(name, settings[name])}`;
+}
 
 /** The flags that differ from today's. */
 export function flagLines(settings: Settings, today: Settings): string[] {
-  return SETTING_NAMES.filter((name) => settings[name] !== today[name]).map((name) => FLAG_TEXTS[name](settings[name]));
+  return changedNames(settings, today).map((name) => flagLine(settings, name));
 }
-
-/** One setting as a flag, and its name without dashes. */
-export function flagOf(settings: Settings, name: SettingName): { readonly flag: string; readonly value: string } {
-  const [flag, value] = FLAG_TEXTS[name](settings[name]).slice('--'.length).split('=');
-  return { flag: flag!, value: value! };
-}
-
-export const SETTING_NAMES = Object.keys(FLAG_TEXTS) as readonly SettingName[];
 
 /** All settings as flags of this controller. */
 export function settingFlags(settings: Settings, controller: Controller): string[] {
-  const names = SETTING_NAMES.filter((name) => name !== 'adaptiveBatchMs' || controller === 'endpointd');
-  return names.map((name) => FLAG_TEXTS[name](settings[name]));
+  return settingNames(controller).map((name) => flagLine(settings, name));
 }

@@ -4,7 +4,7 @@ import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import { FITTED } from './back-test.ts';
 import { type Expression, isOfLatencies, type Objective, WORST_MS } from './objective.ts';
-import { boundsOf, isMet, type Outcome, p99OfAdditions, type Question, scopeOf, unseenRuns } from './outcome.ts';
+import { boundsOf, isMet, type Outcome, p99OfAdditions, type Question, scopeOf, runsOf } from './outcome.ts';
 
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
 /** The end of both ladders: what holds there may hold beyond it. */
@@ -27,13 +27,16 @@ export function bindingsOf(question: Question, settings: Settings): Binding[] {
     p99Ms: p99OfAdditions(runModel({ ...run, settings, ...other }), scope),
   });
   const { calibration } = run;
-  const { endpointSyncs, serviceEndpointSyncs, qps, burst } = settings;
+  const { endpointSyncs, serviceEndpointSyncs, qps, burst, inFlight } = settings;
   const more = (count: number): number => Math.ceil(count * MORE);
   return [
     p99('as it is', {}),
     p99('syncs', {
       settings: { ...settings, endpointSyncs: more(endpointSyncs), serviceEndpointSyncs: more(serviceEndpointSyncs) },
     }),
+    ...(run.controller === 'endpointd'
+      ? [p99('writes in flight', { settings: { ...settings, inFlight: more(inFlight) } })]
+      : []),
     p99('QPS and burst', { settings: { ...settings, qps: qps * MORE, burst: burst * MORE } }),
     p99('cores', { calibration: { ...calibration, cores: more(calibration.cores) } }),
     p99('speed of the controller', { calibration: FITTED[1]!.scale(calibration, 1 / MORE) }),
@@ -47,7 +50,7 @@ export function nodesMaxOf(question: Question, settings: Settings): number | nul
   if (!objective.constraints.some(({ expression }) => isOfNodes(expression))) return null;
   const more = (factor: number): number => Math.floor(nodes * factor);
   const scopes = LOADS.map((factor) => ({ ...scopeOf(question), nodes: more(factor) }));
-  const bounds = boundsOf(question, unseenRuns(question, settings), scopes);
+  const bounds = boundsOf(question, runsOf(question, settings), scopes);
   return more(lastOf((step) => isMet(objective, bounds[step]!)));
 }
 
@@ -77,7 +80,7 @@ export function loadFactorOf(question: Question, { settings, checks }: Outcome):
     const hastier = { ...question, run: { ...question.run, story: hastened(question.run.story, factor) } };
     // All that happens in five minutes happens in less time now.
     const scope = { ...scopeOf(hastier), worstMs: WORST_MS / factor };
-    const bounds = boundsOf(hastier, unseenRuns(hastier, settings), [scope])[0]!;
+    const bounds = boundsOf(hastier, runsOf(hastier, settings), [scope])[0]!;
     return isMet(objective, bounds) && bounds.at(-1)! <= goalMax;
   });
 }

@@ -33,7 +33,7 @@ export interface Measured {
   readonly kubeMinor: Source<number> | null;
   /** How many clients watch one API server. */
   readonly watchers: Source<{ readonly slices: number; readonly endpoints: number }> | null;
-  /** Mean milliseconds that a request of a flow schema has waited. */
+  /** Mean milliseconds that a request of a flow schema has waited, of those that these writes may have. */
   readonly flowWaits: Source<readonly { readonly schema: string; readonly ms: number }[]> | null;
   /** Reasons not to believe a recommendation. */
   readonly doubts: readonly string[];
@@ -102,7 +102,7 @@ export function measuredOf(
   recorded: Recorded | null,
 ): Measured {
   const own = controller === null ? NO_PART : ofController(controller, program, recorded);
-  const server = apiserver === null ? NO_PART : ofApiServer(apiserver, recorded);
+  const server = apiserver === null ? NO_PART : ofApiServer(apiserver, program, recorded);
   const [a, b] = [own.apiMs, server.apiMs];
   const apiMs = a === null || b === null ? (a ?? b) : between(a, b);
   const differ =
@@ -238,7 +238,7 @@ const OUTPUT_RESOURCES = [
   { group: 'discovery.k8s.io', resource: 'endpointslices' },
 ] as const;
 
-function ofApiServer({ before, after, from }: Scrapes, recorded: Recorded | null): Part {
+function ofApiServer({ before, after, from }: Scrapes, program: Controller, recorded: Recorded | null): Part {
   if (!after.has('apiserver_request_duration_seconds_count'))
     throw new ScrapesError(`${from}: these are the metrics of another program: they have no requests to an API server`);
   const grown = comparable(before, after, from, ['apiserver_request_duration_seconds_count']);
@@ -265,7 +265,7 @@ function ofApiServer({ before, after, from }: Scrapes, recorded: Recorded | null
             from: `apiserver_longrunning_requests in ${from}, of that API server alone`,
           }
         : null,
-    flowWaits: flowWaitsOf(grown, after, from),
+    flowWaits: flowWaitsOf(grown, after, program, from),
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} writes of Endpoints and slices with 429`] : [],
     notes: [
       ...notesOf(latency, `${count} writes of Endpoints and slices`, from),
@@ -276,14 +276,30 @@ function ofApiServer({ before, after, from }: Scrapes, recorded: Recorded | null
 
 const FLOW_WAIT = 'apiserver_flowcontrol_request_wait_duration_seconds';
 
-function flowWaitsOf(grown: Grown, after: Metrics, from: string): Measured['flowWaits'] {
+/**
+ * The flow schemas that a controller's writes may have: Kubernetes' own, by its user or by those of its service accounts, and
+ * those of `deploy/`.
+ */
+const OWN_SCHEMAS: Readonly<Record<Controller, readonly string[]>> = {
+  endpointd: ['endpointd', 'endpointd-static-pod', 'kube-system-service-accounts'],
+  'kube-controller-manager': ['endpoint-controller', 'kube-controller-manager', 'kube-system-service-accounts'],
+};
+const LONGEST_SHOWN = 3;
+
+function flowWaitsOf(grown: Grown, after: Metrics, program: Controller, from: string): Measured['flowWaits'] {
   const schemas = new Set((after.get(`${FLOW_WAIT}_count`) ?? []).map(({ labels }) => labels['flow_schema'] ?? ''));
   if (schemas.size === 0) return null;
-  const waits = [...schemas].flatMap((schema) => {
-    const count = grown(`${FLOW_WAIT}_count`, { flow_schema: schema });
-    return count === 0 ? [] : [{ schema, ms: (grown(`${FLOW_WAIT}_sum`, { flow_schema: schema }) / count) * 1000 }];
-  });
-  return { value: waits.toSorted((a, b) => b.ms - a.ms), from: `${FLOW_WAIT} in ${from}` };
+  const waits = [...schemas]
+    .flatMap((schema) => {
+      const count = grown(`${FLOW_WAIT}_count`, { flow_schema: schema });
+      return count === 0 ? [] : [{ schema, ms: (grown(`${FLOW_WAIT}_sum`, { flow_schema: schema }) / count) * 1000 }];
+    })
+    .toSorted((a, b) => b.ms - a.ms);
+  const own = waits.filter(({ schema }) => OWN_SCHEMAS[program].includes(schema));
+  if (own.length > 0)
+    return { value: own, from: `${FLOW_WAIT} in ${from}; part of the API latency of writes with that flow schema` };
+  const why = `the longest: which flow schema the writes of ${program} have is not told`;
+  return { value: waits.slice(0, LONGEST_SHOWN), from: `${FLOW_WAIT} in ${from}; ${why}` };
 }
 
 function comparable(before: Metrics, after: Metrics, from: string, counters: readonly string[]): Grown {

@@ -149,11 +149,11 @@ export function calibrationNumbers(
       from: fallback['watch lag'],
     },
     { name: 'cores', value: String(cores), unsure: '', from: measured.cores?.from ?? coresFrom },
-    ...(measured.flowWaits?.value ?? []).slice(0, FLOWS_SHOWN).map(({ schema, ms }) => ({
+    ...(measured.flowWaits?.value ?? []).map(({ schema, ms }) => ({
       name: `wait in flow control, ${schema}`,
       value: `${ms.toFixed(1)} ms`,
       unsure: '',
-      from: `${measured.flowWaits!.from}; part of the API latency`,
+      from: measured.flowWaits!.from,
     })),
   ];
 }
@@ -167,8 +167,6 @@ function spreadText({ down, up }: Spread): string {
 function percentText(factor: number): string {
   return `${Math.round(100 * (factor - 1))} %`;
 }
-
-const FLOWS_SHOWN = 3;
 
 function percent(share: number): string {
   return `${(100 * share).toFixed(2)} %`;

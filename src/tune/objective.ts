@@ -238,6 +238,15 @@ export function isOfLatencies(figure: Figure): figure is Extract<Figure, { reado
   return figure.of === 'quantile' || figure.of === 'later';
 }
 
+/**
+ * Whether it asks for latencies of Endpoints and of slices. If not, the one that it does not name could be made as late as
+ * flags can.
+ */
+export function asksOfBoth({ constraints, goal }: Objective): boolean {
+  const expressions = [...constraints, goal].map(({ expression }) => expression);
+  return OUTPUTS.every((output) => expressions.some((one) => isOfLatencies(one) && one.output === output));
+}
+
 /** Whether a part has enough changes for a share of them. */
 function isTelling(figure: Figure, { samples, hidden }: Ledger): boolean {
   if (!isOfLatencies(figure)) return true;

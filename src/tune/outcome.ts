@@ -1,6 +1,6 @@
 /**
  * The figures of one setting, and how sure they are: bounds that nine of ten resamples do not exceed, with each unsure
- * number of the calibration raised and lowered, and by draws that the search has not seen.
+ * number of the calibration raised and lowered.
  */
 import { cpuOf, quantile, writesByTime, writesOf } from '../twin/figures.ts';
 import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput } from '../twin/ledger.ts';
@@ -21,7 +21,7 @@ import {
 import type { Raise } from './own-figures.ts';
 import { resamples } from './resample.ts';
 
-/** The question. `run.settings` are today's. */
+/** The question. `run.settings` are today's, and `run.seed` draws. */
 export interface Question {
   readonly run: Run;
   readonly objective: Objective;
@@ -96,11 +96,10 @@ export function p99OfAdditions(ledger: Ledger, scope: Scope): number {
   return valueOf(P99_ADD, ledger, scope);
 }
 
-/** The outcome by draws that the search has not seen. */
 export function outcomeOf(question: Question, settings: Settings): Outcome {
   const { objective } = question;
   const scope = scopeOf(question);
-  const runs = unseenRuns(question, settings);
+  const runs = runsOf(question, settings);
   const ledger = runs[0]!;
   const bounds = boundsOf(question, runs, [scope])[0]!;
   const figures = [...objective.constraints, { ...objective.goal, most: Infinity }];
@@ -128,15 +127,10 @@ export function outcomeOf(question: Question, settings: Settings): Outcome {
   };
 }
 
-/** Runs by draws that the search has not seen: by the calibration, then with each unsure number raised and lowered. */
-export function unseenRuns({ run, unsure, alternatives }: Question, settings: Settings): Ledger[] {
-  const seed = unseenSeed(run);
+/** Runs by the calibration, then with each unsure number raised and lowered. */
+export function runsOf({ run, unsure, alternatives }: Question, settings: Settings): Ledger[] {
   const calibrations = [...uncertain(run.calibration, unsure), ...alternatives];
-  return calibrations.map((calibration) => runModel({ ...run, settings, calibration, seed }));
-}
-
-function unseenSeed({ seed }: Run): number {
-  return seed + 1;
+  return calibrations.map((calibration) => runModel({ ...run, settings, calibration }));
 }
 
 /**
@@ -152,7 +146,6 @@ export function boundsOf(
 ): number[][] {
   const expressions = [...objective.constraints, objective.goal].map(({ expression }) => expression);
   const bounds = scopes.map(() => expressions.map(() => -Infinity));
-  const seed = unseenSeed(run);
   const { durationMs, worstMs = WORST_MS } = scopes[0]!;
   const blockMs = Math.min(worstMs, durationMs) / BLOCKS_MIN;
   for (const ledger of runs) {
@@ -161,7 +154,7 @@ export function boundsOf(
       if (!expressions.some((expression) => expression.isWorst === isWorst)) continue;
       const blocks = { durationMs, blockMs, partMs: isWorst ? worstMs : Infinity };
       // The same blocks for each, so that the runs differ by their numbers alone.
-      for (const draw of resamples(ledger, blocks, RESAMPLES, seed)) {
+      for (const draw of resamples(ledger, blocks, RESAMPLES, run.seed)) {
         for (const [s, scope] of scopes.entries()) {
           for (const [e, expression] of expressions.entries())
             if (expression.isWorst === isWorst) values[s]![e]!.push(valueOf(expression, draw, scope));

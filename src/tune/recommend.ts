@@ -1,10 +1,12 @@
 /** The settings to choose, their gain, how far they are valid, and what was tried besides. */
 import type { Settings } from '../twin/settings.ts';
+import { type Change, changesTo } from './changes.ts';
 import { choose, TIE, withFewestChanges } from './choice.ts';
+import { changedNames } from './flag-lines.ts';
 import { type Binding, bindingsOf, goalFactorMaxOf, loadFactorOf, nodesMaxOf } from './limits.ts';
 import { scoreOf } from './objective.ts';
 import type { Outcome, Question } from './outcome.ts';
-import { type Flag, flagsOf, compareScores, type Score, type Step, writeFlag } from './search.ts';
+import { type Flag, flagsOf, compareScores, type Score, writeFlag } from './search.ts';
 import { createTrials, type Trials, type Tried } from './trials.ts';
 
 export interface Recommendation {
@@ -12,13 +14,8 @@ export interface Recommendation {
   /** null = no setting meets the constraints, and `nearest` is the closest one. */
   readonly best: Outcome | null;
   readonly nearest: Outcome;
-  readonly changes: readonly {
-    readonly flag: string;
-    readonly from: number;
-    readonly to: number;
-    readonly unit: Flag['unit'];
-  }[];
-  readonly steps: readonly Step[];
+  /** The flags to change, each time the one that brings most. */
+  readonly changes: readonly Change[];
   readonly runs: number;
   /** The recommended settings, and the next best with other figures. None is today's. */
   readonly candidates: readonly Settings[];
@@ -34,7 +31,7 @@ export interface Recommendation {
   readonly nodesMax: number | null;
 }
 
-export type FrontierPoint = Omit<Tried, 'values'>;
+export type FrontierPoint = Omit<Tried, 'values' | 'waitedMs'>;
 
 /** The p99 of additions to slices by batch period and syncs. All other flags are the recommended ones. */
 export interface Grid {
@@ -51,32 +48,29 @@ export function recommend(question: Question, progress: (runs: number) => void =
   const { run, objective } = question;
   const flags = flagsOf(run.controller);
   const trials = createTrials(question, progress);
-  const { today, best, nearest, steps } = choose(question, flags, trials);
-  const { settings } = best ?? nearest;
+  const { today, best, nearest, told } = choose(question, flags, trials);
+  const { settings } = nearest;
   const score = (one: Settings): Score => scoreOf(objective, trials.of(one).values);
   const simplestOf = (one: Settings): Settings => withFewestChanges(one, run.settings, flags, score, () => true);
   return {
     today,
     best,
     nearest,
-    changes: changesOf(run.settings, settings, flags),
-    steps,
+    changes: changesTo(
+      settings,
+      run.settings,
+      objective,
+      createTrials(told, () => undefined),
+    ),
     candidates: candidatesOf(settings, trials.all(), question, simplestOf),
-    frontier: frontierOf(trials.all()),
+    frontier: frontierOf(trials.all(), run.settings),
     grid: gridOf(settings, flags, trials),
-    bindings: bindingsOf(question, settings),
-    loadFactor: best === null ? 1 : loadFactorOf(question, best),
+    bindings: bindingsOf(told, settings),
+    loadFactor: best === null ? 1 : loadFactorOf(told, best),
     goalFactorMax: goalFactorMaxOf(objective),
-    nodesMax: best === null ? question.nodes : nodesMaxOf(question, settings),
+    nodesMax: best === null ? question.nodes : nodesMaxOf(told, settings),
     runs: trials.all().length,
   };
-}
-
-function changesOf(today: Settings, settings: Settings, flags: readonly Flag[]): Recommendation['changes'] {
-  return flags.flatMap(({ name, fields, unit }) => {
-    const changed = fields.find((field) => today[field] !== settings[field]);
-    return changed === undefined ? [] : [{ flag: name, from: today[changed], to: settings[changed], unit }];
-  });
 }
 
 /**
@@ -105,10 +99,13 @@ function candidatesOf(
   return chosen.map(({ settings }) => settings);
 }
 
-function frontierOf(tried: readonly Tried[]): FrontierPoint[] {
+function frontierOf(tried: readonly Tried[], today: Settings): FrontierPoint[] {
   const points = tried.map(({ settings, p99Ms, writesPerSecond }) => ({ settings, p99Ms, writesPerSecond }));
+  const changes = ({ settings }: FrontierPoint): number => changedNames(settings, today).length;
   const frontier: FrontierPoint[] = [];
-  for (const point of points.toSorted((a, b) => a.p99Ms - b.p99Ms || a.writesPerSecond - b.writesPerSecond)) {
+  for (const point of points.toSorted(
+    (a, b) => a.p99Ms - b.p99Ms || a.writesPerSecond - b.writesPerSecond || changes(a) - changes(b),
+  )) {
     if (point.writesPerSecond < (frontier.at(-1)?.writesPerSecond ?? Infinity)) frontier.push(point);
   }
   return frontier;

@@ -14,12 +14,16 @@ import {
   BACK_TEST_TITLE,
   backTestRows,
   bindingLines,
+  changeColumns,
+  changeRows,
   checkRows,
   CONFIRMATION_COLUMNS,
   CONFIRMATION_LIMIT,
   CONFIRMATION_RATIO,
   confirmationRows,
   confirmationText,
+  FRONTIER_COLUMNS,
+  frontierRows,
   milliseconds,
   NUMBER_COLUMNS,
   numberRows,
@@ -86,7 +90,7 @@ function headlineOf({ today, refusals }: Answer, best: Outcome | null): Page['he
 
 function recommendationSections(answer: Answer, recommendation: Recommendation): Section[] {
   const { today: flags } = answer;
-  const { today, best, nearest, frontier, grid } = recommendation;
+  const { today, best, nearest, frontier, grid, changes } = recommendation;
   const shown = best ?? nearest;
   return [
     {
@@ -95,6 +99,16 @@ function recommendationSections(answer: Answer, recommendation: Recommendation):
       note: [...(best === null ? [unmetText(nearest)] : []), ...flagLines(shown.settings, flags)].join(' '),
       table: { columns: ['', 'today', 'then', 'at most in 9 of 10', 'limit'], rows: checkRows(today, shown) },
     },
+    ...(changes.length === 0
+      ? []
+      : [
+          {
+            title: 'What each flag brings',
+            tone: 'plain' as const,
+            note: 'Each time the flag that brings most.',
+            table: { columns: changeColumns(recommendation), rows: changeRows(recommendation) },
+          },
+        ]),
     {
       title: 'Today and then',
       tone: 'plain',
@@ -112,12 +126,8 @@ function recommendationSections(answer: Answer, recommendation: Recommendation):
       note: `The p99 of additions to slices by batch period and syncs, all else as above; and what no other setting beats in both its p99 and its writes. ${SEARCH_DRAWS} ${runsText(recommendation)}`,
       plots: [gridPlot(grid), frontierPlot(frontier)],
       table: {
-        columns: ['flags', 'p99 of additions', 'writes/s'],
-        rows: frontier.map(({ settings, p99Ms, writesPerSecond }) => [
-          flagLines(settings, flags).join(' '),
-          milliseconds(p99Ms),
-          writesPerSecond.toFixed(1),
-        ]),
+        columns: FRONTIER_COLUMNS,
+        rows: frontierRows(answer, recommendation),
       },
     },
   ];

@@ -5,7 +5,7 @@ import { ENCODINGS } from '../recording/sizes.ts';
 import type { Answer } from './answer.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
-import { flagLines } from './flag-lines.ts';
+import { flagLines, settingText } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
 import type { Check, Outcome } from './outcome.ts';
 import type { Recommendation } from './recommend.ts';
@@ -24,7 +24,7 @@ export function answerText(answer: Answer, table: Table): string {
     ...(answer.confirmation === null ? [] : confirmationLines(answer, answer.confirmation, table)),
     ...(answer.refusals.length === 0
       ? []
-      : ['Nothing is recommended:', ...answer.refusals.map((why) => `  ${why}`), '']),
+      : ['Nothing is recommended:', ...answer.refusals.map((why) => `  ${printable(why)}`), '']),
     'Where the numbers are from:',
     ...table(NUMBER_COLUMNS, numberRows(answer)),
     ...answer.notes.map((note) => `Note: ${printable(note)}.`),
@@ -76,6 +76,9 @@ function figureText({ unit }: Comparison, value: number): string {
 export const REMOVAL_LIMIT =
   "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.";
 
+const NODES_ASSUMED =
+  'No limit depends on the number of nodes: that the API server does not slow down with more of them is assumed.';
+
 /** The load and the number of nodes up to which the answer holds, by ladders of both, which end somewhere. */
 export function validText(
   { from, nodes }: Answer,
@@ -86,15 +89,14 @@ export function validText(
   const atLeast = (isEnd: boolean): string => (isEnd ? 'at least ' : '');
   const rate = `${formatRate((loadFactor * changes) / (minutes * 60))} changes a second (${formatRate(loadFactor)} x those of today)`;
   const count =
-    nodesMax === null
-      ? 'any number of nodes, with which bytes grow'
-      : `${atLeast(nodesMax === Math.floor(nodes * LOAD_MAX))}${formatCount(nodesMax)} nodes`;
+    nodesMax === null ? '' : ` and ${atLeast(nodesMax === Math.floor(nodes * LOAD_MAX))}${formatCount(nodesMax)} nodes`;
   const goal = printable(today.checks.at(-1)!.text);
   const holds = [
     ...(today.checks.length > 1 ? ['each limit holds'] : []),
     ...(goalFactorMax === null ? [] : [`${goal} is at most ${goalFactorMax} times its bound of today's load`]),
   ];
-  return `Valid up to ${atLeast(loadFactor === LOAD_MAX)}${rate} and ${count}: ${holds.join(', and ')}.`;
+  const valid = `Valid up to ${atLeast(loadFactor === LOAD_MAX)}${rate}${count}: ${holds.join(', and ')}.`;
+  return nodesMax === null ? `${valid} ${NODES_ASSUMED}` : valid;
 }
 
 function recommendationLines(answer: Answer, recommendation: Recommendation, table: Table): string[] {
@@ -109,12 +111,15 @@ function recommendationLines(answer: Answer, recommendation: Recommendation, tab
     '',
     ...table(['', 'today', 'then', 'at most in 9 of 10', 'limit'], checkRows(today, shown)),
     '',
+    ...(changes.length === 0 ? [] : [...table(changeColumns(recommendation), changeRows(recommendation)), '']),
     ...table(['', 'today', 'then'], outcomeRows(today, shown)),
     '',
     ...bindingLines(recommendation),
     ...(best === null ? [] : [validText(answer, recommendation)]),
     REMOVAL_LIMIT,
-    runsText(recommendation),
+    '',
+    `${runsText(recommendation)} ${SEARCH_DRAWS} ${FRONTIER_TITLE}`,
+    ...table(FRONTIER_COLUMNS, spread(frontierRows(answer, recommendation), FRONTIER_ROWS)),
     '',
   ];
 }
@@ -139,6 +144,38 @@ export function checkRows(today: Outcome, shown: Outcome): string[][] {
   ]);
 }
 
+/** Of the flags to change, each with the objective's figures once it and those above it have changed. */
+export function changeColumns({ today }: Recommendation): string[] {
+  return ['one flag after the other', 'from', 'to', ...today.checks.map(({ text }) => printable(text))];
+}
+
+export function changeRows({ today: { checks }, changes }: Recommendation): string[][] {
+  return changes.map(({ setting, flag, from, to, values }) => [
+    `--${flag}`,
+    settingText(setting, from),
+    settingText(setting, to),
+    ...[...values.constraints, values.goal].map((value, i) => checkText(checks[i]!, value)),
+  ]);
+}
+
+const FRONTIER_TITLE = 'No other one beats these in both its p99 and its writes:';
+export const FRONTIER_COLUMNS: readonly string[] = ['p99 of additions', 'writes/s', 'flags'];
+const FRONTIER_ROWS = 5;
+
+export function frontierRows({ today }: Answer, { frontier }: Recommendation): string[][] {
+  return frontier.map(({ settings, p99Ms, writesPerSecond }) => [
+    milliseconds(p99Ms),
+    writesPerSecond.toFixed(1),
+    flagLines(settings, today).join(' ') || "today's",
+  ]);
+}
+
+/** So many of them at most, with the first and the last, and as many between each two. */
+function spread<T>(all: readonly T[], most: number): T[] {
+  if (all.length <= most) return [...all];
+  return Array.from({ length: most }, (_, i) => all[Math.round((i * (all.length - 1)) / (most - 1))]!);
+}
+
 function checkText({ text }: Check, value: number): string {
   return figureValue(text, value);
 }
@@ -158,6 +195,7 @@ export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
     const name = `${row.kind === 'add' ? 'ready' : 'gone'} to ${row.output}`;
     return [
       [`${name}: p50`, milliseconds(row.p50), milliseconds(then.p50)],
+      [`${name}: p90`, milliseconds(row.p90), milliseconds(then.p90)],
       [`${name}: p99`, milliseconds(row.p99), milliseconds(then.p99)],
       [`${name}: p99.9`, milliseconds(row.p999), milliseconds(then.p999)],
       [`${name}: later than 1 s`, percent(row.laterThanSecond), percent(then.laterThanSecond)],
@@ -188,13 +226,13 @@ export function bindingLines({ bindings: [now, ...others] }: Recommendation): st
     return ['No resource binds: half as much again of any of them moves the p99 of additions by less than 5 %.'];
   const texts = moving.map(({ resource, p99Ms }) => `${resource} to ${milliseconds(p99Ms)}`);
   return [
-    `What binds: half as much again moves the p99 of additions from ${milliseconds(now!.p99Ms)}: ${texts.join(', ')}. ${SEARCH_DRAWS}`,
+    `What binds: half as much again moves the p99 of additions from ${milliseconds(now!.p99Ms)}: ${texts.join(', ')}.`,
   ];
 }
 
 /** Why the same flags may have two figures. */
 export const SEARCH_DRAWS =
-  'These p99s are by the draws of the search, and those of today and then are by draws that it has not seen.';
+  'These p99s are by the draws of the search, and those of today and then are by draws that had no part in the choice.';
 
 const BINDS_BELOW = 0.95;
 

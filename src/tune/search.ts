@@ -1,65 +1,32 @@
 /**
  * Which settings to try. The search begins at today's setting and at a few others that the seed draws. It tries the
  * neighbouring values of one flag after the other, as long as that improves the score, and at last of two flags together.
- * So each step can be told: the flag, its values, and the gain.
  */
 import { createPrng, nextInt } from '../lib/prng.ts';
 import type { Controller, Settings } from '../twin/settings.ts';
-import type { SettingName } from './flag-lines.ts';
+import { type SettingName, settingNames } from './flag-lines.ts';
 
+/** What is tried of one flag, or of two that are set alike. */
 export interface Flag {
-  /** The name of the flag. One row may stand for two flags that are set alike. */
-  readonly name: string;
   /** In ascending order. */
   readonly values: readonly number[];
-  /** What it sets, all to one value. Today's values may differ: the last one counts. */
+  /** Today's values of two may differ: the last one counts. */
   readonly fields: readonly SettingName[];
-  readonly unit: 'ms' | 'count';
-  readonly only?: Controller;
 }
 
-/** The flags to set, and the values that are tried. */
 export const FLAGS: readonly Flag[] = [
+  { fields: ['endpointSyncs', 'serviceEndpointSyncs'], values: [1, 2, 5, 10, 15, 20, 30, 50] },
   {
-    name: 'concurrent-endpoint-syncs and concurrent-service-endpoint-syncs',
-    values: [1, 2, 5, 10, 15, 20, 30, 50],
-    fields: ['endpointSyncs', 'serviceEndpointSyncs'],
-    unit: 'count',
-  },
-  {
-    name: 'endpoint-updates-batch-period and endpointslice-updates-batch-period',
-    values: [0, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 5000],
     fields: ['endpointsBatchMs', 'slicesBatchMs'],
-    unit: 'ms',
+    values: [0, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 5000],
   },
-  {
-    name: 'kube-api-qps',
-    values: [10, 20, 50, 100, 200, 500, 1000],
-    fields: ['qps'],
-    unit: 'count',
-  },
-  {
-    name: 'max-endpoints-per-slice',
-    values: [50, 100, 200, 500, 1000],
-    fields: ['endpointsPerSlice'],
-    unit: 'count',
-  },
-  {
-    name: 'adaptive-batch-period-max',
-    values: [0, 500, 1000, 2000, 5000],
-    fields: ['adaptiveBatchMs'],
-    unit: 'ms',
-    only: 'endpointd',
-  },
-  {
-    name: 'kube-api-burst',
-    values: [10, 30, 100, 300, 1000],
-    fields: ['burst'],
-    unit: 'count',
-  },
+  { fields: ['qps'], values: [10, 20, 50, 100, 200, 500, 1000] },
+  { fields: ['endpointsPerSlice'], values: [50, 100, 200, 500, 1000] },
+  { fields: ['adaptiveBatchMs'], values: [0, 500, 1000, 2000, 5000] },
+  { fields: ['burst'], values: [10, 30, 100, 300, 1000] },
 ];
 
-export function readFlag({ fields }: Flag, settings: Settings): number {
+function readFlag({ fields }: Flag, settings: Settings): number {
   return settings[fields.at(-1)!];
 }
 
@@ -68,7 +35,13 @@ export function writeFlag({ fields }: Flag, settings: Settings, value: number): 
 }
 
 export function flagsOf(controller: Controller): readonly Flag[] {
-  return FLAGS.filter(({ only }) => only === undefined || only === controller);
+  const names = settingNames(controller);
+  return FLAGS.filter(({ fields }) => fields.every((field) => names.includes(field)));
+}
+
+/** Each flag by itself. */
+export function singly(flags: readonly Flag[]): readonly Flag[] {
+  return flags.flatMap(({ fields, values }) => fields.map((field) => ({ fields: [field], values })));
 }
 
 /** How good a setting is. One that breaks constraints is worse than any that keeps all. */
@@ -88,19 +61,9 @@ export function compareScores(a: Score, b: Score): number {
   return isBetter(a, b) ? -1 : isBetter(b, a) ? 1 : 0;
 }
 
-export interface Step {
-  readonly flag: string;
-  readonly from: number;
-  readonly to: number;
-  readonly settings: Settings;
-  readonly score: Score;
-}
-
 export interface Search {
   readonly best: Settings;
   readonly score: Score;
-  /** The steps of the way to the best setting. */
-  readonly steps: readonly Step[];
   /** How many different settings were tried. */
   readonly runs: number;
 }
@@ -137,10 +100,10 @@ const STARTS = 2;
 
 type Climb = Omit<Search, 'runs'>;
 
-function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
+/** Goes on while another value of one flag is better. */
+export function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
   let best = start;
   let score = scoreOf(start);
-  const steps: Step[] = [];
   for (let unchanged = 0, i = 0; unchanged < flags.length; i = (i + 1) % flags.length) {
     const flag = flags[i]!;
     const step = bestOf(flag, best, scoreOf);
@@ -149,20 +112,17 @@ function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Sett
       continue;
     }
     unchanged = 0;
-    steps.push({ flag: flag.name, from: readFlag(flag, best), to: readFlag(flag, step.settings), ...step });
     best = step.settings;
     score = step.score;
   }
-  return { best, score, steps };
+  return { best, score };
 }
 
 /** Goes on where only two flags together bring something: each to one of its nearest values. */
 function climbPairs(from: Climb, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
   let found = from;
-  for (let step = bestPair(found, flags, scoreOf); step !== null; step = bestPair(found, flags, scoreOf)) {
-    const further = climb(step.best, flags, scoreOf);
-    found = { ...further, steps: [...found.steps, ...step.steps, ...further.steps] };
-  }
+  for (let step = bestPair(found, flags, scoreOf); step !== null; step = bestPair(found, flags, scoreOf))
+    found = climb(step.best, flags, scoreOf);
   return found;
 }
 
@@ -178,9 +138,7 @@ function bestPair(
       for (const one of neighbours(first, settings, far)) {
         for (const other of neighbours(second, one, further)) {
           const tried = scoreOf(other);
-          if (!isBetter(tried, found?.score ?? score)) continue;
-          const steps = [stepOf(first, settings, one, tried), stepOf(second, one, other, tried)];
-          found = { best: other, score: tried, steps };
+          if (isBetter(tried, found?.score ?? score)) found = { best: other, score: tried };
         }
       }
     }
@@ -198,10 +156,6 @@ const PAIR_STEPS: readonly (readonly [number, number])[] = [
 
 function pairsOf(flags: readonly Flag[]): (readonly [Flag, Flag])[] {
   return flags.flatMap((first, i) => flags.slice(i + 1).map((second) => [first, second] as const));
-}
-
-function stepOf(flag: Flag, from: Settings, settings: Settings, score: Score): Step {
-  return { flag: flag.name, from: readFlag(flag, from), to: readFlag(flag, settings), settings, score };
 }
 
 /** The settings with the value that is so many values above, and below. */

@@ -1,5 +1,6 @@
 /** The settings that were tried, each once. */
 import { writesOf } from '../twin/figures.ts';
+import { OUTPUTS } from '../twin/ledger.ts';
 import { runModel } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import { type Values, valuesOf } from './objective.ts';
@@ -11,6 +12,8 @@ export interface Tried {
   readonly values: Values;
   readonly p99Ms: number;
   readonly writesPerSecond: number;
+  /** The sum of all latencies. */
+  readonly waitedMs: number;
 }
 
 export interface Trials {
@@ -33,7 +36,11 @@ export function createTrials(question: Question, progress: (runs: number) => voi
         const ledger = runModel({ ...run, settings });
         const values = valuesOf(objective, ledger, scope);
         const writesPerSecond = writesOf(ledger) / (scope.durationMs / 1000);
-        found = { settings, values, p99Ms: p99OfAdditions(ledger, scope), writesPerSecond };
+        const waitedMs = OUTPUTS.flatMap((output) => ledger.samples[output]).reduce(
+          (sum, one) => sum + one.latencyMs,
+          0,
+        );
+        found = { settings, values, p99Ms: p99OfAdditions(ledger, scope), writesPerSecond, waitedMs };
         tried.set(key, found);
         progress(tried.size);
       }

@@ -29,7 +29,7 @@ import {
   type Book,
   type ModelWrite,
 } from './book.ts';
-import { type Output, OUTPUTS } from './ledger.ts';
+import type { Output } from './ledger.ts';
 import { compute } from './processors.ts';
 import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
@@ -92,7 +92,8 @@ interface QueuedWrite {
 export function createEndpointdModel(world: World): Model {
   const { settings, story } = world;
   const outputs = outputsOf(story);
-  const running = settings.controllers - (OUTPUTS.length - outputs.length);
+  // Mirroring writes no output of the story.
+  const running = Math.min(settings.controllers, outputs.length + 1);
   const own: Own = {
     world,
     tokens: createTokenBucket(settings.qps * running, settings.burst * running),
@@ -343,10 +344,10 @@ function queuePhases(
 
 /** The time of the next token; Infinity = no write waits for one. */
 function flush(own: Own, sent: QueuedWrite[]): number {
-  const { agenda, ledger } = own.world;
+  const { agenda, ledger, settings } = own.world;
   for (;;) {
     const queued = nextTurn(own.writes);
-    if (queued === undefined || own.inFlight >= IN_FLIGHT_MAX) return Infinity;
+    if (queued === undefined || own.inFlight >= settings.inFlight) return Infinity;
     if (!tryTakeToken(own.tokens, agenda.nowMs)) return nextTokenMs(own.tokens);
     takeTurn(own.writes);
     own.inFlight++;
@@ -370,6 +371,3 @@ function send(own: Own, { controller, service, write, done }: QueuedWrite): void
     arrive(own, { costMs: costs.reply, stream: '', take });
   });
 }
-
-/** The default of `--max-writes-in-flight`, for all controllers together. */
-const IN_FLIGHT_MAX = 64;

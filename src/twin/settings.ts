@@ -23,8 +23,11 @@ export interface Settings {
   readonly endpointsPerSlice: number;
   /** `--adaptive-batch-period-max`, milliseconds; 0 = off. Only endpointd has it. */
   readonly adaptiveBatchMs: number;
+  /** `--max-writes-in-flight` of all controllers together. Only endpointd has it. */
+  readonly inFlight: number;
   /**
-   * How many of the three controllers run. endpointd sums their tokens; in kube-controller-manager each has its own.
+   * How many of the three controllers run, as far as that is told: the story tells which of them wrote. endpointd sums their
+   * tokens; in kube-controller-manager each has its own.
    */
   readonly controllers: number;
 }
@@ -39,6 +42,7 @@ export const DEFAULT_SETTINGS: Settings = {
   burst: 30,
   endpointsPerSlice: 100,
   adaptiveBatchMs: 0,
+  inFlight: 64,
   controllers: 3,
 };
 

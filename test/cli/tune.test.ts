@@ -6,6 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process, { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
+import { configz } from '../../src/cli/configz.ts';
+import { parseRunFlags } from '../../src/cli/flags/flags.ts';
+import { knownOf } from '../../src/cli/tune/known.ts';
+import { parseTuneFlags } from '../../src/cli/tune/tune-flags.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 
@@ -136,9 +140,10 @@ describe('endpointd tune', () => {
   });
 
   it('tune refuses a flag of endpointd for the other controller', async () => {
-    const flags = ['--from=huge', '--controller=kube-controller-manager', '--adaptive-batch-period-max=5s'];
-    const { status, stderr } = await tune(...flags);
-    assert.deepEqual([status, /is a flag of endpointd: kube-controller-manager has none/.test(stderr)], [2, true]);
+    for (const flag of ['--adaptive-batch-period-max=5s', '--max-writes-in-flight=100']) {
+      const { status, stderr } = await tune('--from=huge', '--controller=kube-controller-manager', flag);
+      assert.deepEqual([status, /is a flag of endpointd: kube-controller-manager has none/.test(stderr)], [2, true]);
+    }
   });
 
   it('tune refuses a flag that would be ignored', async () => {
@@ -208,6 +213,22 @@ describe('endpointd tune', () => {
       ].map(from),
       [path, 'given', 'not given: assumed', 'usual: measured on two cores'],
     );
+  });
+
+  it('tune knows from /configz which controllers of endpointd run', async () => {
+    const path = join(directory, 'own-configz.json');
+    const flags = ['--controllers=*,-endpoints-controller', '--concurrent-endpoint-syncs=7'];
+    writeFileSync(path, JSON.stringify(configz(parseRunFlags(flags, () => undefined))));
+    const known = async (...args: string[]): Promise<unknown[]> => {
+      const { today, given } = await knownOf(
+        parseTuneFlags(args, () => undefined),
+        null,
+      );
+      const row = given.find(({ name }) => name === 'controllers that run');
+      return [today.controllers, today.inFlight, row?.value, row?.from];
+    };
+    assert.deepEqual(await known(`--configz=${path}`, '--max-writes-in-flight=100'), [2, 100, '2', path]);
+    assert.deepEqual(await known(), [3, 64, '3', 'not given: assumed']);
   });
 
   it('tune says before the search why it cannot try settings for real', async () => {

@@ -1,8 +1,11 @@
 /**
  * What `endpointd tune --confirm` does on a real kube-apiserver: kube-controller-manager with today's settings and with
- * others in turns, on the same part of a story.
+ * others in turns, on the same part of a story. And the command itself, from the search to its status, where there are no
+ * binaries but its own.
  */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { confirm } from '../../src/cli/tune/confirm.ts';
 import { busiestPart, type Confirmation, isRefuted } from '../../src/tune/confirmation.ts';
@@ -73,4 +76,43 @@ describe('settings of kube-controller-manager that are tried for real', () => {
     assert.equal(added.verdict, 'holds');
     assert.ok(added.predicted > 1, `predicted ${added.predicted}`);
   });
+});
+
+/** How the command ended. */
+interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function tune(...args: readonly string[]): Promise<Ended> {
+  const bin = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+  const env = { ...process.env, KUBEBUILDER_ASSETS: '' };
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [bin, 'tune', ...args], { env }, (error, stdout, stderr) =>
+      resolve({ status: error === null ? 0 : (child.exitCode ?? -1), stdout, stderr }),
+    );
+  });
+}
+
+it('tune --confirm tells what it has tried, and whether the recommended flags hold', async (test) => {
+  // One Service of 5,000 pods: of the profiles the one with fewest changes.
+  const flags = ['--from=huge', '--objective=p50(add)<=2s, min writes', '--confirm', '--confirm-for=2s'];
+  const { status, stdout, stderr } = await tune(...flags);
+  test.diagnostic(stdout);
+  const recommended = /^Recommended:\n((?: {2}--\S+\n)+)/m.exec(stdout)?.[1];
+  assert.ok(recommended !== undefined, `${stdout}${stderr}`);
+  assert.match(stdout, /^Tried for real: 2 s with \d+ changes, on the embedded API server of this machine; /m);
+  const table = /^flags +figure +today .* the prediction\n((?:--.*\n)+)/m.exec(stdout)?.[1] ?? '';
+  const rows = [...table.matchAll(/^(--.*?) {2,}(\S+) {2,}.* (\d+) +(holds|does not hold|cannot tell)$/gm)];
+  const triedFlags = [...new Set(rows.map(([, line]) => line))];
+  assert.ok(triedFlags.length >= 1 && triedFlags.length <= 3, table);
+  assert.equal(triedFlags[0], recommended.trim().replaceAll(/\s+/g, ' '));
+  for (const [row, , , pairs] of rows) assert.ok(Number(pairs) >= 3 && Number(pairs) <= 10, row);
+  const own = rows.filter(([, line]) => line === triedFlags[0]);
+  assert.deepEqual(
+    own.map(([, , figure]) => figure),
+    ['p50(add)', 'writes'],
+  );
+  assert.equal(status, own.some(([, , , , verdict]) => verdict === 'does not hold') ? 1 : 0, stderr);
 });

@@ -1,6 +1,7 @@
 /**
  * docs/tuning.md, carried out: from a running kube-controller-manager to a changed flag. Where the prediction of
- * today's flags was too far off on this machine, tune has to refuse, with a reason that the recording bears out.
+ * today's flags was too far off on this machine, tune has to refuse, with a reason that the recording bears out. Then
+ * it is recorded again, as the answer says.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -28,6 +29,9 @@ const FLIPS_PER_SECOND = 25;
 const SECONDS = 48;
 /** As large clusters set it: without it all waits for tokens at this load. */
 const QPS = 100;
+const RECORDINGS_MAX = 3;
+/** The largest error of the predicted ratio of writes. */
+const RATIO_ERROR_MAX = 0.3;
 
 interface Said {
   readonly status: number;
@@ -55,11 +59,12 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
   let today: RecordingFigures;
   let advice: Said;
   let answer: Answer;
+  const refused: { readonly answer: Answer; readonly figures: RecordingFigures }[] = [];
 
   const file = (name: string): string => join(cluster.directory, name);
 
   before(async () => {
-    cluster = await startCluster();
+    cluster = await startCluster({ rbac: true });
     client = clientOf(cluster);
     world = await createWorld(client, 'shop');
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } };
@@ -69,16 +74,17 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
       for (let p = 0; p < PODS; p++)
         await createPod(world, podName(s * PODS + p), { ip: `10.7.${s}.${p + 1}`, labels: { app: `app-${s}` } });
     }
-    writeFileSync(file('token'), cluster.token);
-    manager = await startControllerManager(cluster, CONTROLLERS, { qps: QPS, burst: 2 * QPS });
+    writeFileSync(file('token'), await tokenOfFlags());
+    manager = await startControllerManager(cluster, CONTROLLERS, { qps: QPS, burst: 2 * QPS, isGuarded: true });
     await until(() => manager.idle());
     const looks = [`--source=${manager.metricsUrl}`, `--token-file=${file('token')}`, '--interval=20s', '-o', 'json'];
-    await scrape('before');
     const advised = endpointd('advise', ...looks, `--certificate-authority=${manager.caFile}`);
-    today = await record('today.rec');
+    await recordAndTune();
     advice = await advised;
-    await scrape('after');
-    answer = await tuned();
+    while (answer.recommendation?.best == null && refused.length < RECORDINGS_MAX - 1) {
+      refused.push({ answer, figures: today });
+      await recordAndTune();
+    }
   });
 
   after(async () => {
@@ -86,6 +92,30 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     await client?.close();
     await cluster?.stop();
   });
+
+  /** The account, the role and the token of the first step. */
+  async function tokenOfFlags(): Promise<string> {
+    const accounts = '/api/v1/namespaces/default/serviceaccounts';
+    const rbac = '/apis/rbac.authorization.k8s.io/v1';
+    const metadata = { name: 'flags' };
+    const rules = [{ verbs: ['get'], nonResourceURLs: ['/metrics', '/configz'] }];
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'flags' };
+    const subjects = [{ kind: 'ServiceAccount', name: 'flags', namespace: 'default' }];
+    await client.send({ method: 'POST', path: accounts, body: { metadata } });
+    await client.send({ method: 'POST', path: `${rbac}/clusterroles`, body: { metadata, rules } });
+    await client.send({ method: 'POST', path: `${rbac}/clusterrolebindings`, body: { metadata, roleRef, subjects } });
+    const body = { spec: { expirationSeconds: 7200 } };
+    const made = await client.send({ method: 'POST', path: `${accounts}/flags/token`, body });
+    return (made as { status: { token: string } }).status.token;
+  }
+
+  async function recordAndTune(): Promise<void> {
+    const name = `today-${refused.length}.rec`;
+    await scrape('before');
+    today = await record(name);
+    await scrape('after');
+    answer = await tuned(name);
+  }
 
   function podName(i: number): string {
     return `pod-${i}`;
@@ -131,19 +161,20 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
   async function scrape(when: string): Promise<void> {
     const sources = { manager: new URL(manager.metricsUrl).origin, server: cluster.url };
     const cas = { manager: manager.caFile, server: cluster.caFile };
+    const tokens = { manager: readFileSync(file('token'), 'utf8'), server: cluster.token };
     for (const name of ['manager', 'server'] as const) {
       const ca = readFileSync(cas[name], 'utf8');
-      const monitor = createMonitor({ url: sources[name], token: cluster.token, ca, verify: true });
+      const monitor = createMonitor({ url: sources[name], token: tokens[name], ca, verify: true });
       writeFileSync(file(`${name}-${when}.txt`), await monitor.get('/metrics'));
       await monitor.close();
     }
   }
 
-  async function tuned(): Promise<Answer> {
+  async function tuned(recording: string): Promise<Answer> {
     const pair = (name: string): string => `${file(`${name}-before.txt`)},${file(`${name}-after.txt`)}`;
     const { stdout, stderr } = await endpointd(
       'tune',
-      `--from=${file('today.rec')}`,
+      `--from=${file(recording)}`,
       '--controller=kube-controller-manager',
       `--configz=${new URL('/configz', manager.metricsUrl).href}`,
       `--token-file=${file('token')}`,
@@ -192,14 +223,17 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     );
   });
 
-  it('tune finds flags with fewer writes, or says rightly why not', async (t) => {
-    const best = answer.recommendation?.best ?? null;
-    if (best === null) {
-      t.diagnostic(`refused: ${answer.refusals.join('; ') || 'nothing meets the objective'}`);
-      t.diagnostic(JSON.stringify(answer.backTest?.comparisons));
-      expectRightReasons();
-      return;
+  it('tune says rightly why it recommends nothing', (t) => {
+    for (const { answer: one, figures } of refused) {
+      t.diagnostic(`refused: ${one.refusals.join('; ') || 'nothing meets the objective'}`);
+      t.diagnostic(JSON.stringify(one.backTest?.comparisons));
+      expectRightReasons(one, figures);
     }
+  });
+
+  it('tune finds flags, and the share of the writes that they leave', async (t) => {
+    const best = answer.recommendation?.best ?? null;
+    assert.ok(best !== null, `nothing is recommended, ${RECORDINGS_MAX} times: ${answer.refusals.join('; ')}`);
     const flags = flagLines(best.settings, answer.today);
     t.diagnostic(`recommended: ${flags.join(' ')}`);
     const predicted = { today: writesOf(answer.recommendation!.today), best: writesOf(best) };
@@ -207,14 +241,14 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     await manager.stop();
     const { qps, burst } = best.settings;
     const others = flags.filter((flag) => !flag.startsWith('--kube-api-'));
-    manager = await startControllerManager(cluster, CONTROLLERS, { qps, burst, flags: others });
+    manager = await startControllerManager(cluster, CONTROLLERS, { qps, burst, flags: others, isGuarded: true });
     await until(() => manager.idle());
     const then = await record('then.rec');
     t.diagnostic(
       `writes a second: ${rateOf(today)} today, ${rateOf(then)} then; predicted ${JSON.stringify(predicted)}`,
     );
-    // What is predicted to be within a twentieth may turn out either way.
-    if (predicted.best < 0.95 * predicted.today) assert.ok(rateOf(then) < rateOf(today));
+    const [ratio, measured] = [predicted.best / predicted.today, rateOf(then) / rateOf(today)];
+    assert.ok(Math.abs(ratio - measured) <= RATIO_ERROR_MAX * measured, `${ratio} was predicted, ${measured} measured`);
   });
 
   function writesOf({ writesPerSecond }: { readonly writesPerSecond: Readonly<Record<string, number>> }): number {
@@ -231,8 +265,8 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
   }
 
   /** Each refusal is of something that the recording, or the answer, has. */
-  function expectRightReasons(): void {
-    const { refusals, from, backTest, recommendation } = answer;
+  function expectRightReasons(one: Answer, figures: RecordingFigures): void {
+    const { refusals, from, backTest, recommendation } = one;
     if (refusals.length === 0) {
       assert.ok(recommendation!.nearest.checks.some(({ bound, most }) => most !== null && bound > most));
       return;
@@ -240,9 +274,9 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     for (const why of refusals) {
       if (why.includes('is off by')) assert.ok(backTest!.worst === null || backTest!.worst > ERROR_MAX, why);
       else if (why.includes('say too little')) assert.ok(from.changes < CHANGES_MIN, why);
-      else if (/listed again|lost for a while/.test(why)) assert.ok(hasLost(today.contents), why);
+      else if (/listed again|lost for a while/.test(why)) assert.ok(hasLost(figures.contents), why);
       else if (why.includes('can be compared')) assert.equal(backTest!.worst, null, why);
-      else if (why.includes('wrote nothing for')) assert.ok(latestMs(today) >= 10_000, why);
+      else if (why.includes('wrote nothing for')) assert.ok(latestMs(figures) >= 10_000, why);
       else assert.match(why, /refused \d+ requests \(429\)/);
     }
   }

@@ -85,3 +85,15 @@ test("writes are told apart by the slice's manager", async () => {
   emit('ADDED', slice('web-2', [], 'web', 'theirs'));
   assert.deepEqual([view.writes('ours'), view.writes('theirs'), view.writes('nobody'), view.writes()], [2, 1, 0, 3]);
 });
+
+test('who has seen an address may at once expect something else of it', async () => {
+  const { view, emit } = await watching(slice('web-1', ['10.0.0.1']));
+  const seen: string[] = [];
+  view.expectAddress('shop/web', '10.0.0.1', false, () => {
+    seen.push('gone');
+    view.expectAddress('shop/web', '10.0.0.1', true, () => seen.push('ready'));
+  });
+  emit('MODIFIED', slice('web-1', []));
+  emit('MODIFIED', slice('web-1', ['10.0.0.1']));
+  assert.deepEqual([seen, view.waiting()], [['gone', 'ready'], 0]);
+});

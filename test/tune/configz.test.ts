@@ -16,7 +16,7 @@ const FLAGS = [
 
 test('configz tells the flags that it has', () => {
   const text = JSON.stringify(configz(parseRunFlags(FLAGS, () => undefined)));
-  assert.deepEqual(parseConfigz(text), {
+  assert.deepEqual(parseConfigz(text).settings, {
     endpointSyncs: 7,
     serviceEndpointSyncs: 9,
     endpointsBatchMs: 500,
@@ -33,13 +33,18 @@ test('configz tells the syncs of each queue', () => {
   assert.deepEqual(parseSyncs(text), { endpoint: 7, endpoint_slice: 9, endpoint_slice_mirroring: 3 });
 });
 
+test('configz tells which controllers run', () => {
+  const flags = parseRunFlags([...FLAGS, '--controllers=*,-endpoints-controller'], () => undefined);
+  assert.deepEqual(parseConfigz(JSON.stringify(configz(flags))).controllers, ['*', '-endpoints-controller']);
+});
+
 test('before Kubernetes 1.36 the rates have the names of an internal type', () => {
   const [config] = Object.values(configz(parseRunFlags(FLAGS, () => undefined))) as [Record<string, object>];
   const ClientConnection = { Kubeconfig: '', AcceptContentTypes: '', ContentType: '', QPS: 70.5, Burst: 99 };
   const text = JSON.stringify({
     'kubecontrollermanager.config.k8s.io': { ...config, Generic: { ...config['Generic'], ClientConnection } },
   });
-  const { qps, burst } = parseConfigz(text);
+  const { qps, burst } = parseConfigz(text).settings;
   assert.deepEqual([qps, burst], [70.5, 99]);
 });
 
@@ -73,8 +78,8 @@ function told(section: string, name: string, value: unknown): string {
 }
 
 test("a rate of 0 in a configz is client-go's default, as it is for the flags", () => {
-  assert.equal(parseConfigz(told('Generic', 'qps', 0)).qps, 5);
-  assert.equal(parseConfigz(told('Generic', 'burst', 0)).burst, 10);
+  assert.equal(parseConfigz(told('Generic', 'qps', 0)).settings.qps, 5);
+  assert.equal(parseConfigz(told('Generic', 'burst', 0)).settings.burst, 10);
 });
 
 test('a number out of bounds is refused, with the field and the bounds', () => {

@@ -148,6 +148,28 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.deepEqual(measured.flowWaits?.value, [{ schema: 'kube-controller-manager', ms: 2 }]);
   });
 
+  it('of the waits in flow control those of schemas are told that the writes may have', () => {
+    const wait = 'apiserver_flowcontrol_request_wait_duration_seconds';
+    const waitsWith = (text: string): Measured['flowWaits'] =>
+      factsOf(null, scrapes(serverText(NONE), text, 's1.txt, s2.txt')).flowWaits;
+    const others = ['catch-all', 'system-nodes', 'service-accounts', 'global-default'].map(
+      (schema, i) => `${wait}_sum{flow_schema="${schema}"} ${i + 1}\n${wait}_count{flow_schema="${schema}"} 100\n`,
+    );
+    const text = serverText({ writes: 200 }) + others.join('');
+    assert.deepEqual(waitsWith(text), {
+      value: [{ schema: 'kube-controller-manager', ms: 2 }],
+      from: `${wait} in s1.txt, s2.txt; part of the API latency of writes with that flow schema`,
+    });
+    assert.deepEqual(waitsWith(text.replaceAll('"kube-controller-manager"', '"ours"')), {
+      value: [
+        { schema: 'global-default', ms: 40 },
+        { schema: 'service-accounts', ms: 30 },
+        { schema: 'system-nodes', ms: 20 },
+      ],
+      from: `${wait} in s1.txt, s2.txt; the longest: which flow schema the writes of kube-controller-manager have is not told`,
+    });
+  });
+
   it('refused requests in scrapes prevent a recommendation', () => {
     const more = 'rest_client_requests_total{code="429",method="PUT"} 7';
     assert.deepEqual(factsOf(controller({ writes: 200, more }), null).doubts, [

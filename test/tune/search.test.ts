@@ -57,19 +57,12 @@ test('a search comes within 5 % of the best of all settings in few runs', () => 
   }
 });
 
-test('each step names the flag that it changes, and improves the score', () => {
+test('a search finds the value of each flag that brings something', () => {
   const score = ({ slicesBatchMs, qps }: Settings): Score => ({
     excess: qps < 100 ? 1 : 0,
     goal: Math.abs(slicesBatchMs - 300),
   });
-  const { best, steps } = searchSettings(DEFAULT_SETTINGS, SEARCHED, score, 1, 1);
-  assert.deepEqual(
-    steps.map(({ flag, from, to }) => [flag, from, to]),
-    [
-      ['endpoint-updates-batch-period and endpointslice-updates-batch-period', 0, 300],
-      ['kube-api-qps', 20, 100],
-    ],
-  );
+  const { best } = searchSettings(DEFAULT_SETTINGS, SEARCHED, score, 1, 1);
   assert.deepEqual([best.slicesBatchMs, best.endpointsBatchMs, best.qps, best.burst], [300, 300, 100, 30]);
 });
 
@@ -82,15 +75,8 @@ test('a better setting is found where only two flags together bring something', 
         ? 1
         : 10 + Math.abs(slicesBatchMs - 100) + Math.abs(serviceEndpointSyncs - 5),
   });
-  const { best, steps } = searchSettings({ ...DEFAULT_SETTINGS, slicesBatchMs: 100 }, SEARCHED, score, 1, 1);
+  const { best } = searchSettings({ ...DEFAULT_SETTINGS, slicesBatchMs: 100 }, SEARCHED, score, 1, 1);
   assert.deepEqual([best.slicesBatchMs, best.serviceEndpointSyncs], [50, 2]);
-  assert.deepEqual(
-    steps.map(({ from, to }) => [from, to]),
-    [
-      [5, 2],
-      [100, 50],
-    ],
-  );
 });
 
 test('of all settings whose bounds hold one of the best is recommended', () => {
@@ -129,5 +115,5 @@ test('flags of today that differ between the outputs stay where nothing is gaine
   });
   const { settings } = best ?? nearest;
   assert.deepEqual([settings.endpointsBatchMs, settings.slicesBatchMs], [100, 0]);
-  assert.ok(!changes.some(({ flag }) => flag.includes('batch-period ')), JSON.stringify(changes));
+  assert.ok(!changes.some(({ flag }) => flag.includes('-updates-batch-period')), JSON.stringify(changes));
 });

@@ -367,9 +367,21 @@ test('a controller that does not run writes nothing, and has no tokens in endpoi
     assert.deepEqual(writtenAtMs(run(retired, controller), 'endpoints'), []);
     assert.equal(run(retired, controller).writes.slices.length, 4);
   }
-  const slow = { qps: 1, burst: 1, controllers: 2 };
+  const slow = { qps: 1, burst: 1, controllers: 1 };
   // One token is there at the start, and one comes each second.
   assert.deepEqual(writtenAtMs(run(retired, 'endpointd', slow), 'slices'), [1011, 2011, 3011, 4011]);
+});
+
+test('endpointd has no more writes under way than --max-writes-in-flight', () => {
+  const two = story({
+    services: 2,
+    changes: [
+      [1000, 0, 'ready'],
+      [1000, 10, 'ready'],
+    ],
+  });
+  const alone = run({ ...two, outputs: ['slices'] }, 'endpointd', { inFlight: 1 });
+  assert.deepEqual(writtenAtMs(alone, 'slices'), [1011, 1021]);
 });
 
 /** Somebody else writes an object of the first service. */

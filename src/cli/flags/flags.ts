@@ -164,7 +164,7 @@ const LEADER_ELECTION = {
   },
 } as const;
 
-const SHARDS = {
+export const BOUNDS_FLAGS = {
   shards: {
     kind: integer(0, 64),
     default: '0',
@@ -305,7 +305,7 @@ export const RUN_FLAGS = {
     { title: 'Connection', flags: CONNECTION_FLAGS },
     { title: 'Controllers', flags: CONTROLLER_FLAGS },
     { title: 'Leader election', flags: LEADER_ELECTION },
-    { title: 'Shards and bounds', flags: SHARDS },
+    { title: 'Shards and bounds', flags: BOUNDS_FLAGS },
     { title: 'Serving', flags: SERVING },
     { title: 'Observation', flags: OBSERVATION },
     { title: 'Beyond upstream', flags: BEYOND_UPSTREAM_FLAGS },
@@ -316,7 +316,7 @@ type RunFlags = OptionsOf<
   typeof CONNECTION_FLAGS &
     typeof CONTROLLER_FLAGS &
     typeof LEADER_ELECTION &
-    typeof SHARDS &
+    typeof BOUNDS_FLAGS &
     typeof SERVING &
     typeof OBSERVATION &
     typeof BEYOND_UPSTREAM_FLAGS

@@ -164,11 +164,11 @@ const TODAY = -1;
 function startOf(
   server: TestServer,
   { kubeControllerManager }: TestPrograms,
-  { controller, story }: Run,
+  { controller, settings, story }: Run,
   flags: readonly string[],
 ): Promise<TestController> {
   const outputs = outputsOf(story);
   return controller === 'endpointd'
-    ? startEndpointd(server, flags, outputs)
+    ? startEndpointd(server, flags, outputs, settings.controllers)
     : startKubeControllerManager(server, kubeControllerManager!, flags, outputs);
 }

@@ -3,12 +3,13 @@ import { readFile } from 'node:fs/promises';
 import { printable } from '../../lib/printable.ts';
 import { parseMetrics } from '../../metrics/text.ts';
 import { MonitorError } from '../../node/monitor-client.ts';
-import { ConfigzError, parseConfigz } from '../../tune/configz.ts';
-import { flagOf, SETTING_NAMES, type SettingName } from '../../tune/flag-lines.ts';
+import { type Configz, ConfigzError, parseConfigz } from '../../tune/configz.ts';
+import { SETTING_FLAGS, type SettingName, settingNames, settingText } from '../../tune/flag-lines.ts';
 import { type Measured, measuredOf, type Recorded, type Scrapes, ScrapesError } from '../../tune/measured.ts';
 import type { KnownNumber } from '../../tune/numbers.ts';
 import { NEWEST_KUBE_MINOR, OLDEST_KUBE_MINOR } from '../../twin/run.ts';
 import type { Settings } from '../../twin/settings.ts';
+import { enabledControllers } from '../flags/controllers.ts';
 import { monitorOf } from '../live/monitor.ts';
 import { starting, StartError } from '../usage.ts';
 import { isUrl, type TuneOptions } from './tune-flags.ts';
@@ -29,21 +30,25 @@ export interface Known {
  */
 export async function knownOf(options: TuneOptions, recorded: Recorded | null): Promise<Known> {
   const measured = await measuredBy(options, recorded);
-  const config = await configzOf(options);
+  const { settings: config, controllers } = await configzOf(options);
   const { given, configz, controller } = options;
   const rows: KnownNumber[] = [];
-  const names = SETTING_NAMES.filter((name) => name !== 'adaptiveBatchMs' || controller === 'endpointd');
-  const isTold = (name: SettingName): boolean =>
-    config[name] !== undefined && !given.has(flagOf(options.today, name).flag);
+  const names = settingNames(controller);
+  const isTold = (name: SettingName): boolean => config[name] !== undefined && !given.has(SETTING_FLAGS[name].name);
   const told = Object.fromEntries(names.filter(isTold).map((name) => [name, config[name]]));
-  const today: Settings = { ...options.today, ...told };
+  const running = controller === 'endpointd' ? runningOf(controllers, options.configz) : null;
+  const today: Settings = { ...options.today, ...told, ...(running === null ? {} : { controllers: running }) };
   for (const name of names) {
-    const { flag, value } = flagOf(today, name);
+    const flag = SETTING_FLAGS[name].name;
     const from = given.has(flag) ? 'given' : isTold(name) ? configz : "not given: the program's default";
-    rows.push({ name: `--${flag}`, value, unsure: '', from });
+    rows.push({ name: `--${flag}`, value: settingText(name, today[name]), unsure: '', from });
   }
   const version = versionOf(options, measured.kubeMinor);
   if (controller !== 'endpointd') rows.push(version.row);
+  else {
+    const from = running === null ? 'not given: assumed' : configz;
+    rows.push({ name: 'controllers that run', value: String(today.controllers), unsure: '', from });
+  }
   const { watchers } = measured;
   const hasCores = given.has('cores') || options.calibration !== '';
   const count = (flag: string, name: string, own: number, seen: number | undefined): number => {
@@ -90,9 +95,17 @@ function versionOf({ given, kcmVersion }: TuneOptions, measured: Measured['kubeM
   };
 }
 
-async function configzOf(options: TuneOptions): Promise<Partial<Settings>> {
+/** How many controllers of endpointd run; null = it is not told. */
+function runningOf(controllers: Configz['controllers'], configz: string): number | null {
+  if (controllers === null) return null;
+  const enabled = enabledControllers(controllers);
+  if (!enabled.ok) throw new StartError(`--configz=${configz}: Generic.Controllers: ${printable(enabled.message)}`);
+  return Object.values(enabled.options).filter((runs) => runs).length;
+}
+
+async function configzOf(options: TuneOptions): Promise<Configz> {
   const { configz } = options;
-  if (configz === '') return {};
+  if (configz === '') return { settings: {}, controllers: null };
   const text = isUrl(configz)
     ? await answerAt(configz, options)
     : await starting(`read --configz=${configz}`, readFile(configz, 'utf8'));

@@ -1,11 +1,12 @@
-import { DEFAULT_CALIBRATION, type Settings } from '../../twin/settings.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../twin/settings.ts';
 import { NEWEST_KUBE_MINOR, OLDEST_KUBE_MINOR } from '../../twin/run.ts';
+import { SETTING_FLAGS } from '../../tune/flag-lines.ts';
 import { ObjectiveError, parseObjective } from '../../tune/objective.ts';
 import { bool, choice, duration, integer, parsed, text, ValueError } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { MONITOR_FLAGS, refuseMonitorFlags } from '../live/monitor.ts';
 import { UsageError } from '../usage.ts';
-import { BEYOND_UPSTREAM_FLAGS, CONNECTION_FLAGS, CONTROLLER_FLAGS } from '../flags/flags.ts';
+import { BEYOND_UPSTREAM_FLAGS, BOUNDS_FLAGS, CONNECTION_FLAGS, CONTROLLER_FLAGS } from '../flags/flags.ts';
 
 const TUNING = {
   from: {
@@ -97,6 +98,7 @@ const TODAY = {
   },
   'kube-api-burst': CONNECTION_FLAGS['kube-api-burst'],
   'adaptive-batch-period-max': BEYOND_UPSTREAM_FLAGS['adaptive-batch-period-max'],
+  'max-writes-in-flight': BOUNDS_FLAGS['max-writes-in-flight'],
 } as const;
 
 export const TUNE_FLAGS = {
@@ -126,8 +128,10 @@ export interface TuneOptions extends TuningOptions {
 export function parseTuneFlags(args: readonly string[], print: (text: string) => void): TuneOptions {
   const { options, given } = readFlags(TUNE_FLAGS, args, print);
   const flags = options as TuningOptions & OptionsOf<typeof TODAY>;
-  if (flags.controller !== 'endpointd' && flags.adaptiveBatchPeriodMaxMs > 0)
-    throw new UsageError('--adaptive-batch-period-max is a flag of endpointd: kube-controller-manager has none such.');
+  for (const { name, only = flags.controller } of Object.values(SETTING_FLAGS)) {
+    if (given.has(name) && only !== flags.controller)
+      throw new UsageError(`--${name} is a flag of ${only}: ${flags.controller} has none such.`);
+  }
   if (!isUrl(flags.configz)) refuseMonitorFlags(given, 'needs --configz with a URL: nothing else is asked for.');
   if (given.has('confirm-for') && !flags.confirm) {
     throw new UsageError('--confirm-for needs --confirm: else nothing is tried for real.');
@@ -141,7 +145,8 @@ export function parseTuneFlags(args: readonly string[], print: (text: string) =>
     burst: flags.kubeApiBurst,
     endpointsPerSlice: flags.maxEndpointsPerSlice,
     adaptiveBatchMs: flags.adaptiveBatchPeriodMaxMs,
-    controllers: 3,
+    inFlight: flags.maxWritesInFlight,
+    controllers: DEFAULT_SETTINGS.controllers,
   };
   return { ...flags, today, given };
 }
