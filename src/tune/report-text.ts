@@ -3,7 +3,7 @@ import { formatBytes, formatCount, formatRate } from '../lib/figures.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
 import type { Answer } from './answer.ts';
-import type { Confirmation } from './confirmation.ts';
+import { type Confirmation, NOT_MEASURED } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import { flagLines } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
@@ -220,7 +220,7 @@ export function confirmationRows({ today }: Answer, { tried }: Confirmation): st
       printable(figure.text),
       figureValue(figure.text, middle(figure.today)),
       figureValue(figure.text, middle(figure.tried)),
-      figure.look.ratio.toFixed(2),
+      figure.verdict === NOT_MEASURED ? '' : figure.look.ratio.toFixed(2),
       figure.look.high === Infinity ? '' : `${figure.look.low.toFixed(2)} to ${figure.look.high.toFixed(2)}`,
       figure.predicted.toFixed(2),
       String(figure.tried.length),

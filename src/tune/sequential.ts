@@ -16,6 +16,9 @@ export interface Look {
   readonly high: number;
 }
 
+/** Of runs without the figure. More of them would not have it either. */
+export const UNTOLD: Look = { decision: 'cannot tell', ratio: 1, low: 0, high: Infinity };
+
 const PAIRS_MIN = 3;
 export const PAIRS_MAX = 10;
 /** Ratios that differ from 1 by less are called the same. */

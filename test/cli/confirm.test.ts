@@ -110,7 +110,7 @@ describe('settings that are tried for real', () => {
     });
     const late = Array.from({ length: 5 }, (_, i) => change(60_000 + i, [{ place: 0, wanted: READY }]));
     const story = { ...PART, durationMs: 120_000, places, changes: [change(0, grow), ...late] };
-    await assert.rejects(programsFor('endpointd', busiestPart(story, 10_000)), {
+    await assert.rejects(programsFor('endpointd', busiestPart(story, 10_000, 'endpointd')), {
       message: `cannot confirm: a test API server is filled with at most ${PODS_MAX} pods, and there are ${PODS_MAX + 1}`,
     });
   });

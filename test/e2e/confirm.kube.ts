@@ -30,7 +30,7 @@ describe('settings of kube-controller-manager that are tried for real', () => {
 
   before(async () => {
     const { etcd, kubeApiserver, kubeControllerManager } = await kubeBinaries();
-    const story = busiestPart(profileStory(FLAPPING, SEED), 3000);
+    const story = busiestPart(profileStory(FLAPPING, SEED), 3000, 'kube-controller-manager');
     confirmation = await confirm(
       {
         run: {

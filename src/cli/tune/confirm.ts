@@ -28,7 +28,7 @@ import { settingFlags } from '../../tune/flag-lines.ts';
 import type { Objective, Scope } from '../../tune/objective.ts';
 import type { Run } from '../../twin/run.ts';
 import type { Controller, Settings } from '../../twin/settings.ts';
-import { outputsOf, type Story } from '../../twin/story.ts';
+import { isChange, outputsOf, type Story } from '../../twin/story.ts';
 import { StartError } from '../usage.ts';
 
 export interface ConfirmQuestion {
@@ -90,7 +90,7 @@ async function onServer(
   stopped: Promise<never>,
   say: (text: string) => void,
 ): Promise<Confirmation> {
-  const { story } = question.run;
+  const { story, controller } = question.run;
   const cluster = createStoryCluster(story);
   const started = await startTestServer(question.programs);
   const server = { ...started, failed: Promise.race([started.failed, stopped]) };
@@ -102,7 +102,7 @@ async function onServer(
     return {
       server: server.kind,
       seconds: story.durationMs / 1000,
-      changes: story.changes.length,
+      changes: story.changes.filter((change) => isChange(change, controller)).length,
       ...rounds,
     };
   } finally {

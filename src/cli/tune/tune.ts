@@ -85,7 +85,7 @@ async function checkNew(calibrate: string): Promise<void> {
 }
 
 async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story): Promise<Tries> {
-  const part = busiestPart(story, confirmForMs);
+  const part = busiestPart(story, confirmForMs, controller);
   return { part, programs: await programsFor(controller, part) };
 }
 
