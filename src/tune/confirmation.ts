@@ -37,10 +37,11 @@ export interface TriedFigure {
   readonly look: Look;
   /** The ratio of tried to today, by the queue model. */
   readonly predicted: number;
-  readonly verdict: 'holds' | 'does not hold' | 'cannot tell' | typeof NOT_MEASURED;
+  readonly verdict: 'holds' | 'does not hold' | 'cannot tell' | typeof NOT_MEASURED | typeof DOES_NOT_BIND;
 }
 
 export const NOT_MEASURED = 'cannot tell (nothing was measured)';
+const DOES_NOT_BIND = 'cannot tell (it does not bind here)';
 
 /** The most pods with which a test API server is filled. */
 export const PODS_MAX = 20_000;
@@ -139,13 +140,16 @@ export function recommendedOf({ best, changes }: Pick<Recommendation, 'best' | '
 
 /**
  * A prediction holds if its direction was measured, or if its ratio, give or take `SAME`, lies in the measured
- * interval. Near a border the direction alone is chance: 0.96 counts as the same, and 0.93 (0.90 to 0.97) as lower.
+ * interval. Near a border the direction alone is chance: 0.96 counts as the same, and 0.93 (0.90 to 0.97) as lower. A
+ * difference that was not measured is not refuted: on an API server that is faster than the recorded one nothing waits
+ * for what is too scarce there.
  */
 export function verdictOf({ decision, low, high }: Look, predicted: number): TriedFigure['verdict'] {
   if (decision === null || decision === 'cannot tell') return 'cannot tell';
   const expected = predicted < 1 - SAME ? 'lower' : predicted > 1 + SAME ? 'higher' : 'same';
   const isWithin = predicted * (1 + SAME) >= low && predicted * (1 - SAME) <= high;
-  return decision === expected || isWithin ? 'holds' : 'does not hold';
+  if (decision === expected || isWithin) return 'holds';
+  return decision === 'same' ? DOES_NOT_BIND : 'does not hold';
 }
 
 /** The ratio of two figures, which may both be 0. */
