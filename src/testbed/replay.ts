@@ -45,11 +45,12 @@ export interface TestController {
 
 export interface Replayed {
   readonly ledger: Ledger;
-  /** The milliseconds by which a change was sent late, 99th percentile. */
+  /** The milliseconds from when a change was due to its acknowledgement, 99th percentile. */
   readonly lateMs: number;
 }
 
-const REQUESTS_AT_ONCE = 32;
+/** The connections of the client of a `ReplayServer`: a request beyond them would wait unseen in the client. */
+export const REQUESTS_AT_ONCE = 32;
 const RIGHT_MS_MAX = 300_000;
 const STARTED_MS_MAX = 120_000;
 /** A change that is still not shown so long after the last change counts as shown then. */
@@ -246,14 +247,16 @@ async function playStory(client: ApiClient, state: State, views: Views, signal: 
   const lateMs: number[] = [0];
   const open = new Map<string, Open>();
   const underWay = new Map<string, Promise<void>>();
+  const slots = createSlots(REQUESTS_AT_ONCE);
   let failure: unknown = null;
   state.fromMs = performance.now();
-  const happen = async ({ request, shows }: StoryRequest, dueMs: number): Promise<void> => {
-    const sentMs = performance.now();
-    lateMs.push(sentMs - dueMs);
-    if (shows !== null) for (const output of outputs) expect(state, views, open, { output, sentMs, ...shows });
-    await sendThrough(client, request, signal);
-  };
+  const happen = ({ request, shows }: StoryRequest, dueMs: number): Promise<void> =>
+    slots.within(async () => {
+      const sentMs = performance.now();
+      if (shows !== null) for (const output of outputs) expect(state, views, open, { output, sentMs, ...shows });
+      await sendThrough(client, request, signal);
+      lateMs.push(performance.now() - dueMs);
+    });
   for (const change of cluster.story.changes) {
     const dueMs = state.fromMs + change.atMs;
     const waitMs = dueMs - performance.now();
@@ -267,6 +270,25 @@ async function playStory(client: ApiClient, state: State, views: Views, signal: 
   await Promise.all(underWay.values());
   if (failure !== null) throw failure;
   return { lateMs, open };
+}
+
+/** Lets so many works run at a time. The others wait in order. */
+function createSlots(count: number): { within(work: () => Promise<void>): Promise<void> } {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  return {
+    within: async (work) => {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        await work();
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) free++;
+        else next();
+      }
+    },
+  };
 }
 
 /**

@@ -5,7 +5,7 @@ import { createApiClient } from '../node/api-client.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import { startController } from './controller-process.ts';
 import { type Cluster, type ServerBinaries, startControllerManager, startKubeCluster } from './kube-cluster.ts';
-import type { ReplayServer, TestController } from './replay.ts';
+import { REQUESTS_AT_ONCE, type ReplayServer, type TestController } from './replay.ts';
 import { startServe } from './serve-process.ts';
 
 /** The programs in KUBEBUILDER_ASSETS; null = it is not there. */
@@ -20,8 +20,6 @@ export interface TestServer extends ReplayServer {
   readonly cluster: Cluster<ServerBinaries> | null;
   readonly stop: () => Promise<void>;
 }
-
-const CONNECTIONS = 32;
 
 /** @param directory '' = there is none */
 export async function findPrograms(directory: string): Promise<TestPrograms> {
@@ -51,7 +49,7 @@ export async function startTestServer(
 ): Promise<TestServer> {
   if (server === null) {
     const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0', ...flags]);
-    const client = createApiClient({ url: serve.url }, CONNECTIONS);
+    const client = createApiClient({ url: serve.url }, REQUESTS_AT_ONCE);
     const stop = async (): Promise<void> => {
       await client.close();
       await serve.stop();
@@ -67,7 +65,7 @@ export async function startTestServer(
   }
   const cluster = await startKubeCluster(server);
   const { url, token, caFile, kubeconfigPath, failed } = cluster;
-  const client = createApiClient({ url, token, ca: await readFile(caFile, 'utf8') }, CONNECTIONS);
+  const client = createApiClient({ url, token, ca: await readFile(caFile, 'utf8') }, REQUESTS_AT_ONCE);
   const stop = async (): Promise<void> => {
     await client.close();
     await cluster.stop();

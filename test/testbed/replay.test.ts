@@ -1,7 +1,9 @@
 /** A story that happens on the embedded API server, with the real controller as a process. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createFixedObjects, replay, type Replayed } from '../../src/testbed/replay.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../../src/node/api-client.ts';
+import { createFixedObjects, replay, type Replayed, REQUESTS_AT_ONCE } from '../../src/testbed/replay.ts';
 import { createStoryCluster, type StoryCluster } from '../../src/testbed/story-cluster.ts';
 import { startEndpointd, startTestServer, type TestServer } from '../../src/testbed/test-programs.ts';
 import { cpuOf } from '../../src/twin/figures.ts';
@@ -86,6 +88,38 @@ describe('a story that happens on an API server', () => {
 
   it('every run of a story begins with the same pods', async () => {
     assert.deepEqual(kinds(await run()), { endpoints: each, slices: each });
+  });
+
+  it('a server that is slow to answer makes changes late, and is asked no more', async () => {
+    let [isSlow, asked, most] = [false, 0, 0];
+    const send: ApiClient['send'] = async (request) => {
+      if (!isSlow) return server.client.send(request);
+      most = Math.max(most, ++asked);
+      await sleep(300);
+      asked--;
+      return server.client.send(request);
+    };
+    const bystanders = Array.from({ length: 50 }, (_, namespace): StoryChange => ({
+      atMs: 0,
+      namespace,
+      kind: 'quiet',
+      places: [],
+      service: -1,
+    }));
+    const story: Story = { ...cluster.story, changes: [...bystanders, STORY.changes[0]!] };
+    const { lateMs, ledger } = await replay(
+      { ...server, client: { ...server.client, send } },
+      { ...cluster, story },
+      async () => {
+        isSlow = true;
+        return startEndpointd(server, ['--kube-api-qps=500']);
+      },
+    );
+    assert.equal(most, REQUESTS_AT_ONCE);
+    assert.ok(lateMs > 500, `${lateMs} ms late`);
+    // The time until the change was sent is not the controller's.
+    const { atMs } = ledger.samples.slices[0]!;
+    assert.ok(atMs > 250, `sent after ${atMs} ms`);
   });
 
   it('a change that is undone before it shows is not awaited', async () => {
