@@ -19,7 +19,8 @@ export interface Look {
 /** Of runs without the figure. More of them would not have it either. */
 export const UNTOLD: Look = { decision: 'cannot tell', ratio: 1, low: 0, high: Infinity };
 
-const PAIRS_MIN = 3;
+/** Fewer pairs tell nothing. */
+export const PAIRS_MIN = 3;
 export const PAIRS_MAX = 10;
 /** Ratios that differ from 1 by less are called the same. */
 export const SAME = 0.05;

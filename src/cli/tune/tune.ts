@@ -62,15 +62,17 @@ export async function tune(args: readonly string[]): Promise<number> {
     },
     (runs) => progress.show(`${runs} ${runs === 1 ? 'setting' : 'settings'} tried`),
   );
-  const answer =
-    tries === null ? predicted : await confirmed(predicted, options.objective, tries, (text) => progress.show(text));
+  const { answer, signalled } =
+    tries === null
+      ? { answer: predicted, signalled: null }
+      : await confirmed(predicted, options.objective, tries, (text) => progress.show(text));
   progress.clear();
   await starting('write the report', writeReport(process.stdout, outputOf(answer, options.output)));
   if (options.calibrate !== '') {
     const write = writeFile(options.calibrate, calibrationText(answer.calibration), { flag: 'wx' });
     await starting(`write the calibration to ${options.calibrate}`, write);
   }
-  return exitStatus(answer, options.confirm);
+  return signalled ?? exitStatus(answer, options.confirm);
 }
 
 /**
