@@ -76,7 +76,10 @@ export async function replay(
   start: () => Promise<TestController>,
 ): Promise<Replayed> {
   await toOutset(server, cluster);
-  const state: State = { ledger: createLedger(cluster.story.objects), fromMs: Infinity, cluster };
+  const served = new AbortController();
+  server.failed.catch(() => served.abort());
+  const ledger = createLedger(cluster.story.objects);
+  const state: State = { ledger, fromMs: Infinity, cluster, served: served.signal, underWay: new Map() };
   const views = await whileServed(server, async () => ({
     endpoints: await watchEndpoints(server.client, (type, object) => noteEvent(state, 'endpoints', type, object)),
     slices: await watchSlices(server.client, (type, object) => noteEvent(state, 'slices', type, object)),
@@ -84,9 +87,16 @@ export async function replay(
   const controller = await start();
   try {
     return await whileServed(server, (signal) =>
-      Promise.race([controller.failed, played(server, state, views, controller, signal)]),
+      Promise.race([
+        controller.failed,
+        // A change that a broken watch does not show would count as one that nothing has shown.
+        ...OUTPUTS.map((output) => views[output].broken),
+        played(server, state, views, controller, signal),
+      ]),
     );
   } finally {
+    // The next run begins with the pods as the requests of this one leave them, so none may be left out.
+    await Promise.race([server.failed, Promise.all(state.underWay.values())]).catch(() => undefined);
     for (const output of OUTPUTS) views[output].stop();
     await controller.stop();
   }
@@ -110,9 +120,13 @@ interface State {
   /** Monotonic ms at which the story has begun; Infinity = not yet. */
   fromMs: number;
   readonly cluster: StoryCluster;
+  /** Aborted when the server has ended. */
+  readonly served: AbortSignal;
+  /** The last request for each object. */
+  readonly underWay: Map<string, Promise<void>>;
 }
 
-type Views = Readonly<Record<Output, Pick<ServiceView, 'expectAddress' | 'writes' | 'stop'>>>;
+type Views = Readonly<Record<Output, Pick<ServiceView, 'expectAddress' | 'writes' | 'broken' | 'stop'>>>;
 
 async function played(
   { client }: ReplayServer,
@@ -193,7 +207,7 @@ async function startAnew(
   cluster: StoryCluster,
   signal: AbortSignal,
 ): Promise<Awaited<ReturnType<typeof readObjects>>> {
-  await sendAll(client, startRequests(cluster), signal);
+  await sendAll(client, [...startRequests(cluster), probeRequest(true)], signal);
   for (let i = 0; i < cluster.story.namespaces.length; i++) {
     await client.send({ method: 'DELETE', path: `/api/v1/namespaces/ns-${i}/endpoints` });
     await client.send({ method: 'DELETE', path: `/apis/discovery.k8s.io/v1/namespaces/ns-${i}/endpointslices` });
@@ -242,11 +256,10 @@ interface Told {
 }
 
 async function playStory(client: ApiClient, state: State, views: Views, signal: AbortSignal): Promise<Told> {
-  const { cluster } = state;
+  const { cluster, served, underWay } = state;
   const outputs = outputsOf(cluster.story);
   const lateMs: number[] = [0];
   const open = new Map<string, Open>();
-  const underWay = new Map<string, Promise<void>>();
   const slots = createSlots(REQUESTS_AT_ONCE);
   let failure: unknown = null;
   state.fromMs = performance.now();
@@ -254,7 +267,7 @@ async function playStory(client: ApiClient, state: State, views: Views, signal: 
     slots.within(async () => {
       const sentMs = performance.now();
       if (shows !== null) for (const output of outputs) expect(state, views, open, { output, sentMs, ...shows });
-      await sendThrough(client, request, signal);
+      await sendThrough(client, request, served);
       lateMs.push(performance.now() - dueMs);
     });
   for (const change of cluster.story.changes) {

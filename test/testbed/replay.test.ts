@@ -75,6 +75,15 @@ describe('a story that happens on an API server', () => {
   });
   const each = ['add', 'add', 'remove', 'remove'];
 
+  /** The first pod turns unready, and ready at once. */
+  const flipsOfFirst = [UNREADY, READY].map((wanted): StoryChange => ({
+    atMs: 0,
+    namespace: 0,
+    kind: 'pod',
+    places: [{ place: 0, wanted }],
+    service: -1,
+  }));
+
   it('a story shows each change of readiness in both outputs', async () => {
     const played = await run();
     assert.deepEqual(kinds(played), { endpoints: each, slices: each });
@@ -122,15 +131,36 @@ describe('a story that happens on an API server', () => {
     assert.ok(atMs > 250, `sent after ${atMs} ms`);
   });
 
+  it('a run whose watch breaks is given up, and the next one begins right', async () => {
+    const breaks = Promise.withResolvers<never>();
+    let isBreaking = false;
+    const send: ApiClient['send'] = async (request) => {
+      if (isBreaking && request.path.includes('pod-0')) {
+        breaks.reject(new Error('the watch has ended'));
+        // The next request for the pod waits meanwhile.
+        await sleep(200);
+      }
+      return server.client.send(request);
+    };
+    const watch: ApiClient['watch'] = (path, ...rest) => {
+      const own = server.client.watch(path, ...rest);
+      return path.includes('endpointslices') ? { ...own, ended: Promise.race([own.ended, breaks.promise]) } : own;
+    };
+    const story: Story = { ...cluster.story, changes: flipsOfFirst };
+    const replayed = replay(
+      { ...server, client: { ...server.client, watch, send } },
+      { ...cluster, story },
+      async () => {
+        isBreaking = true;
+        return startEndpointd(server, []);
+      },
+    );
+    await assert.rejects(replayed, { message: 'the watch has ended' });
+    assert.deepEqual(kinds(await run()), { endpoints: each, slices: each });
+  });
+
   it('a change that is undone before it shows is not awaited', async () => {
-    const flips = [UNREADY, READY].map((wanted, i): StoryChange => ({
-      atMs: 20 * i,
-      namespace: 0,
-      kind: 'pod',
-      places: [{ place: 0, wanted }],
-      service: -1,
-    }));
-    const story = { ...cluster.story, durationMs: 1600, changes: flips };
+    const story = { ...cluster.story, durationMs: 1600, changes: flipsOfFirst };
     const batch = ['--endpoint-updates-batch-period=1s', '--endpointslice-updates-batch-period=1s'];
     const { ledger } = await replay(server, { ...cluster, story }, () => startEndpointd(server, batch));
     assert.deepEqual(
