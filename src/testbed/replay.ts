@@ -68,12 +68,14 @@ export async function createFixedObjects(server: ReplayServer, cluster: StoryClu
 
 /**
  * @param start begins a process with the controllers of the story's outputs
+ * @param batchMs the longest batch period of all runs that are compared: a write may wait so long
  * @throws Error if the server or the controller ends, or the objects do not become right
  */
 export async function replay(
   server: ReplayServer,
   cluster: StoryCluster,
   start: () => Promise<TestController>,
+  batchMs = 0,
 ): Promise<Replayed> {
   await toOutset(server, cluster);
   const served = new AbortController();
@@ -91,7 +93,7 @@ export async function replay(
         controller.failed,
         // A change that a broken watch does not show would count as one that nothing has shown.
         ...OUTPUTS.map((output) => views[output].broken),
-        played(server, state, views, controller, signal),
+        played(server, state, views, controller, batchMs, signal),
       ]),
     );
   } finally {
@@ -133,6 +135,7 @@ async function played(
   state: State,
   views: Views,
   controller: TestController,
+  batchMs: number,
   signal: AbortSignal,
 ): Promise<Replayed> {
   await isRunning(client, state, views, signal);
@@ -140,6 +143,8 @@ async function played(
   const { lateMs, open } = await playStory(client, state, views, signal);
   const untilMs = performance.now() + SHOWN_MS_MAX;
   while (open.size > 0 && !signal.aborted && performance.now() < untilMs) await sleep(POLL_MS);
+  // Pods that are not ready are written too, and nothing awaits them.
+  await noMoreWrites(views, QUIET_MS + batchMs, SHOWN_MS_MAX, signal);
   await spending.stop();
   for (const { output, sentMs, ready } of open.values()) {
     state.ledger.open[output]++;
@@ -220,8 +225,18 @@ async function isRunning(client: ApiClient, { cluster }: State, views: Views, si
   const outputs = outputsOf(cluster.story);
   const show = (isReady: boolean): Promise<void> => showing(client, outputs, views, probeRequest(isReady), signal);
   await Promise.race([show(false).then(() => show(true)), late()]);
+  await noMoreWrites(views, QUIET_MS, Infinity, signal);
+}
+
+/** Waits until nothing was written for `quietMs`. After `mostMs` no write makes it wait longer. */
+async function noMoreWrites(views: Views, quietMs: number, mostMs: number, signal: AbortSignal): Promise<void> {
   const writes = (): number => views.endpoints.writes() + views.slices.writes();
-  for (let before = -1; before !== writes() && !signal.aborted; await sleep(QUIET_MS)) before = writes();
+  const beganMs = performance.now();
+  let [count, sinceMs] = [writes(), beganMs];
+  for (let nowMs = beganMs; nowMs < sinceMs + quietMs && !signal.aborted; nowMs = performance.now()) {
+    await sleep(POLL_MS);
+    if (writes() !== count && nowMs < beganMs + mostMs) [count, sinceMs] = [writes(), performance.now()];
+  }
 }
 
 async function late(): Promise<never> {

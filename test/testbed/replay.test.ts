@@ -131,6 +131,18 @@ describe('a story that happens on an API server', () => {
     assert.ok(atMs > 250, `sent after ${atMs} ms`);
   });
 
+  it('writes after the last change that is awaited count', async () => {
+    // The pod of the other service has an address, and is not ready, when the batch of the first is nearly written.
+    const changes = [
+      { ...flipsOfFirst[0]!, atMs: 0 },
+      { ...flipsOfFirst[0]!, atMs: 800, places: [{ place: 2, wanted: UNREADY }] },
+    ];
+    const story: Story = { ...cluster.story, durationMs: 1000, changes };
+    const batch = ['--endpoint-updates-batch-period=1s', '--endpointslice-updates-batch-period=1s'];
+    const { ledger } = await replay(server, { ...cluster, story }, () => startEndpointd(server, batch), 1000);
+    assert.deepEqual([ledger.samples.slices.length, ledger.writes.slices.length], [1, 2]);
+  });
+
   it('a run whose watch breaks is given up, and the next one begins right', async () => {
     const breaks = Promise.withResolvers<never>();
     let isBreaking = false;

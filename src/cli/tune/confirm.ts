@@ -69,9 +69,10 @@ export async function confirm(
   const server = { ...started, failed: Promise.race([started.failed, stopped]) };
   let isOver = false;
   server.failed.catch(() => void (isOver = true));
+  const batchMs = Math.max(...[question.run.settings, ...question.candidates].map(longestBatchMs));
   const play = (settings: Settings): Promise<Replayed> => {
     const flags = settingFlags(settings, controller);
-    return replay(server, cluster, () => startOf(server, question.programs, question.run, flags));
+    return replay(server, cluster, () => startOf(server, question.programs, question.run, flags), batchMs);
   };
   try {
     say(`filling the ${server.kind} with ${podsAtStart(story)} pods`);
@@ -82,6 +83,10 @@ export async function confirm(
   } finally {
     await server.stop();
   }
+}
+
+function longestBatchMs({ endpointsBatchMs, slicesBatchMs, adaptiveBatchMs }: Settings): number {
+  return Math.max(endpointsBatchMs, slicesBatchMs, adaptiveBatchMs);
 }
 
 function startOf(
