@@ -1,6 +1,7 @@
 /** The API server and the controllers on which settings are tried: this program's, or those of a directory. */
 import { access, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { parseMetrics, sumOf } from '../metrics/text.ts';
 import { createApiClient } from '../node/api-client.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import { startController } from './controller-process.ts';
@@ -116,8 +117,11 @@ export async function startKubeControllerManager(
     throw new Error(`kube-controller-manager has ended with status ${status}:\n${log.slice(-LOG_CHARS)}`);
   });
   failed.catch(() => undefined);
+  let cpuSeconds = 0;
   return {
-    cpuSeconds: () => Promise.resolve(manager.cpuSeconds()),
+    // By its own metrics, as endpointd's. What tells of processes from outside is not there on every platform.
+    cpuSeconds: async () =>
+      (cpuSeconds = sumOf(parseMetrics(await manager.metricsText()), 'process_cpu_seconds_total') ?? cpuSeconds),
     metricsText: () => manager.metricsText(),
     stop: () => {
       isStopping = true;
