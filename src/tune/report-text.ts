@@ -234,7 +234,7 @@ export function confirmationText({ server, seconds, changes, lateMs }: Confirmat
 }
 
 export const CONFIRMATION_LIMIT =
-  'This checks the order of settings on this machine. Its milliseconds are not those of your cluster.';
+  'This checks the order of settings on this machine. Its milliseconds are not those of your cluster. The 95 % are of each figure alone: that all of them hold is less sure.';
 
 function confirmationLines(answer: Answer, confirmation: Confirmation, table: Table): string[] {
   return [

@@ -2,7 +2,7 @@
  * When there are enough pairs of runs. Each pair has a ratio, and the mean of their logarithms has an interval by
  * Student's t. There is a look after each pair. So with an ordinary 95 % interval some look would miss the truth in one
  * of six cases. The factors below are those of a nominal 98.8 %: with them all eight looks together hold the truth in
- * 95 %.
+ * 95 %. That is of one figure of one setting: several together hold it less often.
  */
 
 export type Decision = 'lower' | 'higher' | 'same' | 'cannot tell';

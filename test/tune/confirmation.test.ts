@@ -179,7 +179,7 @@ describe('the report of what was tried', () => {
     assert.match(text, /^Tried for real: 30 s with 450 changes, on the embedded API server of this machine;/m);
     assert.match(
       text,
-      /^This checks the order of settings on this machine\. Its milliseconds are not those of your cluster\.$/m,
+      /^This checks the order of settings on this machine\. Its milliseconds are not those of your cluster\. The 95 % are of each figure alone: that all of them hold is less sure\.$/m,
     );
     assert.match(text, /p99\(add\) +4\.00 s +20 ms +0\.01 +0\.01 to 0\.01 +[\d.]+ +3 +holds$/m);
     assert.ok(renderPage(answerPage(answer)).includes('Tried for real'));
