@@ -91,8 +91,7 @@ export async function replay(
     return await whileServed(server, (signal) =>
       Promise.race([
         controller.failed,
-        // A change that a broken watch does not show would count as one that nothing has shown.
-        ...OUTPUTS.map((output) => views[output].broken),
+        ...OUTPUTS.map((output) => brokenOf(views[output])),
         played(server, state, views, controller, batchMs, signal),
       ]),
     );
@@ -101,6 +100,19 @@ export async function replay(
     await Promise.race([server.failed, Promise.all(state.underWay.values())]).catch(() => undefined);
     for (const output of OUTPUTS) views[output].stop();
     await controller.stop();
+  }
+}
+
+/**
+ * Rejected when the watch breaks: a change that it does not show would count as one that nothing has shown. If it breaks
+ * because the server has ended, that is known a little later, and tells more.
+ */
+async function brokenOf({ broken }: Pick<ServiceView, 'broken'>): Promise<never> {
+  try {
+    return await broken;
+  } catch (error) {
+    await sleep(QUIET_MS);
+    throw error;
   }
 }
 
