@@ -11,6 +11,7 @@ import { startApiServerThread } from '../../src/node/apiserver-thread.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import { findProfile, type Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
+import { compileProgram } from '../support/compile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import {
   converged,
@@ -31,6 +32,7 @@ const CONVERGE_MS_MAX = 120_000;
 const CONTROLLERS = { endpointsController: true, slicesController: true, mirroringController: true };
 
 export async function runClusterBench(size: Size): Promise<void> {
+  if (size === 'full') compileProgram();
   const program = programOf(size);
   for (const profile of profilesOf(size)) await runCluster(profile, program);
 }

@@ -1,10 +1,10 @@
 /** `bench -- growth`: the cost of a change while the cluster grows. */
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { remakeKept } from '../peers/kept-results.ts';
 import { commitText } from '../support/commit.ts';
+import { compileProgram } from '../support/compile.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
 import { programOf } from '../peers/peers.ts';
@@ -93,7 +93,7 @@ export function parseGrowthFlags(args: readonly string[], tiny: boolean): Growth
 export async function runGrowthBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parseGrowthFlags(args, tiny);
   if (options.help) return console.log(HELP);
-  if (!tiny) execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
+  if (!tiny) compileProgram();
   const { points, leftOut } = pointsOf(options.axes, options.podsMax, tiny);
   for (const { shape } of leftOut) say(`left out by --pods-max: ${shapeText(shape)}`);
   const startedAt = new Date().toISOString();
