@@ -50,7 +50,8 @@ export function growthTables(growth: Growth): GrowthTable[] {
     if (of.length === 0) return [];
     const found = flatness.find((each) => each.axis === axis);
     const wrong = of.flatMap((run) => run.wrong.map((what) => `WRONG at ${run.at}, ${run.peer}: ${what}`));
-    const note = [...(found === undefined ? [] : [verdictText(found)]), ...wrong].join('. ');
+    const verdict = found === undefined ? 'fewer than two points do not tell whether it is flat' : verdictText(found);
+    const note = [verdict, ...wrong].join('. ');
     const columns = COLUMNS.with(1, axis);
     return [{ title: AXIS[axis].title, note, columns, rows: rowsOf(of, growth) }];
   });
@@ -133,7 +134,7 @@ export function growthPage(growth: Growth): string {
     headline: {
       figure: `${flat} of ${flatness.length}`,
       words: `axes are flat: a flip costs within ${FLAT_SHARE * 100} % of what its bytes explain`,
-      tone: wrong ? 'bad' : flat === flatness.length ? 'good' : 'unsure',
+      tone: wrong ? 'bad' : flat > 0 && flat === flatness.length ? 'good' : 'unsure',
     },
     facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
     notices: growth.notRun.map(({ shape }) => `Not run: ${shapeText(shape)}.`),

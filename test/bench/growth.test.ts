@@ -146,6 +146,12 @@ describe('flatness', () => {
     assert.deepEqual(verdicts(run(1000, 1, 3000), run(10_000, 1.6, 3030), run(100_000, 1.6, 3030)), [false]);
   });
 
+  it('one point alone has no verdict', () => {
+    assert.deepEqual(verdicts(run(1000, 1), run(1000, 1.1)), []);
+    const [table] = growthTables({ runs: [run(1000, 1)], flips: 1000 } as unknown as Growth);
+    assert.equal(table!.note, 'fewer than two points do not tell whether it is flat');
+  });
+
   it('a run that ended wrong does not count', () => {
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['wrong'])), [true]);
   });
