@@ -16,7 +16,16 @@ export interface Growth {
   /** The number of flips at each point, but for those of `flipsOf`. */
   readonly flips: number;
   readonly runs: readonly GrowthRun[];
-  readonly notRun: readonly Point[];
+  readonly notRun: readonly NotRun[];
+}
+
+export interface NotRun extends Point {
+  /** The error that ended it; absent = it was left out. */
+  readonly why?: string;
+}
+
+export function notRunText({ shape, why }: NotRun): string {
+  return `${shapeText(shape)}${why === undefined ? '' : ` (${why})`}`;
 }
 
 export interface GrowthTable {
@@ -137,7 +146,7 @@ export function growthPage(growth: Growth): string {
       tone: wrong ? 'bad' : flat > 0 && flat === flatness.length ? 'good' : 'unsure',
     },
     facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
-    notices: growth.notRun.map(({ shape }) => `Not run: ${shapeText(shape)}.`),
+    notices: growth.notRun.map((one) => `Not run: ${notRunText(one)}.`),
     sections: growthTables(growth).map((table) => sectionOf(growth, table)),
   });
 }
