@@ -7,6 +7,7 @@ import { createServers, type BenchServer, type ServerKind } from '../peers/serve
 import type { Cluster } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
+import { compileProgram } from '../support/compile.ts';
 import { LARGE, SPREAD } from '../peers/scenarios/profiles.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { readExpected, whichControllers } from '../support/outputs.ts';
@@ -23,6 +24,7 @@ const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
  */
 export async function runAccountBench(size: Size, args: readonly string[]): Promise<void> {
   const kind = kindOf(args);
+  if (size === 'full') compileProgram();
   await onStage(kind, SPREAD(size), size, async (stage) => {
     await accountOfStart(stage, size);
     await accountOfFlips(stage, size, kind);

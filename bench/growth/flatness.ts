@@ -72,18 +72,19 @@ export function excessOf({ cpuAFlip, bytesAFlip }: GrowthRun, { ms, msAKilobyte 
   return cpuAFlip / (ms + (msAKilobyte * bytesAFlip) / 1000) - 1;
 }
 
-/** The flatness of one peer. Wrong runs do not count. */
+/** The flatness of one peer. Wrong runs do not count, and one point alone tells nothing of an axis. */
 export function flatnessOf(runs: readonly GrowthRun[]): readonly Flatness[] {
   const right = runs.filter(({ wrong }) => wrong.length === 0);
   const cost = byteCost(right);
-  return [...Map.groupBy(right, ({ axis }) => axis)].map(([axis, points]) => {
+  return [...Map.groupBy(right, ({ axis }) => axis)].flatMap(([axis, points]) => {
     const inOrder = points.toSorted((a, b) => a.at - b.at);
+    if (inOrder[0]!.at === inOrder.at(-1)!.at) return [];
     const excesses = inOrder.map((run) => excessOf(run, cost));
     const worst = excesses.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
     const drift = (1 + excesses.at(-1)!) / (1 + excesses[0]!) - 1;
     const grows = inOrder.at(-1)!.at / inOrder[0]!.at;
     const drifts = (1 + drift) ** Math.min(1, DECADES / Math.log10(grows)) - 1;
     const flat = Math.abs(worst) <= FLAT_SHARE && Math.abs(drifts) <= FLAT_SHARE;
-    return { axis, worst, drift, grows, flat };
+    return [{ axis, worst, drift, grows, flat }];
   });
 }

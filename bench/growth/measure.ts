@@ -10,7 +10,7 @@ import { percentile } from '../../src/lib/percentile.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
 import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
-import { cpuSecondsOf, usageOf } from '../support/process-usage.ts';
+import { cpuSecondsOf, exactSecondsOf, usageOf } from '../support/process-usage.ts';
 import { flipsOf, KUBE_MANAGER, type Point } from './axes.ts';
 import type { GrowthRun } from './flatness.ts';
 import type { FlipResult } from './flipper.ts';
@@ -84,13 +84,14 @@ export async function measurePoint(peer: GrowthPeer, point: Point, wanted: numbe
     // As many flips before, so that the measured code is compiled.
     const warm = await flip(flips, 2);
     await rests(running.pid);
-    const before = cpuSecondsOf(running.pid);
+    const before = exactSecondsOf(running.pid);
     const result = await flip(flips, 3);
+    const spent = exactSecondsOf(running.pid) - before;
     const after = usageOf(running.pid);
     return {
       ...point,
       peer: peer.name,
-      cpuAFlip: ((after.cpuSeconds - before) / result.flips) * 1000,
+      cpuAFlip: (spent / result.flips) * 1000,
       bytesAFlip: result.bytes / result.flips,
       writesAFlip: result.writes / result.flips,
       p50: percentile(result.samples.slices, 0.5),

@@ -17,7 +17,16 @@ export interface Growth {
   /** The number of flips at each point, but for those of `flipsOf`. */
   readonly flips: number;
   readonly runs: readonly GrowthRun[];
-  readonly notRun: readonly Point[];
+  readonly notRun: readonly NotRun[];
+}
+
+export interface NotRun extends Point {
+  /** The error that ended it; absent = it was left out. */
+  readonly why?: string;
+}
+
+export function notRunText({ shape, why }: NotRun): string {
+  return `${shapeText(shape)}${why === undefined ? '' : ` (${why})`}`;
 }
 
 export interface GrowthTable {
@@ -51,7 +60,8 @@ export function growthTables(growth: Growth): GrowthTable[] {
     if (of.length === 0) return [];
     const found = flatness.find((each) => each.axis === axis);
     const wrong = of.flatMap((run) => run.wrong.map((what) => `WRONG at ${run.at}, ${run.peer}: ${what}`));
-    const note = [...(found === undefined ? [] : [verdictText(found)]), ...wrong].join('. ');
+    const verdict = found === undefined ? 'fewer than two points do not tell whether it is flat' : verdictText(found);
+    const note = [verdict, ...wrong].join('. ');
     const columns = COLUMNS.with(1, axis);
     return [{ title: AXIS[axis].title, note, columns, rows: rowsOf(of, growth) }];
   });
@@ -137,7 +147,7 @@ export function growthPage(growth: Growth): string {
       tone: wrong ? 'bad' : flatness.length === 0 ? 'plain' : flat === flatness.length ? 'good' : 'unsure',
     },
     facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
-    notices: growth.notRun.map(({ shape }) => `Not run: ${shapeText(shape)}.`),
+    notices: growth.notRun.map((one) => `Not run: ${notRunText(one)}.`),
     sections: growthTables(growth).map((table) => sectionOf(growth, table)),
   });
 }

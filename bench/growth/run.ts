@@ -1,18 +1,18 @@
 /** `bench -- growth`: the cost of a change while the cluster grows. */
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { remakeKept } from '../peers/kept-results.ts';
 import { commitText } from '../support/commit.ts';
+import { compileProgram } from '../support/compile.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
 import { programOf } from '../peers/peers.ts';
 import { table } from '../support/table.ts';
 import { AXES, pointsOf, shapeText, type AxisName, type Point } from './axes.ts';
 import type { GrowthRun } from './flatness.ts';
-import { endpointd, MANAGER, measurePoint } from './measure.ts';
-import { growthPage, growthTables, type Growth } from './report.ts';
+import { endpointd, type GrowthPeer, MANAGER, measurePoint } from './measure.ts';
+import { growthPage, growthTables, type Growth, type NotRun } from './report.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 
@@ -93,11 +93,11 @@ export function parseGrowthFlags(args: readonly string[], tiny: boolean): Growth
 export async function runGrowthBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parseGrowthFlags(args, tiny);
   if (options.help) return console.log(HELP);
-  if (!tiny) execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
+  if (!tiny) compileProgram();
   const { points, leftOut } = pointsOf(options.axes, options.podsMax, tiny);
   for (const { shape } of leftOut) say(`left out by --pods-max: ${shapeText(shape)}`);
   const startedAt = new Date().toISOString();
-  const { runs, notRun } = await measureAll(points, options, tiny);
+  const { runs, notRun } = await measureAll(points, options, endpointd(programOf(tiny ? 'tiny' : 'full')));
   const growth: Growth = {
     format: 1,
     command: `npm run bench -- growth ${args.join(' ')}`.trim(),
@@ -116,7 +116,7 @@ export async function runGrowthBench(args: readonly string[], tiny: boolean): Pr
   if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(growth)}\n`);
   if (options.page !== null) writeFileSync(options.page, growthPage(growth));
   if (options.results) writeGrowth(growth);
-  if (runs.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
+  if (runs.some(({ wrong }) => wrong.length > 0) || notRun.some(({ why }) => why !== undefined)) process.exitCode = 1;
 }
 
 const MANAGER_PODS_MAX = 100_000;
@@ -126,16 +126,19 @@ function writeGrowth(growth: Growth): void {
   remakeKept();
 }
 
-/** Measures the small points first, because the long ones are left out if time is short. */
-async function measureAll(
+/**
+ * Measures the small points first, because the long ones are left out if time is short. A point that fails takes no other
+ * with it.
+ */
+export async function measureAll(
   points: readonly Point[],
-  { flips, managerMax, rounds, forMs }: GrowthOptions,
-  tiny: boolean,
-): Promise<{ runs: GrowthRun[]; notRun: Point[] }> {
+  { flips, managerMax, rounds, forMs }: Pick<GrowthOptions, 'flips' | 'managerMax' | 'rounds' | 'forMs'>,
+  peer: GrowthPeer,
+  measure = measurePoint,
+): Promise<{ runs: GrowthRun[]; notRun: NotRun[] }> {
   const runs: GrowthRun[] = [];
-  const notRun: Point[] = [];
+  const notRun: NotRun[] = [];
   const fromMs = performance.now();
-  const peer = endpointd(programOf(tiny ? 'tiny' : 'full'));
   for (let round = 0; round < rounds; round++) {
     for (const point of points.toSorted((a, b) => a.shape.pods - b.shape.pods)) {
       if (performance.now() - fromMs > forMs) {
@@ -145,9 +148,15 @@ async function measureAll(
       }
       const { pods, podsPerService } = point.shape;
       for (const each of podsPerService <= managerMax && pods <= MANAGER_PODS_MAX ? [peer, MANAGER] : [peer]) {
-        const run = await measurePoint(each, point, flips);
-        say(`${each.name}, ${shapeText(point.shape)}: ${run.cpuAFlip.toFixed(2)} ms CPU a flip`);
-        runs.push(run);
+        try {
+          const run = await measure(each, point, flips);
+          say(`${each.name}, ${shapeText(point.shape)}: ${run.cpuAFlip.toFixed(2)} ms CPU a flip`);
+          runs.push(run);
+        } catch (error) {
+          const why = `${each.name}: ${error instanceof Error ? error.message : String(error)}`;
+          say(`${shapeText(point.shape)}: ${why}`);
+          notRun.push({ ...point, why });
+        }
       }
     }
   }

@@ -1,7 +1,6 @@
 /** The document and the pictures of the results that the repository keeps. */
 import type { BarPlot, Plot } from '../../src/page/plot.ts';
-import { shapeText } from '../growth/axes.ts';
-import { growthTables, type Growth, type GrowthTable } from '../growth/report.ts';
+import { growthTables, notRunText, type Growth, type GrowthTable } from '../growth/report.ts';
 import { plotsOf } from './plots.ts';
 import { commandsOf, factsOf } from './report-page.ts';
 import { notRun, type Comparison, type Results } from './results.ts';
@@ -55,7 +54,7 @@ export function growthText(growth: Growth | null): string[] {
     `What a flip costs while one number of the cluster grows: \`${command}\`, commit ${commit}, ${startedAt}, on ${machineText(machine)}. Where the flips are few, the p99 is the longest of them. [growth.html](growth.html) has the plots.`,
     '',
     ...growthTables(growth).flatMap(growthSection),
-    ...(left.length === 0 ? [] : [`Not run: ${left.map(({ shape }) => shapeText(shape)).join('; ')}.`, '']),
+    ...(left.length === 0 ? [] : [`Not run: ${left.map(notRunText).join('; ')}.`, '']),
   ];
 }
 

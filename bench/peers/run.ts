@@ -2,11 +2,11 @@
  * `bench -- peers`: runs scenario by scenario with each peer in turn, on copies of the same data. Then it reports as a
  * table, as data and as a page.
  */
-import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { commitText } from '../support/commit.ts';
+import { compileProgram } from '../support/compile.ts';
 import { createBudget } from './budget.ts';
 import {
   type Command,
@@ -29,8 +29,6 @@ import { programHash } from '../support/program-hash.ts';
 import { createServers, preparedData } from './server.ts';
 import { comparisonText } from './text.ts';
 
-const ROOT = new URL('../..', import.meta.url);
-
 /** @param tiny whether the run is tiny where the flags do not give the size */
 export async function runPeersBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parsePeersFlags(args, tiny);
@@ -38,7 +36,7 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   if (options.list) return console.log(SCENARIOS.map(listed).join('\n'));
   const scenarios = findScenarios(options.scenarios);
   if (options.settings.size !== 'tiny') {
-    execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
+    compileProgram();
   }
   if (options.prepare) {
     for (const scenario of scenarios) {

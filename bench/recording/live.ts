@@ -11,6 +11,7 @@ import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 import { makeRight, openWorld, settled } from '../cells/cell-world.ts';
 import { liveStory, loadStory } from '../cells/story-life.ts';
 import { programOf } from '../peers/peers.ts';
+import { compileProgram } from '../support/compile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { cpuSecondsOf } from '../support/process-usage.ts';
 
@@ -46,6 +47,7 @@ export async function liveCost(size: Size, eventsPerSecond: number): Promise<Liv
     },
     1,
   );
+  if (size === 'full') compileProgram();
   const program = programOf(size);
   const server = await openWorld(WORLD, program);
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-recording-'));

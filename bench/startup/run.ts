@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import { freePorts } from '../../src/testbed/free-ports.ts';
 import { programOf } from '../peers/peers.ts';
+import { compileProgram } from '../support/compile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf, usageOf } from '../support/process-usage.ts';
 import { median } from '../support/statistics.ts';
@@ -54,6 +55,7 @@ const CASES: readonly Case[] = [
 ];
 
 export async function runStartupBench(size: Size): Promise<void> {
+  if (size === 'full') compileProgram();
   const main = fileURLToPath(programOf(size));
   const rows = [rowOf('Node alone', await measure(RUNS[size], startNothing))];
   const starts = new Map<string, Start>();

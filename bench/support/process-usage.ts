@@ -46,6 +46,14 @@ export function threadSecondsOf(pid: number): ReadonlyMap<string, number> {
   return seconds;
 }
 
+/**
+ * CPU seconds of the threads that have not ended, by the scheduler's clock. `cpuSecondsOf` counts in ticks of 10 ms, which
+ * are more than the work of a few changes.
+ */
+export function exactSecondsOf(pid: number): number {
+  return [...threadSecondsOf(pid).values()].reduce((sum, seconds) => sum + seconds, 0);
+}
+
 /** How many bytes a process has read from sockets and files. */
 export function bytesReadBy(pid: number): number {
   return Number(/rchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);

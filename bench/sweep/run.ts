@@ -2,13 +2,13 @@
  * `bench -- sweep`: both controllers at each setting of syncs, batch period and QPS. Measured runs are kept and not
  * repeated.
  */
-import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { remakeKept } from '../peers/kept-results.ts';
 import { commitText } from '../support/commit.ts';
+import { compileProgram } from '../support/compile.ts';
 import { programHash } from '../support/program-hash.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
@@ -143,7 +143,7 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
   const { cells, data, settings, scenario, server } = options;
   if (cells !== null) return show(sweepOfCells(cells, scenario, server ?? 'kube', command), options);
   if (settings.size !== 'tiny') {
-    execFileSync('npm', ['run', '--silent', 'prepack'], { cwd: ROOT, stdio: 'inherit' });
+    compileProgram();
   }
   const commit = commitText();
   const machine = machineOf();

@@ -65,7 +65,8 @@ export function startController(
       if (match !== null) resolve(match[1]!);
     });
   });
-  const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+  // A process that could not be started closes without an exit.
+  const exited = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? -1)));
   let stopping = false;
   const failed = new Promise<never>((_, reject) => {
     child.once('error', reject);

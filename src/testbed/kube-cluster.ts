@@ -216,7 +216,6 @@ export interface ControllerManager {
   readonly logPath: string;
   /** The text of its /metrics. */
   metricsText(): Promise<string>;
-  cpuSeconds(): number;
   /**
    * Whether nothing waits and nothing is worked on in the queues of its Endpoints and slices controllers. Delayed keys
    * do not count.
@@ -285,7 +284,6 @@ export async function startControllerManager(
     caFile,
     logPath: log,
     metricsText: async () => (await answerOf(metricsUrl, caFile)).text,
-    cpuSeconds: () => child.cpuSeconds(),
     async idle() {
       const { status, text } = await answerOf(metricsUrl, caFile);
       const metrics = parseMetrics(text);

@@ -46,11 +46,12 @@ export interface TestController {
 
 export interface Replayed {
   readonly ledger: Ledger;
-  /** The milliseconds by which a change was sent late, 99th percentile. */
+  /** The milliseconds from when a change was due to its acknowledgement, 99th percentile, of those with a Service. */
   readonly lateMs: number;
 }
 
-const REQUESTS_AT_ONCE = 32;
+/** The connections of the client of a `ReplayServer`: a request beyond them would wait unseen in the client. */
+export const REQUESTS_AT_ONCE = 32;
 const RIGHT_MS_MAX = 300_000;
 const STARTED_MS_MAX = 120_000;
 /** A change that is still not shown so long after the last change counts as shown then. */
@@ -68,15 +69,20 @@ export async function createFixedObjects(server: ReplayServer, cluster: StoryClu
 
 /**
  * @param start begins a process with the controllers of the story's outputs
+ * @param batchMs the longest batch period of all runs that are compared: a write may wait so long
  * @throws Error if the server or the controller ends, or the objects do not become right
  */
 export async function replay(
   server: ReplayServer,
   cluster: StoryCluster,
   start: () => Promise<TestController>,
+  batchMs = 0,
 ): Promise<Replayed> {
   await toOutset(server, cluster);
-  const state: State = { ledger: createLedger(cluster.story.objects), fromMs: Infinity, cluster };
+  const served = new AbortController();
+  server.failed.catch(() => served.abort());
+  const ledger = createLedger(cluster.story.objects);
+  const state: State = { ledger, fromMs: Infinity, cluster, served: served.signal, underWay: new Map() };
   const views = await whileServed(server, async () => ({
     endpoints: await watchEndpoints(server.client, (type, object) => noteEvent(state, 'endpoints', type, object)),
     slices: await watchSlices(server.client, (type, object) => noteEvent(state, 'slices', type, object)),
@@ -84,11 +90,30 @@ export async function replay(
   const controller = await start();
   try {
     return await whileServed(server, (signal) =>
-      Promise.race([controller.failed, played(server, state, views, controller, signal)]),
+      Promise.race([
+        controller.failed,
+        ...OUTPUTS.map((output) => brokenOf(views[output])),
+        played(server, state, views, controller, batchMs, signal),
+      ]),
     );
   } finally {
+    // The next run begins with the pods as the requests of this one leave them, so none may be left out.
+    await Promise.race([server.failed, Promise.all(state.underWay.values())]).catch(() => undefined);
     for (const output of OUTPUTS) views[output].stop();
     await controller.stop();
+  }
+}
+
+/**
+ * Rejected when the watch breaks: a change that it does not show would count as one that nothing has shown. If it breaks
+ * because the server has ended, that is known a little later, and tells more.
+ */
+async function brokenOf({ broken }: Pick<ServiceView, 'broken'>): Promise<never> {
+  try {
+    return await broken;
+  } catch (error) {
+    await sleep(QUIET_MS);
+    throw error;
   }
 }
 
@@ -110,15 +135,20 @@ interface State {
   /** Monotonic ms at which the story has begun; Infinity = not yet. */
   fromMs: number;
   readonly cluster: StoryCluster;
+  /** Aborted when the server has ended. */
+  readonly served: AbortSignal;
+  /** The last request for each object. */
+  readonly underWay: Map<string, Promise<void>>;
 }
 
-type Views = Readonly<Record<Output, Pick<ServiceView, 'expectAddress' | 'writes' | 'stop'>>>;
+type Views = Readonly<Record<Output, Pick<ServiceView, 'expectAddress' | 'writes' | 'broken' | 'stop'>>>;
 
 async function played(
   { client }: ReplayServer,
   state: State,
   views: Views,
   controller: TestController,
+  batchMs: number,
   signal: AbortSignal,
 ): Promise<Replayed> {
   await isRunning(client, state, views, signal);
@@ -131,6 +161,8 @@ async function played(
   const lateMs = await playStory(client, state, awaited, signal);
   const untilMs = performance.now() + SHOWN_MS_MAX;
   while (awaited.isOpen() && !signal.aborted && performance.now() < untilMs) await sleep(POLL_MS);
+  // Pods that are not ready are written too, and nothing awaits them.
+  await noMoreWrites(views, QUIET_MS + batchMs, SHOWN_MS_MAX, signal);
   await spending.stop();
   awaited.close();
   state.fromMs = Infinity;
@@ -195,7 +227,7 @@ async function startAnew(
   cluster: StoryCluster,
   signal: AbortSignal,
 ): Promise<Awaited<ReturnType<typeof readObjects>>> {
-  await sendAll(client, startRequests(cluster), signal);
+  await sendAll(client, [...startRequests(cluster), probeRequest(true)], signal);
   for (let i = 0; i < cluster.story.namespaces.length; i++) {
     await client.send({ method: 'DELETE', path: `/api/v1/namespaces/ns-${i}/endpoints` });
     await client.send({ method: 'DELETE', path: `/apis/discovery.k8s.io/v1/namespaces/ns-${i}/endpointslices` });
@@ -208,8 +240,18 @@ async function isRunning(client: ApiClient, { cluster }: State, views: Views, si
   const outputs = outputsOf(cluster.story);
   const show = (isReady: boolean): Promise<void> => showing(client, outputs, views, probeRequest(isReady), signal);
   await Promise.race([show(false).then(() => show(true)), late()]);
+  await noMoreWrites(views, QUIET_MS, Infinity, signal);
+}
+
+/** Waits until nothing was written for `quietMs`. After `mostMs` no write makes it wait longer. */
+async function noMoreWrites(views: Views, quietMs: number, mostMs: number, signal: AbortSignal): Promise<void> {
   const writes = (): number => views.endpoints.writes() + views.slices.writes();
-  for (let before = -1; before !== writes() && !signal.aborted; await sleep(QUIET_MS)) before = writes();
+  const beganMs = performance.now();
+  let [count, sinceMs] = [writes(), beganMs];
+  for (let nowMs = beganMs; nowMs < sinceMs + quietMs && !signal.aborted; nowMs = performance.now()) {
+    await sleep(POLL_MS);
+    if (writes() !== count && nowMs < beganMs + mostMs) [count, sinceMs] = [writes(), performance.now()];
+  }
 }
 
 async function late(): Promise<never> {
@@ -231,39 +273,62 @@ async function showing(
   );
 }
 
-/** Returns by how many milliseconds each change was sent late. */
+/** Returns by how many milliseconds each change was late. */
 async function playStory(
   client: ApiClient,
   state: State,
   awaited: AwaitedChanges,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
-  const { cluster } = state;
+  const { cluster, served, underWay } = state;
   const outputs = outputsOf(cluster.story);
   const lateMs: number[] = [0];
-  const underWay = new Map<string, Promise<void>>();
+  const slots = createSlots(REQUESTS_AT_ONCE);
   let failure: unknown = null;
   state.fromMs = performance.now();
-  const happen = async ({ request, shows }: StoryRequest, dueMs: number): Promise<void> => {
-    const sentMs = performance.now();
-    lateMs.push(sentMs - dueMs);
-    const atMs = sentMs - state.fromMs;
-    if (shows !== null) for (const output of outputs) awaited.add({ output, atMs, ...shows });
-    await sendThrough(client, request, signal);
-  };
+  const happen = ({ request, shows }: StoryRequest, dueMs: number, isTimed: boolean): Promise<void> =>
+    slots.within(async () => {
+      const atMs = performance.now() - state.fromMs;
+      if (shows !== null) for (const output of outputs) awaited.add({ output, atMs, ...shows });
+      await sendThrough(client, request, served);
+      if (isTimed) lateMs.push(performance.now() - dueMs);
+    });
   for (const change of cluster.story.changes) {
     const dueMs = state.fromMs + change.atMs;
     const waitMs = dueMs - performance.now();
     if (waitMs > 1) await sleep(waitMs, undefined, { signal });
+    // Events that make nothing wait are many, and may hide that changes are late, or be late themselves.
+    const isTimed = change.kind === 'service' || change.places.length > 0;
     for (const request of changeRequests(cluster, change)) {
       const before = underWay.get(request.object) ?? Promise.resolve();
-      const after = before.then(() => happen(request, dueMs)).catch((error: unknown) => void (failure ??= error));
+      const after = before
+        .then(() => happen(request, dueMs, isTimed))
+        .catch((error: unknown) => void (failure ??= error));
       underWay.set(request.object, after);
     }
   }
   await Promise.all(underWay.values());
   if (failure !== null) throw failure;
   return lateMs;
+}
+
+/** Lets so many works run at a time. The others wait in order. */
+function createSlots(count: number): { within(work: () => Promise<void>): Promise<void> } {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  return {
+    within: async (work) => {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        await work();
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) free++;
+        else next();
+      }
+    },
+  };
 }
 
 function noteEvent({ ledger, fromMs }: State, output: Output, type: string, object: KubeObject): void {

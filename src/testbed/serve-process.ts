@@ -34,10 +34,13 @@ export async function startServe(flags: readonly string[] = []): Promise<ServePr
   process.once('exit', endWithUs);
   let said = '';
   let stopping = false;
-  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
-  const failed = ended.then((status) => {
-    if (stopping) return new Promise<never>(() => undefined);
-    throw new Error(`serve has ended with status ${status}:\n${said}`);
+  // A process that could not be started closes without an exit.
+  const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? -1)));
+  const failed = new Promise<never>((_, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (!stopping) reject(new Error(`serve has ended with status ${code ?? -1}:\n${said}`));
+    });
   });
   failed.catch(() => undefined);
   const served = new Promise<string>((resolve) => {

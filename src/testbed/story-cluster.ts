@@ -36,8 +36,8 @@ export function createStoryCluster(story: Story): StoryCluster {
 }
 
 /**
- * The requests for everything but pods of places: namespaces, nodes, Services, and in each namespace a pod that no
- * Service selects.
+ * The requests for everything but pods of places: namespaces, nodes, Services, and in each namespace pods that no Service
+ * selects.
  */
 export function fixedObjectRequests({ story }: StoryCluster): WorkloadRequest[] {
   const namespaces = story.namespaces.map((_, i) => ({
@@ -56,7 +56,9 @@ export function fixedObjectRequests({ story }: StoryCluster): WorkloadRequest[] 
     metadata: { namespace: namespaceName(namespace), name: serviceName(i) },
     spec: { selector: { service: serviceName(i) }, ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
   }));
-  const bystanders = story.namespaces.map((_, i) => podObject(namespaceName(i), BYSTANDER, {}, 0));
+  const bystanders = story.namespaces.flatMap((_, i) =>
+    Array.from({ length: bystandersOf(i) }, (_one, n) => podObject(namespaceName(i), bystanderName(n), {}, n)),
+  );
   return [...namespaces, ...nodes, ...services, ...bystanders].map(create).concat(probeObjectRequests());
 }
 
@@ -107,7 +109,10 @@ export function changeRequests(cluster: StoryCluster, change: StoryChange): Stor
     requests.push(touch(cluster, 'Service', namespaceName(own), serviceName(service)));
   }
   if (requests.length > 0) return requests;
-  return Array.from({ length: events }, () => touch(cluster, 'Pod', namespaceName(namespace), BYSTANDER));
+  return Array.from({ length: events }, () => {
+    const name = bystanderName(cluster.touches % bystandersOf(namespace));
+    return touch(cluster, 'Pod', namespaceName(namespace), name);
+  });
 }
 
 function take(cluster: StoryCluster, { place, wanted, stays }: PlaceChange): StoryRequest[] {
@@ -171,7 +176,17 @@ function touch(cluster: StoryCluster, kind: 'Pod' | 'Service', namespace: string
   return { request: patch(kind, namespace, name, { metadata }), shows: null, object: `${namespace}/${name}` };
 }
 
-const BYSTANDER = 'bystander';
+/**
+ * The first namespace has all events of a recording that no controller reads. One pod could not take hundreds of them a
+ * second, one after the other.
+ */
+function bystandersOf(namespace: number): number {
+  return namespace === 0 ? 64 : 1;
+}
+
+function bystanderName(number: number): string {
+  return `bystander-${number}`;
+}
 
 function namesOf(
   { story, pods }: StoryCluster,

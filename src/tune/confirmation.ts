@@ -4,17 +4,18 @@
  */
 import { runModel, type Run } from '../twin/run.ts';
 import type { Ledger } from '../twin/ledger.ts';
-import { DEFAULT_SETTINGS, type Settings } from '../twin/settings.ts';
-import { type Story, storyBetween } from '../twin/story.ts';
-import { type Expression, type Objective, type Scope, valueOf } from './objective.ts';
+import { type Controller, DEFAULT_SETTINGS, type Settings } from '../twin/settings.ts';
+import { isChange, type Story, storyBetween } from '../twin/story.ts';
+import { type Expression, hasFigure, isOfLatencies, type Objective, type Scope, valueOf } from './objective.ts';
 import type { Recommendation } from './recommend.ts';
-import { type Look, lookAt, SAME } from './sequential.ts';
+import { type Look, lookAt, SAME, UNTOLD } from './sequential.ts';
 
 export interface Confirmation {
   /** The kind of the server, such as `kube-apiserver`. */
   readonly server: string;
   /** The length of the played part of the story, which is its busiest. */
   readonly seconds: number;
+  /** The changes after which the controller looks at a Service. */
   readonly changes: number;
   /** How many pairs the setting with most pairs has. */
   readonly rounds: number;
@@ -36,8 +37,11 @@ export interface TriedFigure {
   readonly look: Look;
   /** The ratio of tried to today, by the queue model. */
   readonly predicted: number;
-  readonly verdict: 'holds' | 'does not hold' | 'cannot tell';
+  readonly verdict: 'holds' | 'does not hold' | 'cannot tell' | typeof NOT_MEASURED | typeof DOES_NOT_BIND;
 }
+
+export const NOT_MEASURED = 'cannot tell (nothing was measured)';
+const DOES_NOT_BIND = 'cannot tell (it does not bind here)';
 
 /** The most pods with which a test API server is filled. */
 export const PODS_MAX = 20_000;
@@ -45,15 +49,15 @@ export const PODS_MAX = 20_000;
 export const LATE_MS_MAX = 1000;
 
 /**
- * The part of a story with the most changes, as the replay plays it, so that the prediction is of the same: all Services are
+ * The part of a story with the most changes that count, as the replay plays it, so that the prediction is of the same: all Services are
  * there at the start, with one family and without hints, and nobody else writes.
  */
-export function busiestPart(whole: Story, durationMs: number): Story {
+export function busiestPart(whole: Story, durationMs: number, controller: Controller): Story {
   const services = whole.services.map((service) => ({ ...service, isNew: false, families: 1, hasHints: false }));
   const story = { ...whole, changes: whole.changes.filter(({ kind }) => kind !== 'foreign' && kind !== 'node') };
   if (story.durationMs <= durationMs) return { ...story, services };
   let [bestMs, most, first] = [0, -1, 0];
-  const { changes } = story;
+  const changes = story.changes.filter((change) => isChange(change, controller));
   for (let fromMs = 0; fromMs + durationMs <= story.durationMs; fromMs += STEP_MS) {
     while (first < changes.length && changes[first]!.atMs < fromMs) first++;
     let last = first;
@@ -84,7 +88,8 @@ export function triedOf(
   const [today, tried] = [runModel(replayed), runModel({ ...replayed, settings })];
   const figure = (text: string, expression: Expression): TriedFigure => {
     const value = (ledger: Ledger): number => valueOf(expression, ledger, scope);
-    const look = lookAt(pairs.map((pair) => ratioOf(value(pair.tried), value(pair.today))));
+    const isMeasured = pairs.every((pair) => isTold(expression, pair));
+    const look = isMeasured ? lookAt(pairs.map((pair) => ratioOf(value(pair.tried), value(pair.today)))) : UNTOLD;
     const predicted = ratioOf(value(tried), value(today));
     return {
       text,
@@ -92,7 +97,7 @@ export function triedOf(
       tried: pairs.map((pair) => value(pair.tried)),
       look,
       predicted,
-      verdict: verdictOf(look, predicted),
+      verdict: isMeasured ? verdictOf(look, predicted) : NOT_MEASURED,
     };
   };
   const { constraints, goal } = objective;
@@ -103,6 +108,12 @@ export function triedOf(
       figure(goal.text, goal.expression),
     ],
   };
+}
+
+/** A latency needs changes in both runs. What is counted may be none in one of them. */
+function isTold(expression: Expression, { today, tried }: Pair): boolean {
+  const [before, then] = [hasFigure(expression, today), hasFigure(expression, tried)];
+  return isOfLatencies(expression) ? before && then : before || then;
 }
 
 export function isDecided({ figures }: Tried): boolean {
@@ -129,13 +140,16 @@ export function recommendedOf({ best, changes }: Pick<Recommendation, 'best' | '
 
 /**
  * A prediction holds if its direction was measured, or if its ratio, give or take `SAME`, lies in the measured
- * interval. Near a border the direction alone is chance: 0.96 counts as the same, and 0.93 (0.90 to 0.97) as lower.
+ * interval. Near a border the direction alone is chance: 0.96 counts as the same, and 0.93 (0.90 to 0.97) as lower. A
+ * difference that was not measured is not refuted: on an API server that is faster than the recorded one nothing waits
+ * for what is too scarce there.
  */
 export function verdictOf({ decision, low, high }: Look, predicted: number): TriedFigure['verdict'] {
   if (decision === null || decision === 'cannot tell') return 'cannot tell';
   const expected = predicted < 1 - SAME ? 'lower' : predicted > 1 + SAME ? 'higher' : 'same';
   const isWithin = predicted * (1 + SAME) >= low && predicted * (1 - SAME) <= high;
-  return decision === expected || isWithin ? 'holds' : 'does not hold';
+  if (decision === expected || isWithin) return 'holds';
+  return decision === 'same' ? DOES_NOT_BIND : 'does not hold';
 }
 
 /** The ratio of two figures, which may both be 0. */

@@ -247,13 +247,21 @@ export function asksOfBoth({ constraints, goal }: Objective): boolean {
   return OUTPUTS.every((output) => expressions.some((one) => isOfLatencies(one) && one.output === output));
 }
 
+/** Whether a run has anything of what the figure is of: changes, writes or CPU. */
+export function hasFigure(figure: Figure, ledger: Ledger): boolean {
+  if (isOfLatencies(figure)) return countOf(figure, ledger) > 0;
+  if (figure.of === 'cpu') return cpuOf(ledger) > 0;
+  return writesOf(ledger, 'outputs' in figure ? figure.outputs : OUTPUTS) > 0;
+}
+
 /** Whether a part has enough changes for a share of them. */
-function isTelling(figure: Figure, { samples, hidden }: Ledger): boolean {
-  if (!isOfLatencies(figure)) return true;
-  const { kinds, output } = figure;
+function isTelling(figure: Figure, ledger: Ledger): boolean {
+  return !isOfLatencies(figure) || countOf(figure, ledger) >= changesMin(figure, 0);
+}
+
+function countOf({ kinds, output }: Changes, { samples, hidden }: Ledger): number {
   const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
-  const count = samples[output].filter(isCounted).length + hidden[output].filter(isCounted).length;
-  return count >= changesMin(figure, 0);
+  return samples[output].filter(isCounted).length + hidden[output].filter(isCounted).length;
 }
 
 /** A p99, or a share of changes, of fewer is chance. */

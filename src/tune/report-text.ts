@@ -3,7 +3,7 @@ import { formatBytes, formatCount, formatRate, plural } from '../lib/figures.ts'
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
 import type { Answer } from './answer.ts';
-import type { Confirmation } from './confirmation.ts';
+import { type Confirmation, NOT_MEASURED } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import { flagLines, settingText } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
@@ -266,7 +266,7 @@ export function confirmationRows({ today }: Answer, { tried }: Confirmation): st
       printable(figure.text),
       figureValue(figure.text, median(figure.today)),
       figureValue(figure.text, median(figure.tried)),
-      figure.look.ratio.toFixed(2),
+      figure.verdict === NOT_MEASURED ? '' : figure.look.ratio.toFixed(2),
       figure.look.high === Infinity ? '' : `${figure.look.low.toFixed(2)} to ${figure.look.high.toFixed(2)}`,
       figure.predicted.toFixed(2),
       String(figure.tried.length),
@@ -280,7 +280,7 @@ export function confirmationText({ server, seconds, changes, lateMs }: Confirmat
 }
 
 export const CONFIRMATION_LIMIT =
-  'This checks the order of settings on this machine. Its milliseconds are not those of your cluster.';
+  'This checks the order of settings on this machine. Its milliseconds are not those of your cluster. The 95 % are of each figure alone: that all of them hold is less sure.';
 
 /** Why a ratio may differ from that of the figures beside it. */
 export const CONFIRMATION_RATIO =

@@ -2,7 +2,7 @@
  * When there are enough pairs of runs. Each pair has a ratio, and the mean of their logarithms has an interval by
  * Student's t. There is a look after each pair. So with an ordinary 95 % interval some look would miss the truth in one
  * of six cases. The factors below are those of a nominal 98.8 %: with them all eight looks together hold the truth in
- * 95 %.
+ * 95 %. That is of one figure of one setting: several together hold it less often.
  */
 
 export type Decision = 'lower' | 'higher' | 'same' | 'cannot tell';
@@ -16,7 +16,11 @@ export interface Look {
   readonly high: number;
 }
 
-const PAIRS_MIN = 3;
+/** Of runs without the figure. More of them would not have it either. */
+export const UNTOLD: Look = { decision: 'cannot tell', ratio: 1, low: 0, high: Infinity };
+
+/** Fewer pairs tell nothing. */
+export const PAIRS_MIN = 3;
 export const PAIRS_MAX = 10;
 /** Ratios that differ from 1 by less are called the same. */
 export const SAME = 0.05;

@@ -9,7 +9,7 @@ import { calibrationNumbers, type KnownNumber, startOf, withFit } from './number
 import { recommend } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
-import { checkStory, isLookedAt, outputsOf, type Story, type StoryChange } from '../twin/story.ts';
+import { checkStory, isChange, outputsOf, type Story } from '../twin/story.ts';
 
 export interface TuneInput {
   /** The run of today's settings. A fit begins at its calibration. */
@@ -46,11 +46,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
       : backTest({ ...input.run, calibration: given.calibration }, evidence, given.known, objective);
   const start = tested === null ? given : withFit(given, tested);
   const calibration = tested?.calibration ?? start.calibration;
-  // An event of a pod that makes the controller look at no Service only costs it time.
-  const isChange = (change: StoryChange): boolean =>
-    change.kind === 'service' ||
-    (change.kind === 'pod' && change.places.some((placed) => isLookedAt(change, placed, controller)));
-  const changes = story.changes.filter(isChange).length;
+  const changes = story.changes.filter((change) => isChange(change, controller)).length;
   const absence = evidence === null ? null : absenceDoubt(evidence, settings);
   const refusals = [
     ...input.doubts,

@@ -96,6 +96,12 @@ export function isLookedAt({ noticed }: StoryChange, { stays }: PlaceChange, con
   return stays !== true || noticed === undefined || noticed[controller] === 'pod';
 }
 
+/** Whether the controller looks at a Service after the event. Another event of a pod only costs it time. */
+export function isChange(change: StoryChange, controller: Controller): boolean {
+  const { kind, places } = change;
+  return kind === 'service' || (kind === 'pod' && places.some((placed) => isLookedAt(change, placed, controller)));
+}
+
 export function outputsOf({ outputs = OUTPUTS }: Story): readonly Output[] {
   return outputs;
 }

@@ -129,8 +129,9 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
   const writes = plan.writes.map((write) => ({ ...write, body: new Uint8Array(write.body) }));
   if (standing !== undefined) {
     standing.plan = { ...plan, writes, changedAtMs: standing.plan.changedAtMs };
-    // The new writes may have another reason.
-    if (standing.state === 'different' && v.closedAtMs === Infinity) reopen(standing, nowMs);
+    // The new writes may have another reason. A service that could not be read has had no look.
+    const isUnread = standing.state === 'moving' && couldNotTell;
+    if (isUnread || (standing.state === 'different' && v.closedAtMs === Infinity)) reopen(standing, nowMs);
     return;
   }
   const { controller, namespace, service } = plan;
@@ -194,7 +195,7 @@ export function advance(v: Verification): boolean {
   if (v.closedAtMs === Infinity && nowMs >= v.plannedAtMs + v.watchMs) close(v, nowMs);
   startLooks(v, nowMs);
   if (v.closedAtMs === Infinity) return false;
-  // A unit that could not be planned is tried again meanwhile.
+  // A unit that could not be planned or read is tried again meanwhile.
   if (v.failures.size > 0 && nowMs < v.closedAtMs + SECOND_LOOK_MS) return false;
   for (const { state, awaited } of v.standings.values()) if (state === 'open' && awaited) return false;
   return true;
@@ -268,6 +269,10 @@ function scopesOf(due: readonly Standing[]): { scope: Scope; standings: readonly
 function readFailed(v: Verification, standing: Standing, failure: string, nowMs: number): void {
   standing.nextLookMs = nowMs + AGAIN_MS;
   if (++standing.tries < TRIES_MAX) return;
+  if (nowMs < v.closedAtMs + SECOND_LOOK_MS) {
+    reopen(standing, nowMs);
+    return;
+  }
   standing.state = 'moving';
   v.failures.set(unitKey(standing), `it differs, and could not be read again: ${failure}`);
 }

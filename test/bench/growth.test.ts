@@ -6,8 +6,8 @@ import { describe, it } from 'node:test';
 import { pointsOf } from '../../bench/growth/axes.ts';
 import { type Flatness, flatnessOf, type GrowthRun } from '../../bench/growth/flatness.ts';
 import { createFlipper } from '../../bench/growth/flipper.ts';
-import { type Growth, growthPage, growthTables } from '../../bench/growth/report.ts';
-import { parseGrowthFlags } from '../../bench/growth/run.ts';
+import { type Growth, growthPage, growthTables, notRunText } from '../../bench/growth/report.ts';
+import { measureAll, parseGrowthFlags } from '../../bench/growth/run.ts';
 import { podFrame, podFrames } from '../../bench/growth/frames.ts';
 import {
   endpointsAt,
@@ -101,8 +101,8 @@ describe('the bench of growth, tiny', () => {
   });
 });
 
-describe('flatness', () => {
-  const run = (at: number, cpuAFlip: number, bytesAFlip = 3000, wrong: readonly string[] = []): GrowthRun => ({
+function run(at: number, cpuAFlip: number, bytesAFlip = 3000, wrong: readonly string[] = []): GrowthRun {
+  return {
     axis: 'pods',
     at,
     shape: { pods: at, podsPerService: 5, nodes: 1 },
@@ -116,7 +116,10 @@ describe('flatness', () => {
     peakMB: 100,
     steadyMB: 100,
     wrong,
-  });
+  };
+}
+
+describe('flatness', () => {
   const verdicts = (...runs: GrowthRun[]): boolean[] => flatnessOf(runs).map(({ flat }) => flat);
 
   const growthOf = (...runs: GrowthRun[]): Growth => ({
@@ -159,6 +162,12 @@ describe('flatness', () => {
     assert.deepEqual(verdicts(run(1000, 1, 3000), run(10_000, 1.6, 3030), run(100_000, 1.6, 3030)), [false]);
   });
 
+  it('one point alone has no verdict', () => {
+    assert.deepEqual(verdicts(run(1000, 1), run(1000, 1.1)), []);
+    const [table] = growthTables({ runs: [run(1000, 1)], flips: 1000 } as unknown as Growth);
+    assert.equal(table!.note, 'fewer than two points do not tell whether it is flat');
+  });
+
   it('a run that ended wrong does not count', () => {
     assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['wrong'])), [true]);
   });
@@ -198,6 +207,22 @@ describe('flatness', () => {
       'kube-controller-manager, p99': 's0 thin',
     });
     assert.equal(new Set(lines.map(([, colour, name]) => `${name} ${colour}`)).size, colours.size);
+  });
+});
+
+describe('the points of the bench of growth', () => {
+  it('a point that fails takes no other with it, and is reported', async () => {
+    const { points } = pointsOf(['pods'], 100_000, false);
+    const options = { flips: 8, managerMax: 0, rounds: 1, forMs: Infinity };
+    const peer = { name: 'endpointd', start: () => Promise.reject(new Error('not started here')) };
+    const { runs, notRun } = await measureAll(points, options, peer, (_, { at }) =>
+      at === 10_000 ? Promise.reject(new Error('no memory')) : Promise.resolve(run(at, 1)),
+    );
+    assert.deepEqual(
+      runs.map(({ at }) => at),
+      [1000, 100_000],
+    );
+    assert.deepEqual(notRun.map(notRunText), ['10000 pods, 1000 services of 10, 1000 nodes (endpointd: no memory)']);
   });
 });
 

@@ -10,9 +10,12 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { programsFor } from '../../src/cli/tune/confirm.ts';
 import { confirmed, exitStatus } from '../../src/cli/tune/confirmed.ts';
+import { playRounds, type Rounds } from '../../src/cli/tune/rounds.ts';
 import { busiestPart, PODS_MAX } from '../../src/tune/confirmation.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
+import { createLedger } from '../../src/twin/ledger.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import { NOTHING, type Story } from '../../src/twin/story.ts';
 import { smallAnswer } from '../support/tune-answer.ts';
 
@@ -28,26 +31,116 @@ function isServed(url: string): Promise<boolean> {
   );
 }
 
-/** Asks `confirm` alone: nothing is searched. */
+/** Nothing is searched. */
 const SCRIPT = `
 const src = ${JSON.stringify(new URL('../../src/', import.meta.url).href)};
-const { confirm } = await import(src + 'cli/tune/confirm.ts');
+const { confirmed } = await import(src + 'cli/tune/confirmed.ts');
 const { parseObjective } = await import(src + 'tune/objective.ts');
 const { profileStory } = await import(src + 'twin/profiles.ts');
 const { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } = await import(src + 'twin/settings.ts');
 const story = profileStory(${JSON.stringify(PROFILE)}, 1);
-const run = { story, controller: 'endpointd', settings: DEFAULT_SETTINGS, calibration: DEFAULT_CALIBRATION, seed: 1 };
-await confirm(
+const { answer, signalled } = await confirmed(
   {
-    run,
-    objective: parseObjective('p99(add)<=1s, min bytes'),
-    watchers: { nodes: 1, endpointsWatchers: 1 },
-    candidates: [{ ...DEFAULT_SETTINGS, qps: 500 }],
-    programs: { server: null, kubeControllerManager: null },
+    controller: 'endpointd',
+    today: DEFAULT_SETTINGS,
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+    nodes: 1,
+    endpointsWatchers: 1,
+    recommendation: { candidates: [{ ...DEFAULT_SETTINGS, qps: 500 }] },
+    notes: [],
   },
+  parseObjective('p99(add)<=1s, min bytes'),
+  { part: story, programs: { server: null, kubeControllerManager: null } },
   (text) => console.log(text),
 );
+console.log(...answer.notes);
+process.exitCode = signalled;
 `;
+
+describe('rounds of trials', () => {
+  const withQps = (qps: number): Settings => ({ ...DEFAULT_SETTINGS, qps });
+  const [today, ...candidates] = [20, 100, 500].map(withQps);
+  const question = {
+    run: { story: PART, controller: 'endpointd', settings: today!, calibration: DEFAULT_CALIBRATION, seed: 1 },
+    objective: OBJECTIVE,
+    watchers: { nodes: 1, endpointsWatchers: 1 },
+    candidates,
+  } as const;
+  /** Latencies of other settings than today's jump, so nothing is decided. */
+  const playRoundsWith = async (
+    each: (settings: Settings, round: number) => { readonly lateMs?: number; readonly isOver?: boolean },
+  ): Promise<Rounds> => {
+    const counts = new Map<Settings, number>();
+    let over = false;
+    return playRounds(question, {
+      play: async (settings) => {
+        const round = (counts.get(settings) ?? 0) + 1;
+        counts.set(settings, round);
+        const { lateMs = 1, isOver = false } = each(settings, round);
+        over ||= isOver;
+        if (over) throw new Error('the server\nhas ended');
+        const ledger = createLedger(PART.objects);
+        ledger.samples.slices.push({ atMs: 0, kind: 'add', latencyMs: settings === today || round % 4 < 2 ? 20 : 60 });
+        ledger.writes.slices.push({ atMs: 0, endpoints: 1 });
+        return { ledger, lateMs };
+      },
+      isOver: () => over,
+      say: () => undefined,
+    });
+  };
+  const triedBy = ({ tried }: Rounds): number[][] =>
+    tried.map(({ settings, figures }) => [settings.qps, figures[0]!.tried.length]);
+
+  it('a setting that cannot be played is tried no further, and the others are', async () => {
+    const rounds = await playRoundsWith(({ qps }, round) => {
+      if (qps === 100 && round === 5) throw new Error('the controller\nhas ended');
+      if (qps === 500 && round === 2) throw new Error('no');
+      return {};
+    });
+    assert.deepEqual(triedBy(rounds), [[100, 4]]);
+    assert.deepEqual(rounds.rounds, 4);
+    assert.deepEqual(rounds.notes, [
+      '--kube-api-qps=500: tried no further in round 2: no',
+      '--kube-api-qps=100: tried no further in round 5: the controller has ended',
+    ]);
+  });
+
+  it('what ends the trials leaves the pairs that were played, if they are enough', async () => {
+    const endsIn = (last: number): Promise<Rounds> => playRoundsWith((_, round) => ({ isOver: round === last }));
+    const rounds = await endsIn(5);
+    assert.deepEqual(
+      [triedBy(rounds), rounds.rounds],
+      [
+        [
+          [100, 4],
+          [500, 4],
+        ],
+        4,
+      ],
+    );
+    assert.deepEqual(rounds.notes, ['the trials ended in round 5: the server has ended']);
+    await assert.rejects(endsIn(3), { message: 'the server\nhas ended' });
+  });
+
+  it('late rounds do not count, and end the trials if they come in a row', async () => {
+    const single = await playRoundsWith((_, round) => ({ lateMs: round % 2 ? 1 : 2000 }));
+    assert.deepEqual([single.rounds, single.lateMs, single.notes], [10, 1, []]);
+    const inARow = await playRoundsWith((_, round) => ({ lateMs: round <= 3 ? 1 : 2000 }));
+    assert.equal(inARow.rounds, 3);
+    assert.match(inARow.notes[0]!, /^the trials ended in round 4: cannot confirm: in 4 rounds changes were made up to/);
+  });
+
+  it('the status is 1 if the recommended settings are not among those that were tried', () => {
+    const answer = smallAnswer();
+    const settings = answer.recommendation!.best!.settings;
+    const statusOf = (tried: Settings): number => {
+      const about = { server: '', seconds: 1, changes: 1, rounds: 3, lateMs: 1 };
+      return exitStatus({ ...answer, confirmation: { ...about, tried: [{ settings: tried, figures: [] }] } }, true);
+    };
+    assert.deepEqual([statusOf(settings), statusOf({ ...settings, qps: 1 })], [0, 1]);
+  });
+});
 
 describe('settings that are tried for real', () => {
   const directory = mkdtempSync(join(tmpdir(), 'confirm-'));
@@ -70,9 +163,13 @@ describe('settings that are tried for real', () => {
   ] as const) {
     it(`a confirmation leaves no process and no directory after ${count}`, { timeout: 60_000 }, async () => {
       const { child, url } = await started();
+      let said = '';
+      child.stdout!.on('data', (chunk: Buffer) => (said += chunk.toString()));
       for (const signal of signals) child.kill(signal);
-      const [status] = (await once(child, 'exit')) as [number | null];
+      const [status] = (await once(child, 'close')) as [number | null];
       assert.equal(status, signals[0] === 'SIGTERM' ? 143 : 130);
+      // One signal leaves the prediction, with the reason.
+      if (signals.length === 1) assert.match(said, /^nothing was confirmed: SIGTERM was received$/m);
       assert.deepEqual(ownDirectories(), []);
       // What was killed may take a moment over it.
       while (await isServed(url)) await sleep(20);
@@ -85,7 +182,7 @@ describe('settings that are tried for real', () => {
     chmodSync(failing, 0o755);
     const answer = smallAnswer();
     const programs = { server: { etcd: failing, kubeApiserver: failing }, kubeControllerManager: failing };
-    const after = await confirmed(answer, OBJECTIVE, { part: PART, programs }, () => undefined);
+    const { answer: after } = await confirmed(answer, OBJECTIVE, { part: PART, programs }, () => undefined);
     assert.deepEqual({ ...after, notes: [] }, { ...answer, notes: [] });
     assert.match(after.notes.at(-1)!, /^nothing was confirmed: kube-apiserver has ended; its log ends: no space left$/);
     assert.deepEqual([exitStatus(answer, false), exitStatus(after, true)], [0, 1]);
@@ -94,8 +191,8 @@ describe('settings that are tried for real', () => {
   it('there is nothing to try if nothing was searched', async () => {
     const programs = { server: null, kubeControllerManager: null };
     const refused = { ...smallAnswer(), recommendation: null };
-    const { notes } = await confirmed(refused, OBJECTIVE, { part: PART, programs }, () => undefined);
-    assert.deepEqual(notes, ['nothing was tried for real: nothing is recommended']);
+    const { answer, signalled } = await confirmed(refused, OBJECTIVE, { part: PART, programs }, () => undefined);
+    assert.deepEqual([answer.notes, signalled], [['nothing was tried for real: nothing is recommended'], null]);
   });
 
   it('a confirmation begins with the pods of its part, and counts them', async () => {
@@ -110,7 +207,7 @@ describe('settings that are tried for real', () => {
     });
     const late = Array.from({ length: 5 }, (_, i) => change(60_000 + i, [{ place: 0, wanted: READY }]));
     const story = { ...PART, durationMs: 120_000, places, changes: [change(0, grow), ...late] };
-    await assert.rejects(programsFor('endpointd', busiestPart(story, 10_000)), {
+    await assert.rejects(programsFor('endpointd', busiestPart(story, 10_000, 'endpointd')), {
       message: `cannot confirm: a test API server is filled with at most ${PODS_MAX} pods, and there are ${PODS_MAX + 1}`,
     });
   });

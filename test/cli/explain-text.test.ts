@@ -382,6 +382,19 @@ test('Endpoints that are not mirrored name the rule', () => {
   );
 });
 
+test('a Service that is not planned has no due writes where nothing plans them', () => {
+  const due = (service: Service, config?: Partial<ExplainConfig>): unknown => {
+    const { endpoints, slices } = explain({ service, config: config ?? {} }).due;
+    return [endpoints, slices];
+  };
+  // A slice that mirrors its Endpoints may be missing.
+  assert.deepEqual(due({ selector: null }), [0, null]);
+  assert.deepEqual(due({ selector: null, type: 'ExternalName' }), [0, null]);
+  assert.deepEqual(due({ type: 'ExternalName' }), [0, 0]);
+  assert.deepEqual(due({ type: 'ExternalName' }, { cleanUpUnselected: true }), [null, null]);
+  assert.deepEqual(due({ selector: null, labels: { mine: '' } }, { optOutLabel: 'mine' }), [0, 0]);
+});
+
 test('mirroring shows only what the Service tells if its Endpoints cannot be read', () => {
   assert.equal(explain({ service: { selector: null } }).unmirrored, null);
   assert.equal(explain({}).unmirrored, 'the Service has a selector, and so slices of its own');

@@ -33,8 +33,8 @@ describe('settings of kube-controller-manager that are tried for real', () => {
 
   before(async () => {
     const { etcd, kubeApiserver, kubeControllerManager } = await kubeBinaries();
-    const story = busiestPart(profileStory(FLAPPING, SEED), 3000);
-    confirmation = await confirm(
+    const story = busiestPart(profileStory(FLAPPING, SEED), 3000, 'kube-controller-manager');
+    ({ confirmation } = await confirm(
       {
         run: {
           story,
@@ -48,8 +48,9 @@ describe('settings of kube-controller-manager that are tried for real', () => {
         candidates: [BATCHED],
         programs: { server: { etcd, kubeApiserver }, kubeControllerManager },
       },
+      new Promise<never>(() => undefined),
       (text) => said.push(text),
-    );
+    ));
   });
 
   it('both settings are tried on a kube-apiserver, in three to ten pairs', () => {

@@ -62,7 +62,7 @@ export function sampleAnswer(): Answer {
     () => undefined,
   );
   if (answer.recommendation === null) throw new Error(JSON.stringify(answer.backTest));
-  const part = { ...run, story: busiestPart(story, 30_000), calibration: answer.calibration };
+  const part = { ...run, story: busiestPart(story, 30_000, run.controller), calibration: answer.calibration };
   const pairs = (settings: Settings): Parameters<typeof triedOf>[4] =>
     [3, 4, 5, 6].map((seed) => ({
       today: runModel({ ...part, seed }),

@@ -1,7 +1,9 @@
 /** A story that happens on the embedded API server, with the real controller as a process. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createFixedObjects, replay, type Replayed } from '../../src/testbed/replay.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../../src/node/api-client.ts';
+import { createFixedObjects, replay, type Replayed, REQUESTS_AT_ONCE } from '../../src/testbed/replay.ts';
 import { createStoryCluster, type StoryCluster } from '../../src/testbed/story-cluster.ts';
 import { startEndpointd, startTestServer, type TestServer } from '../../src/testbed/test-programs.ts';
 import { cpuOf } from '../../src/twin/figures.ts';
@@ -73,6 +75,15 @@ describe('a story that happens on an API server', () => {
   });
   const each = ['add', 'add', 'remove', 'remove'];
 
+  /** The first pod turns unready, and ready at once. */
+  const flipsOfFirst = [UNREADY, READY].map((wanted): StoryChange => ({
+    atMs: 0,
+    namespace: 0,
+    kind: 'pod',
+    places: [{ place: 0, wanted }],
+    service: -1,
+  }));
+
   it('a story shows each change of readiness in both outputs', async () => {
     const played = await run();
     assert.deepEqual(kinds(played), { endpoints: each, slices: each });
@@ -88,15 +99,74 @@ describe('a story that happens on an API server', () => {
     assert.deepEqual(kinds(await run()), { endpoints: each, slices: each });
   });
 
+  it('a server that is slow to answer makes changes late, and is asked no more', async () => {
+    let [isSlow, asked, most] = [false, 0, 0];
+    const send: ApiClient['send'] = async (request) => {
+      if (!isSlow) return server.client.send(request);
+      most = Math.max(most, ++asked);
+      await sleep(300);
+      asked--;
+      return server.client.send(request);
+    };
+    const noise: StoryChange = { atMs: 0, namespace: 0, kind: 'quiet', events: 50, places: [], service: -1 };
+    const story: Story = { ...cluster.story, changes: [noise, STORY.changes[0]!] };
+    const { lateMs, ledger } = await replay(
+      { ...server, client: { ...server.client, send } },
+      { ...cluster, story },
+      async () => {
+        isSlow = true;
+        return startEndpointd(server, ['--kube-api-qps=500']);
+      },
+    );
+    assert.equal(most, REQUESTS_AT_ONCE);
+    assert.ok(lateMs > 500, `${lateMs} ms late`);
+    // The time until the change was sent is not the controller's.
+    const { atMs } = ledger.samples.slices[0]!;
+    assert.ok(atMs > 250, `sent after ${atMs} ms`);
+  });
+
+  it('writes after the last change that is awaited count', async () => {
+    // The pod of the other service has an address, and is not ready, when the batch of the first is nearly written.
+    const changes = [
+      { ...flipsOfFirst[0]!, atMs: 0 },
+      { ...flipsOfFirst[0]!, atMs: 800, places: [{ place: 2, wanted: UNREADY }] },
+    ];
+    const story: Story = { ...cluster.story, durationMs: 1000, changes };
+    const batch = ['--endpoint-updates-batch-period=1s', '--endpointslice-updates-batch-period=1s'];
+    const { ledger } = await replay(server, { ...cluster, story }, () => startEndpointd(server, batch), 1000);
+    assert.deepEqual([ledger.samples.slices.length, ledger.writes.slices.length], [1, 2]);
+  });
+
+  it('a run whose watch breaks is given up, and the next one begins right', async () => {
+    const breaks = Promise.withResolvers<never>();
+    let isBreaking = false;
+    const send: ApiClient['send'] = async (request) => {
+      if (isBreaking && request.path.includes('pod-0')) {
+        breaks.reject(new Error('the watch has ended'));
+        // The next request for the pod waits meanwhile.
+        await sleep(200);
+      }
+      return server.client.send(request);
+    };
+    const watch: ApiClient['watch'] = (path, ...rest) => {
+      const own = server.client.watch(path, ...rest);
+      return path.includes('endpointslices') ? { ...own, ended: Promise.race([own.ended, breaks.promise]) } : own;
+    };
+    const story: Story = { ...cluster.story, changes: flipsOfFirst };
+    const replayed = replay(
+      { ...server, client: { ...server.client, watch, send } },
+      { ...cluster, story },
+      async () => {
+        isBreaking = true;
+        return startEndpointd(server, []);
+      },
+    );
+    await assert.rejects(replayed, { message: 'the watch has ended' });
+    assert.deepEqual(kinds(await run()), { endpoints: each, slices: each });
+  });
+
   it('a change that is undone before it shows is not awaited', async () => {
-    const flips = [UNREADY, READY].map((wanted, i): StoryChange => ({
-      atMs: 20 * i,
-      namespace: 0,
-      kind: 'pod',
-      places: [{ place: 0, wanted }],
-      service: -1,
-    }));
-    const story = { ...cluster.story, durationMs: 1600, changes: flips };
+    const story = { ...cluster.story, durationMs: 1600, changes: flipsOfFirst };
     const batch = ['--endpoint-updates-batch-period=1s', '--endpointslice-updates-batch-period=1s'];
     const { ledger } = await replay(server, { ...cluster, story }, () => startEndpointd(server, batch));
     assert.deepEqual(

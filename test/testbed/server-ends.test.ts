@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { test } from 'node:test';
 import { createApiClient } from '../../src/node/api-client.ts';
+import { startController } from '../../src/testbed/controller-process.ts';
 import { createFixedObjects, replay } from '../../src/testbed/replay.ts';
 import { startServe } from '../../src/testbed/serve-process.ts';
 import { createStoryCluster } from '../../src/testbed/story-cluster.ts';
@@ -31,6 +32,17 @@ test('a story is given up when the API server ends', { timeout: 60_000 }, async 
   });
   await assert.rejects(replayed, ENDED);
   await assert.rejects(createFixedObjects(server, cluster), ENDED);
+});
+
+test('what cannot be started fails, and is stopped at once', { timeout: 10_000 }, async (t) => {
+  const before = process.execPath;
+  process.execPath = join(tmpdir(), 'no-such-program');
+  t.after(() => void (process.execPath = before));
+  const cannot = { message: /^spawn .*no-such-program ENOENT$/ };
+  await assert.rejects(startServe(), cannot);
+  const controller = startController([]);
+  await assert.rejects(controller.failed, cannot);
+  await controller.stop();
 });
 
 test('an API server that does not start leaves neither a directory nor a listener', async (t) => {

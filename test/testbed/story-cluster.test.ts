@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changeRequests, createStoryCluster } from '../../src/testbed/story-cluster.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
+import { changeRequests, createStoryCluster, fixedObjectRequests } from '../../src/testbed/story-cluster.ts';
 import { NOTHING, type PlaceChange } from '../../src/twin/story.ts';
 import { story } from '../support/stories.ts';
 
@@ -29,6 +30,14 @@ test('a pod that is bound to a node before it has an address is played on', () =
     ['PATCH'],
     ['PATCH'],
   ]);
+});
+
+test('events that no controller reads are of several pods that are there', () => {
+  const cluster = createStoryCluster(story({ services: 1, changes: [] }));
+  const made = fixedObjectRequests(cluster).map(({ path, body }) => `${path}/${(body as KubeObject).metadata.name}`);
+  const noise = { atMs: 0, namespace: 0, kind: 'quiet', events: 200, places: [], service: -1 } as const;
+  const changed = new Set(changeRequests(cluster, noise).map(({ request }) => request.path));
+  assert.deepEqual([changed.size, [...changed].filter((path) => !made.includes(path))], [64, []]);
 });
 
 test('a pod that goes before it has an address is deleted', () => {

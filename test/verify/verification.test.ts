@@ -298,6 +298,43 @@ describe('what cannot be seen', () => {
     assert.deepEqual([report.verdict, report.failed], ['different', []]);
   });
 
+  const refuseReads = (sim: Sim, service: string, untilMs: number): void => {
+    const before = sim.refuse;
+    sim.refuse = (request) =>
+      sim.nowMs() < untilMs && request.path.includes(`metadata.name%3D${service}`) ? 500 : before(request);
+  };
+
+  for (const watchMs of [0, 120_000]) {
+    it(`a service that cannot be read for 20 s is read later; watch ${watchMs} ms`, () => {
+      const sim = cluster();
+      dropLabel(sim);
+      const verify = startVerify(sim, { watchMs });
+      refuseReads(sim, 'web', sim.nowMs() + 20_000);
+      const report = verify.report();
+      assert.deepEqual([differenceLines(report), report.failed], [[TEAM_MISSING], []]);
+    });
+  }
+
+  it('a service that could not be read is read if it is planned again', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    createService(sim, { name: 'more', spec: { selector: { app: 'none' } } });
+    const verify = startVerify(sim);
+    // The other service is still looked at when this one is given up.
+    refuseReads(sim, 'more', sim.nowMs() + 28_000);
+    refuseReads(sim, 'web', sim.nowMs() + 45_000);
+    sim.at(sim.nowMs() + 45_000, () => {
+      assert.match(verify.verification.failures.get('endpoints default/web')!, /could not be read again/);
+      edit(sim, `${ENDPOINTS}/web`, { labels: { ...managedBy, more: 'x' } });
+    });
+    const report = verify.report();
+    assert.deepEqual(
+      differenceLines(report).filter((line) => line.startsWith('Endpoints web')),
+      ['Endpoints web metadata.labels[more]: x -> (none)', TEAM_MISSING],
+    );
+    assert.deepEqual(report.failed, []);
+  });
+
   it('a watch that is down at the end leaves no answer', () => {
     const sim = cluster();
     dropLabel(sim);

@@ -62,15 +62,17 @@ export async function tune(args: readonly string[]): Promise<number> {
     },
     (runs) => progress.show(`${runs} ${runs === 1 ? 'setting' : 'settings'} tried`),
   );
-  const answer =
-    tries === null ? predicted : await confirmed(predicted, options.objective, tries, (text) => progress.show(text));
+  const { answer, signalled } =
+    tries === null
+      ? { answer: predicted, signalled: null }
+      : await confirmed(predicted, options.objective, tries, (text) => progress.show(text));
   progress.clear();
   await starting('write the report', writeReport(process.stdout, outputOf(answer, options.output)));
   if (options.calibrate !== '') {
     const write = writeFile(options.calibrate, calibrationText(answer.calibration), { flag: 'wx' });
     await starting(`write the calibration to ${options.calibrate}`, write);
   }
-  return exitStatus(answer, options.confirm);
+  return signalled ?? exitStatus(answer, options.confirm);
 }
 
 /**
@@ -85,7 +87,7 @@ async function checkNew(calibrate: string): Promise<void> {
 }
 
 async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story): Promise<Tries> {
-  const part = busiestPart(story, confirmForMs);
+  const part = busiestPart(story, confirmForMs, controller);
   return { part, programs: await programsFor(controller, part) };
 }
 

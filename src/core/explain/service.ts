@@ -15,7 +15,7 @@ import { planEndpoints } from '../endpoints/plan.ts';
 import { parseIp } from '../ip.ts';
 import { type MirrorScope, whyUnmirrored } from '../mirroring/mirrored.ts';
 import type { MirrorConfig } from '../mirroring/plan.ts';
-import { whyUnplanned } from '../selects-pods.ts';
+import { type Unplanned, whyUnplanned } from '../selects-pods.ts';
 import type { CpuShares } from '../slices/cpu-shares.ts';
 import {
   applySlicesPod,
@@ -73,7 +73,10 @@ export interface ServiceExplanation {
   readonly mirrored: readonly MirroredAddress[];
 }
 
-/** How many writes would be planned now; null = the stored objects, or what they depend on, could not be seen. */
+/**
+ * How many writes would be planned now; null = the stored objects, or what they depend on, could not be seen, or nothing
+ * here plans them: slices that mirror Endpoints, and what --clean-up-unselected deletes.
+ */
 export interface DueWrites {
   readonly endpoints: number | null;
   readonly slices: number | null;
@@ -139,7 +142,7 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   const isMirrored = base.unmirrored === '' && seen.endpoints != null;
   const mirrored = isMirrored ? mirroredAddresses(seen.endpoints.object, config.mirror) : [];
   if (unplanned !== null) {
-    const due = { endpoints: 0, slices: 0 };
+    const due = unplannedDue(service, unplanned, config);
     const none = { notes: [], endpoints: null, families: [], due, pods: [] };
     return { ...base, ...none, unplanned: unplannedText(unplanned), mirrored };
   }
@@ -162,6 +165,13 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
     pods: seen.pods.map((pod) => explainPod(seen, pod, publishNotReady, verdicts)),
     mirrored,
   };
+}
+
+function unplannedDue({ selector }: ServiceRecord, why: Unplanned, { cleanUpUnselected }: ExplainConfig): DueWrites {
+  if (why === 'opted-out') return { endpoints: 0, slices: 0 };
+  if (cleanUpUnselected) return { endpoints: null, slices: null };
+  // Mirrored are Endpoints of a Service without a selector, whatever its type.
+  return { endpoints: 0, slices: selector === null ? null : 0 };
 }
 
 type Counts = Pick<ServiceExplanation, 'endpoints' | 'families' | 'due'>;
