@@ -1,7 +1,8 @@
 /**
  * From nothing to right on the embedded API server, with all three controllers: planners inline and on threads, in rounds
- * whose order changes. The first run of a server is not counted, because the server compiles its own code then. The clusters differ in the size of their services, not in their number of pods. The controllers are a process of
- * their own, and the server is a thread of this process. The oracles judge the objects.
+ * whose order changes. The first run of a server is not counted, because the server compiles its own code then. The clusters
+ * differ in the size of their services, not in their number of pods. The controllers are a process of their own, and the
+ * server is a thread of this process. The oracles judge the objects.
  */
 import { performance } from 'node:perf_hooks';
 import { startController } from '../../src/testbed/controller-process.ts';

@@ -1,7 +1,7 @@
 /** The cost of growth, as tables and as a page. */
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { LinePlot, Series } from '../../src/page/plot.ts';
-import { CONTROLLERS } from '../peers/scenario.ts';
+import { PROGRAMS } from '../peers/scenario.ts';
 import { median } from '../support/statistics.ts';
 import { AXES, AXIS, flipsOf, shapeText, type AxisName, type Point } from './axes.ts';
 import { byteCost, excessOf, FLAT_SHARE, flatnessOf, type Flatness, type GrowthRun } from './flatness.ts';
@@ -170,11 +170,11 @@ export function growthPicture(growth: Growth): LinePlot {
 function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
   const all = told(merged(runs));
   const of = all.filter((run) => run.axis === axis).toSorted((a, b) => a.at - b.at);
-  const peers = CONTROLLERS.filter((peer) => of.some((run) => run.peer === peer));
+  const peers = PROGRAMS.filter((peer) => of.some((run) => run.peer === peer));
   const seriesOf = (yOf: (run: GrowthRun) => number, suffix = '', thin = false): Series[] =>
     peers.map((peer) => ({
       name: `${peer}${suffix}`,
-      colour: CONTROLLERS.indexOf(peer),
+      colour: PROGRAMS.indexOf(peer),
       thin,
       points: of.filter((run) => run.peer === peer).map((run) => [run.at, yOf(run)] as const),
     }));
@@ -188,7 +188,7 @@ function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
   const cost = byteCost(all.filter(({ peer }) => peer === 'endpointd'));
   const explained: Series = {
     name: 'by its bytes alone',
-    colour: CONTROLLERS.length,
+    colour: PROGRAMS.length,
     points: of
       .filter(({ peer }) => peer === 'endpointd')
       .map(({ at, bytesAFlip }) => [at, cost.ms + (cost.msAKilobyte * bytesAFlip) / 1000] as const),

@@ -2,7 +2,7 @@
 import { percentile } from '../../src/lib/percentile.ts';
 import type { BarPlot, LinePlot, Plot, Series } from '../../src/page/plot.ts';
 import { pooled, type Comparison, type RunRecord } from './results.ts';
-import { CONTROLLERS } from './scenario.ts';
+import { PROGRAMS } from './scenario.ts';
 import { STAGES, type StageName } from './stages.ts';
 import { FIGURES, LOAD_PROCESS } from './window.ts';
 
@@ -22,6 +22,12 @@ export function plotsOf(comparison: Comparison, runs: readonly RunRecord[]): Plo
   ];
 }
 
+/** Its place among the programs, where it runs alone too; other peers come behind them. */
+function colourOf(peer: string, peers: readonly string[]): number {
+  const others = peers.filter((one) => !PROGRAMS.includes(one));
+  return [...PROGRAMS, ...others].indexOf(peer);
+}
+
 /** What ended wrong is in no plot. */
 function firstRight(runs: readonly RunRecord[], peer: string): RunRecord | undefined {
   return runs.find((run) => run.peer === peer && run.wrong.length === 0);
@@ -39,6 +45,7 @@ function cpuPlot({ scenario, peers, rows }: Comparison): BarPlot | null {
     title: `${scenario.name}: CPU, seconds`,
     y: { label: 'seconds', scale: 'linear' },
     series: peers,
+    colours: peers.map((peer) => colourOf(peer, peers)),
     groups: figures.map(({ figure, values }) => ({
       name: FIGURES[figure]!.title.replace('CPU of ', '').replace(', s', ''),
       values: peers.map((peer) => values[peer]!),
@@ -53,7 +60,11 @@ function distributionPlot(
   kind: 'endpoints' | 'slices',
 ): LinePlot | null {
   const series = peers
-    .map((peer, colour) => ({ name: peer, colour, points: distribution(pooled(runs, scenario.name, peer, kind)) }))
+    .map((peer) => ({
+      name: peer,
+      colour: colourOf(peer, peers),
+      points: distribution(pooled(runs, scenario.name, peer, kind)),
+    }))
     .filter(({ points }) => points.length > 0);
   if (series.length === 0) return null;
   return {
@@ -68,7 +79,8 @@ function distributionPlot(
 
 /** The latencies of each peer's first right run over time. A restart, a full queue or a collection shows as a hill. */
 function coursePlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
-  const series = peers.flatMap((peer, colour): Series[] => {
+  const series = peers.flatMap((peer): Series[] => {
+    const colour = colourOf(peer, peers);
     const course = firstRight(runs, peer)?.course;
     if (course === undefined || course.seconds.length < 2) return [];
     const { seconds, p50, max } = course;
@@ -124,7 +136,7 @@ export function distribution(samples: readonly number[]): (readonly [number, num
 }
 
 /** The processes of most runs: each has one place and one colour in all plots of the cores. */
-const PROCESSES = ['apiserver', 'etcd', LOAD_PROCESS, ...CONTROLLERS];
+const PROCESSES = [...PROGRAMS, 'apiserver', 'etcd', LOAD_PROCESS];
 
 function coresPlot(run: RunRecord | undefined): LinePlot[] {
   if (run === undefined) return [];
@@ -148,7 +160,8 @@ function coresPlot(run: RunRecord | undefined): LinePlot[] {
 }
 
 function memoryPlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
-  const series = peers.flatMap((peer, colour): Series[] => {
+  const series = peers.flatMap((peer): Series[] => {
+    const colour = colourOf(peer, peers);
     const run = firstRight(runs, peer);
     if (run === undefined) return [];
     const { ms, residentBytes } = run.timeline;

@@ -95,7 +95,7 @@ function summaryText(comparisons: readonly Comparison[]): string[] {
   return [
     '## Summary',
     '',
-    'Medians, of kube-controller-manager, then of endpointd; of `net` all controllers in one, then endpointd beside the rest; of `journal` without it, then with it.',
+    'Medians, and p99s of all samples, of kube-controller-manager, then of endpointd; of `net` all controllers in one, then endpointd beside the rest; of `journal` without it, then with it.',
     '',
     ...tableText(
       ['scenario', ...SUMMED.map((figure) => FIGURES[figure]!.title)],
@@ -113,7 +113,7 @@ const PREAMBLE: readonly string[] = [
   '- **endpointd** is started as in `deploy/`, without a compile cache and with its secure port. Runs of commands that do not say so had a warm cache and no secure port, which saves some 40 ms of CPU at a start.',
   '- **The echo floor** is a program that answers each event of a pod with two ready-made writes of the same size, and plans and caches nothing: no controller can be cheaper on bare sockets.',
   '- **A ratio** is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs; of fewer than five pairs it is no more than their range, so nothing is said to count. A p99 is of all samples of all runs together, its interval too. *A/A* is the ratio of two runs of the same endpointd in each round; elsewhere endpointd stands for both.',
-  '- **Noise** is by how much two runs of the same program differ, in the median, or, where there is an A/A pair, the further bound of its interval. A difference counts if it is beyond the noise and its interval does not hold 1.',
+  '- **Noise** is by how much two runs of the same program differ, in the median, and where there is an A/A pair at least the further bound of its interval. A difference counts if it is beyond the noise and its interval does not hold 1.',
   '- **A mark** is judged by all runs, and lies *within the noise* if more than one of forty resamples of its rounds is judged otherwise. One run says no more than what it found.',
   '- **A latency** is from the answer to a change until an independent watcher has the object. A change that was taken back before the controller showed it counts with the time until then, and with 0 if it wants what was shown all along (in runs of before 26 November 2026 it has no sample then). Runs that ended wrong have no say.',
   "- **CL2's figures** are from the trigger time to the watch, as ClusterLoader2 measures. Trigger times have whole seconds, so of two quick controllers these figures tell no difference.",

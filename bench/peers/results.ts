@@ -252,7 +252,8 @@ function judged(mark: Mark, runs: readonly RunRecord[], over: FigureOver): Pick<
       figures.set(key, of);
       return of(rounds);
     });
-  const rounds = [...new Set(runs.map(({ round }) => round))];
+  // A round whose runs ended wrong has no say.
+  const rounds = [...new Set(runs.map(({ round }) => round))].filter((round) => lookAt([round]) !== null);
   const seen = lookAt(rounds);
   if (seen === null) return { got: '-', verdict: 'not measured' };
   const others = resamplesOf(rounds).flatMap((drawn) => lookAt(drawn) ?? []);

@@ -190,7 +190,7 @@ export interface Mark {
 export const MANAGER = 'kube-controller-manager';
 export const ENDPOINTD = 'endpointd';
 /** In the order of their colours, which are the same in the plots of all benches. */
-export const CONTROLLERS: readonly string[] = [MANAGER, ENDPOINTD];
+export const PROGRAMS: readonly string[] = [MANAGER, ENDPOINTD];
 export const ECHO = 'echo floor';
 /** The second run of an A/A pair. */
 export const ENDPOINTD_AGAIN = 'endpointd again';

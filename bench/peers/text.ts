@@ -13,9 +13,9 @@ export function comparisonText(comparison: Comparison): string {
   return lines.join('\n');
 }
 
-export function headOf({ peers, runs, base, subject }: Comparison): string[] {
+export function headOf({ peers, rows, runs, base, subject }: Comparison): string[] {
   const names = peers.map((peer) => `${peer} (${runsText(runs[peer]!)})`);
-  const pairs = Math.min(runs[base]!.right, runs[subject]!.right);
+  const pairs = Math.max(0, ...rows.map(({ ratio }) => ratio.pairs));
   const interval = pairs < PAIRS_FOR_INTERVAL ? 'range of pairs' : '95 %';
   if (base === subject) return ['', ...names];
   const again = peers.includes(ENDPOINTD_AGAIN) ? ['A/A'] : [];

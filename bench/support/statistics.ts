@@ -100,7 +100,7 @@ export const PAIRS_FOR_INTERVAL = 5;
 
 /**
  * Whether a ratio is further from 1 than the noise, and its interval leaves 1. false = it is not, there is no interval, or
- * the noise is not known. @param noise a result of `spread`
+ * the noise is not known. @param noise a factor of at least 1
  */
 export function isBeyondNoise({ value, low, high }: Ratio, noise: number): boolean {
   const leavesOne = low > 1 || high < 1;

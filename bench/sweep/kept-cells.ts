@@ -23,7 +23,8 @@ export function sweepOfCells(folder: string, workload: string, server: World['se
   return {
     format: 1,
     command,
-    scenario: `${workload}, of the cells in ${folder}`,
+    // The page of the cells says which of them are not repeatable, and which have another limit of endpoints a slice.
+    scenario: `${workload}, of the cells in ${folder}, with all their runs`,
     commit: each(({ versions }) => versions),
     machine: { cores: each(({ machine }) => String(machine.cores)) },
     versions: {},

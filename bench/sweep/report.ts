@@ -3,7 +3,7 @@ import { renderPage, type Section } from '../../src/page/page.ts';
 import type { HeatPlot, LinePlot, Plot } from '../../src/page/plot.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { plural } from '../../src/lib/figures.ts';
-import { CONTROLLERS } from '../peers/scenario.ts';
+import { PROGRAMS } from '../peers/scenario.ts';
 import { FIGURES } from '../peers/window.ts';
 import { table } from '../support/table.ts';
 import { frontier, type Cell, type SweepRun } from './grid.ts';
@@ -131,7 +131,7 @@ function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
     figures[figure] ?? Number.NaN,
     figures['slicesP99'] ?? Number.NaN,
   ];
-  const peers = CONTROLLERS.filter((peer) => runs.some((run) => run.peer === peer));
+  const peers = PROGRAMS.filter((peer) => runs.some((run) => run.peer === peer));
   return {
     kind: 'lines',
     title: `p99 of the slices by ${title}`,
@@ -140,7 +140,7 @@ function frontierPlot(runs: readonly SweepRun[], figure: string): LinePlot {
     dotted: true,
     series: peers.map((name) => ({
       name,
-      colour: CONTROLLERS.indexOf(name),
+      colour: PROGRAMS.indexOf(name),
       points: frontier(
         runs.filter(({ peer }) => peer === name),
         of,

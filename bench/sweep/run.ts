@@ -16,7 +16,7 @@ import { parsePeersFlags } from '../peers/flags.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
 import { kindOfServer, progress, runPair } from '../peers/pair.ts';
 import { programOf, writesFor } from '../peers/peers.ts';
-import { CONTROLLERS, ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
+import { PROGRAMS, ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
 import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type RunKey, type SweepRun } from './grid.ts';
@@ -109,7 +109,7 @@ export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOp
       batch: periodsOf(text('batch-period')) ?? grid.batch,
       qps: numbersOf('qps', text('qps')) ?? grid.qps,
     },
-    peers: text('peers')?.split(',') ?? CONTROLLERS,
+    peers: text('peers')?.split(',') ?? PROGRAMS,
     forMs: forMs ?? Infinity,
     data: text('data') ?? join(CACHE, 'sweep.jsonl'),
     json: text('json') ?? null,

@@ -16,7 +16,7 @@ export interface Series {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];
   /** The place of its colour, so that a name keeps it in plots without others; absent = its place in the plot. */
-  readonly colour?: number;
+  readonly colour?: number | undefined;
   /** Whether the line is thin, beside another one of the same colour. */
   readonly thin?: boolean;
 }
@@ -43,6 +43,8 @@ export interface BarPlot {
   readonly y: Axis;
   /** Names of the bars of each group. */
   readonly series: readonly string[];
+  /** The place of the colour of each; absent = its place in the plot. */
+  readonly colours?: readonly number[];
   readonly groups: readonly BarGroup[];
 }
 
@@ -91,7 +93,10 @@ export function plotSvg(plot: Plot, standalone = false): string {
 /** Names of series in rows. The last row is above the box, and each row before it is higher. */
 function legend(plot: Plot): { readonly drawn: string; readonly rows: number } {
   if (plot.kind === 'heat') return { drawn: '', rows: 1 };
-  const series = plot.kind === 'bars' ? plot.series.map((name): Series => ({ name, points: [] })) : plot.series;
+  const series =
+    plot.kind === 'bars'
+      ? plot.series.map((name, i): Series => ({ name, colour: plot.colours?.[i], points: [] }))
+      : plot.series;
   const isLines = plot.kind === 'lines' && plot.stacked !== true;
   const keyWidth = isLines ? LINE_KEY_WIDTH : 12;
   let [x, row] = [BOX.left, 0];
@@ -116,7 +121,7 @@ function legend(plot: Plot): { readonly drawn: string; readonly rows: number } {
 const LINE_KEY_WIDTH = 28;
 const ROW_HEIGHT = 18;
 
-function colourClass({ colour }: Pick<Series, 'colour'>, place: number): string {
+function colourClass({ colour }: { readonly colour?: number | undefined }, place: number): string {
   return `s${(colour ?? place) % SERIES_COLOURS}`;
 }
 
@@ -259,7 +264,7 @@ function path(points: Points, x: Scale, y: Scale, stepped: boolean): string {
   return said;
 }
 
-function bars({ y: axis, series, groups }: BarPlot): string {
+function bars({ y: axis, series, colours, groups }: BarPlot): string {
   const values = groups.flatMap(({ values, ranges = [] }) => [...values, ...ranges.flat()]);
   const y = scaleOf(axis, values, BOX.bottom, BOX.top, true);
   const base = axis.scale === 'log' ? y.ticks[0]! : 0;
@@ -273,7 +278,8 @@ function bars({ y: axis, series, groups }: BarPlot): string {
       const at = left + i * width;
       const [top, bottom] = [Math.min(y.at(value), y.at(base)), Math.max(y.at(value), y.at(base))];
       const box = `x="${round(at)}" y="${round(top)}" width="${round(width * 0.92)}" height="${round(bottom - top)}"`;
-      return `<rect class="area s${i % SERIES_COLOURS}" ${box}><title>${escape(`${name}, ${series[i] ?? ''}: ${tickText(value)}`)}</title></rect>${range(ranges[i], at + width * 0.46, y)}`;
+      const colour = colourClass({ colour: colours?.[i] }, i);
+      return `<rect class="area ${colour}" ${box}><title>${escape(`${name}, ${series[i] ?? ''}: ${tickText(value)}`)}</title></rect>${range(ranges[i], at + width * 0.46, y)}`;
     });
     // Every second name is a line lower where they would meet.
     const below = isTight && g % 2 === 1 ? 33 : 17;

@@ -1,5 +1,5 @@
 /** The changes of a story that happens for real, until an object shows them. It measures as the queue model does. */
-import type { ChangeKind, Ledger, Output } from '../twin/ledger.ts';
+import { type ChangeKind, type Ledger, type Output, UNDONE_MS_MAX } from '../twin/ledger.ts';
 
 /** A change of readiness. */
 export interface AwaitedChange {
@@ -26,8 +26,6 @@ interface Undone {
   readonly by: AwaitedChange;
 }
 
-/** As a recording is measured: an object that shows a change so long after it was undone shows another one. */
-const UNDONE_MS_MAX = 5000;
 /** What was under way with a change that was undone has come by then, so nothing waits for it any longer. */
 const UNDER_WAY_MS = 1000;
 
@@ -51,7 +49,8 @@ export function createAwaitedChanges(
     if (last === undefined) return;
     undone.delete(key);
     const { output, atMs } = last.change;
-    ledger.overtaken[output]++;
+    // The change, and what undid it.
+    ledger.overtaken[output] += 2;
     ledger.hidden[output].push({ atMs, kind: kindOf(last.change), latencyMs: last.by.atMs - atMs });
   };
   const expect = (key: string, change: AwaitedChange): void => {

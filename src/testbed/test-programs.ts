@@ -78,7 +78,7 @@ export async function startTestServer(
 /**
  * @param flags the flags to try
  * @param outputs what is written; without Endpoints, as after they are retired
- * @param count how many controllers run, which share their tokens
+ * @param count how many controllers run, which share their tokens: those of the outputs, and mirroring if there are more
  */
 export async function startEndpointd(
   { kubeconfigPath }: Pick<ReplayServer, 'kubeconfigPath'>,
@@ -86,7 +86,8 @@ export async function startEndpointd(
   outputs = OUTPUTS,
   count = DEFAULT_SETTINGS.controllers,
 ): Promise<TestController> {
-  const controllers = `--controllers=${controllersOf(outputs).slice(0, count).join(',')}`;
+  const running = controllersOf(outputs).slice(0, Math.max(count, outputs.length));
+  const controllers = `--controllers=${running.join(',')}`;
   const controller = startController([`--kubeconfig=${kubeconfigPath}`, controllers, ...flags]);
   return {
     ...controller,

@@ -11,21 +11,25 @@ export const TIE = 0.01;
 const MARGINS: readonly number[] = [1, 0.85, 0.7, 0.5];
 /** So many of the settings that meet the limits in the search are looked at by other draws. */
 const LOOKED_AT = 15;
-/** The search draws by the seed. This is added to it for the choice among what was tried, and for what is told of that. */
+/**
+ * The search draws by the seed. This is added to it for the choice among what was tried, and for what is told of that, which
+ * may only refuse a setting.
+ */
 const [CHOICE_DRAWS, TOLD_DRAWS] = [1, 2];
 
 export interface Choice {
   readonly today: Outcome;
   readonly best: Outcome | null;
   readonly nearest: Outcome;
-  /** The question with the draws of what is told. */
+  /** The question with the draws of today's and of what is told beside it. */
   readonly told: Question;
 }
 
 /**
  * The search finds settings whose figures keep a margin to each limit, a larger one each time until their bounds hold too.
- * Today's, what it ends at, and the best that it tried are then compared by draws that it has not seen. What is told
- * of the choice is by draws that have had no part in it.
+ * Today's, what it ends at, and the best that it tried are then compared by draws that it has not seen. What is told is by
+ * further draws, which may only refuse a setting. If nothing meets the limits, nothing is chosen, and what is told is by
+ * the draws of the comparison.
  */
 export function choose(question: Question, flags: readonly Flag[], trials: Trials): Choice {
   const { run, objective } = question;
@@ -53,13 +57,10 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
   const chosen = order.find((settings) => isGain(toldBy(today), toldBy(settings)));
   const best = chosen === undefined ? null : toldBy(chosen);
   const [closest] = looked.toSorted((a, b) => excessOf(a) - excessOf(b));
-  const nearest = best ?? (order.length > 0 ? toldBy(order[0]!) : closest!);
-  return {
-    today: order.length > 0 ? toldBy(today) : chosenBy(today),
-    best,
-    nearest,
-    told,
-  };
+  if (order.length === 0) {
+    return { today: chosenBy(today), best: null, nearest: closest!, told: withDraws(question, CHOICE_DRAWS) };
+  }
+  return { today: toldBy(today), best, nearest: best ?? toldBy(order[0]!), told };
 }
 
 function withDraws(question: Question, more: number): Question {

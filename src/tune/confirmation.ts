@@ -49,8 +49,8 @@ export const PODS_MAX = 20_000;
 export const LATE_MS_MAX = 1000;
 
 /**
- * The part of a story with the most changes that count, as the replay plays it, so that the prediction is of the same: all Services are
- * there at the start, with one family and without hints, and nobody else writes.
+ * The part of a story with the most changes that count, as the replay plays it, so that the prediction is of the same: all
+ * Services are there at the start, with one family and without hints, and nobody else writes.
  */
 export function busiestPart(whole: Story, durationMs: number, controller: Controller): Story {
   const services = whole.services.map((service) => ({ ...service, isNew: false, families: 1, hasHints: false }));

@@ -6,7 +6,14 @@ import type { Page, Section } from '../page/page.ts';
 import type { HeatPlot, LinePlot } from '../page/plot.ts';
 import { WRITES_BY_MS } from '../twin/figures.ts';
 import { type Answer, ERROR_MAX } from './answer.ts';
-import { type Confirmation, isAbout, isRefuted, recommendedOf } from './confirmation.ts';
+import {
+  type Confirmation,
+  isAbout,
+  isRefuted,
+  NOT_MEASURED,
+  recommendedOf,
+  type TriedFigure,
+} from './confirmation.ts';
 import { flagLines } from './flag-lines.ts';
 import type { Outcome } from './outcome.ts';
 import type { Grid, Recommendation } from './recommend.ts';
@@ -209,12 +216,17 @@ function confirmationSection(answer: Answer, confirmation: Confirmation): Sectio
         series: tried.map((_, i) => nameOf(i)),
         groups: figures.map(({ text }, f) => ({
           name: text,
-          values: tried.map((one) => one.figures[f]!.look.ratio),
+          values: tried.map(({ figures: own }) => ratioOf(own[f]!)),
           ranges: tried.map(({ figures: own }) => [own[f]!.look.low, own[f]!.look.high]),
         })),
       },
     ],
   };
+}
+
+/** What was not measured has no bar. */
+function ratioOf({ verdict, look }: TriedFigure): number {
+  return verdict === NOT_MEASURED ? Number.NaN : look.ratio;
 }
 
 function backTestSection({ comparisons, worst }: NonNullable<Answer['backTest']>): Section {

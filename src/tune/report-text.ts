@@ -232,7 +232,7 @@ export function bindingLines({ bindings: [now, ...others] }: Recommendation): st
 
 /** Why the same flags may have two figures. */
 export const SEARCH_DRAWS =
-  'These p99s are by the draws of the search, and those of today and then are by draws that had no part in the choice.';
+  'These p99s are by the draws of the search, and those of today and then are by further draws, which may only refuse a setting.';
 
 const BINDS_BELOW = 0.95;
 

@@ -2,9 +2,8 @@
  * The endpoints of a story in one output of a controller: as the controller's cache has them, and as it has published
  * them. A plan takes the difference. Both programs share this, because their plans are the same.
  */
-import { APART_MS_MAX } from '../recording/measure.ts';
 import type { DrawRank } from './draw.ts';
-import type { ChangeKind, Ledger, Output } from './ledger.ts';
+import { type ChangeKind, type Ledger, type Output, UNDONE_MS_MAX } from './ledger.ts';
 import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
 import type { PlaceChange, Published, Story, StoryChange } from './story.ts';
 
@@ -290,7 +289,7 @@ function noteUndoneShown({ ledger, open, output, undone }: Book, place: number, 
   if (change === undefined || (change.kind === 'add') !== isReady) return;
   const { atMs, kind, undoneAtMs } = change;
   // As a recording is measured, which knows of no write that is under way.
-  if (nowMs - undoneAtMs > APART_MS_MAX) return;
+  if (nowMs - undoneAtMs > UNDONE_MS_MAX) return;
   undone.delete(place);
   ledger.samples[output].push({ atMs, kind, latencyMs: nowMs - atMs });
   open[place] = { atMs: undoneAtMs, kind: kind === 'add' ? 'remove' : 'add' };

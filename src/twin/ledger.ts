@@ -3,9 +3,13 @@
  * another one of the same place overtook before any write has no time of its own. It is counted.
  */
 
+import { APART_MS_MAX } from '../recording/measure.ts';
 import type { Encoding, SizeLine } from '../recording/sizes.ts';
 
 export type Output = 'endpoints' | 'slices';
+/** An object that shows a change so long after it was undone shows another one, as in a recording. */
+export const UNDONE_MS_MAX = APART_MS_MAX;
+
 export const OUTPUTS: readonly Output[] = ['endpoints', 'slices'];
 
 export function perOutput<T>(of: (output: Output) => T): Record<Output, T> {
@@ -44,6 +48,7 @@ export interface Ledger {
   readonly writes: Readonly<Record<Output, Write[]>>;
   /** The sizes of the story. */
   readonly sizes: ObjectSizes;
+  /** Changes that no object had to show: each one that was undone in time, and the one that undid it. */
   readonly overtaken: Record<Output, number>;
   /**
    * How long changes have waited, at least, that no object had shown when the next one of the same place came, or when the

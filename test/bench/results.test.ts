@@ -12,6 +12,7 @@ import {
   type RunRecord,
   withScenarios,
 } from '../../bench/peers/results.ts';
+import type { BarPlot } from '../../src/page/plot.ts';
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
 import { plotsOf } from '../../bench/peers/plots.ts';
 import { peersPage } from '../../bench/peers/report-page.ts';
@@ -198,6 +199,8 @@ describe('results of the peers', () => {
     assert.equal(verdictOf(5.1, 6, 6, 6, 6), 'not reached');
     assert.equal(verdictOf(4), 'reached in one run');
     assert.equal(verdictOf(6), 'missed in one run');
+    const half = [run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4), run(MANAGER, 1, 10), run(ENDPOINTD, 1, 4, ['wrong'])];
+    assert.equal(compareAll(results(...half), MARKS)[0]!.marks[0]!.verdict, 'reached in one run');
   });
 
   it('a mark counts both series of an A/A pair', () => {
@@ -360,10 +363,13 @@ describe('results of several commands', () => {
       ['from the change to the slice', ENDPOINTD, 1, [10, 100]],
       ['from the change to the slice over time', `${ENDPOINTD}, p50`, 1, [1, 6]],
       ['from the change to the slice over time', `${ENDPOINTD}, longest`, 1, [1, 2]],
-      [`who used the cores, ${ENDPOINTD}`, 'etcd', 1, [0, 2]],
+      [`who used the cores, ${ENDPOINTD}`, 'etcd', 3, [0, 2]],
       [`who used the cores, ${ENDPOINTD}`, 'b', 5, [0, 1]],
       ['resident memory of the controller', ENDPOINTD, 1, [0, 7]],
     ]);
+    const alone = results(run(ENDPOINTD, 0, 4));
+    const [bars] = plotsOf(compareAll(alone, {})[0]!, alone.runs);
+    assert.deepEqual((bars as BarPlot).colours, [1]);
   });
 
   it('the headline is no praise where no mark is, and says what is missing', () => {

@@ -70,24 +70,32 @@ describe('rounds of trials', () => {
   /** Latencies of other settings than today's jump, so nothing is decided. */
   const playRoundsWith = async (
     each: (settings: Settings, round: number) => { readonly lateMs?: number; readonly isOver?: boolean },
+    objective = OBJECTIVE,
   ): Promise<Rounds> => {
     const counts = new Map<Settings, number>();
     let over = false;
-    return playRounds(question, {
-      play: async (settings) => {
-        const round = (counts.get(settings) ?? 0) + 1;
-        counts.set(settings, round);
-        const { lateMs = 1, isOver = false } = each(settings, round);
-        over ||= isOver;
-        if (over) throw new Error('the server\nhas ended');
-        const ledger = createLedger(PART.objects);
-        ledger.samples.slices.push({ atMs: 0, kind: 'add', latencyMs: settings === today || round % 4 < 2 ? 20 : 60 });
-        ledger.writes.slices.push({ atMs: 0, endpoints: 1 });
-        return { ledger, lateMs };
+    return playRounds(
+      { ...question, objective },
+      {
+        play: async (settings) => {
+          const round = (counts.get(settings) ?? 0) + 1;
+          counts.set(settings, round);
+          const { lateMs = 1, isOver = false } = each(settings, round);
+          over ||= isOver;
+          if (over) throw new Error('the server\nhas ended');
+          const ledger = createLedger(PART.objects);
+          ledger.samples.slices.push({
+            atMs: 0,
+            kind: 'add',
+            latencyMs: settings === today || round % 4 < 2 ? 20 : 60,
+          });
+          ledger.writes.slices.push({ atMs: 0, endpoints: 1 });
+          return { ledger, lateMs };
+        },
+        isOver: () => over,
+        say: () => undefined,
       },
-      isOver: () => over,
-      say: () => undefined,
-    });
+    );
   };
   const triedBy = ({ tried }: Rounds): number[][] =>
     tried.map(({ settings, figures }) => [settings.qps, figures[0]!.tried.length]);
@@ -120,7 +128,24 @@ describe('rounds of trials', () => {
       ],
     );
     assert.deepEqual(rounds.notes, ['the trials ended in round 5: the server has ended']);
-    await assert.rejects(endsIn(3), { message: 'the server\nhas ended' });
+    await assert.rejects(endsIn(3), { message: 'the server has ended' });
+    const early = playRoundsWith(({ qps }, round) => {
+      if (qps === 500) throw new Error('no');
+      return { isOver: round === 2 };
+    });
+    await assert.rejects(early, {
+      message: '--kube-api-qps=500: tried no further in round 1: no; the server has ended',
+    });
+  });
+
+  it('what no run has anything of is told after one round', async () => {
+    const objective = parseObjective('min p99(remove)');
+    const rounds = await playRoundsWith(() => ({}), objective);
+    assert.deepEqual(triedBy(rounds), [
+      [100, 1],
+      [500, 1],
+    ]);
+    assert.equal(rounds.tried[0]!.figures[0]!.verdict, 'cannot tell (nothing was measured)');
   });
 
   it('late rounds do not count, and end the trials if they come in a row', async () => {

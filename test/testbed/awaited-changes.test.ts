@@ -65,7 +65,7 @@ test('a change that is undone and never shown is hidden', () => {
   assert.deepEqual([isOpenAt(500), isOpenAt(1100)], [true, false]);
   end();
   assert.deepEqual(ledger.hidden.slices, [{ atMs: 0, kind: 'remove', latencyMs: 10 }]);
-  assert.deepEqual([ledger.samples.slices, ledger.overtaken.slices, ledger.open.slices], [[], 1, 0]);
+  assert.deepEqual([ledger.samples.slices, ledger.overtaken.slices, ledger.open.slices], [[], 2, 0]);
 });
 
 test('an object long after a change was undone shows the next one of its pod', () => {

@@ -172,7 +172,7 @@ describe('a story that happens on an API server', () => {
     assert.deepEqual(
       [ledger.overtaken, ledger.open],
       [
-        { endpoints: 1, slices: 1 },
+        { endpoints: 2, slices: 2 },
         { endpoints: 0, slices: 0 },
       ],
     );

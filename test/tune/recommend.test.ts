@@ -272,6 +272,12 @@ test('the nearest setting to a limit of nothing is the one with the least', () =
   assert.deepEqual([nearest.settings.slicesBatchMs, nearest.settings.endpointsBatchMs], [0, 0]);
 });
 
+test('where nothing meets the objective, the nearest setting has one figure', () => {
+  const { best, nearest, changes } = recommended('p99(add)<=1ms, min p50(add)', { settings: COLLECTED });
+  assert.equal(best, null);
+  assert.equal(changes.at(-1)!.values.goal, nearest.checks.at(-1)!.value);
+});
+
 test('a controller that never comes to its changes meets no objective', () => {
   const stuck = { ...DEFAULT_CALIBRATION, cpuFactor: 1e9 };
   const { best, nearest } = recommended('p99(add)<=1s, min bytes', { calibration: stuck });

@@ -46,7 +46,7 @@ export const SCALE_UP: Scenario = {
 export const SCALE_UP_COLLECTED: Scenario = {
   ...SCALE_UP,
   name: 'scale-up-collected',
-  what: 'the same, where endpointd collects the changes of Endpoints for 100 ms',
+  what: '1,000 pods of one service become ready, 50 a second, and endpointd collects the changes of Endpoints for 100 ms',
   settings: { endpointdFlags: ['--endpoint-updates-batch-period=100ms'] },
 };
 

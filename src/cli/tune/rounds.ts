@@ -58,11 +58,13 @@ export async function playRounds(question: TrialQuestion, player: Player): Promi
   try {
     await playAll(trials);
   } catch (error) {
-    if (trials.rounds < PAIRS_MIN) throw error;
+    if (trials.rounds < PAIRS_MIN)
+      throw new StartError([...trials.notes, reasonOf(error)].join('; '), { cause: error });
     trials.notes.push(`the trials ended in round ${trials.rounds + 1}: ${reasonOf(error)}`);
   }
   const { tried, rounds, lateMs, notes } = trials;
-  const told = tried.filter((_, i) => pairs[i]!.length >= PAIRS_MIN);
+  // What no run has anything of is decided by fewer.
+  const told = tried.filter((one, i) => pairs[i]!.length >= PAIRS_MIN || isDecided(one));
   if (told.length === 0) throw new StartError(notes.join('; '));
   return { rounds, lateMs, tried: told, notes };
 }
