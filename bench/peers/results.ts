@@ -10,7 +10,15 @@ import {
   spread,
   type Ratio,
 } from '../support/statistics.ts';
-import { type ComparedScenario, ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type Mark, type PeerName } from './scenario.ts';
+import {
+  type ComparedScenario,
+  ECHO,
+  ENDPOINTD,
+  ENDPOINTD_AGAIN,
+  MANAGER,
+  type Mark,
+  type PeerName,
+} from './scenario.ts';
 import type { RunResult } from './stage.ts';
 import { CPU_SECONDS_OF, FIGURES } from './window.ts';
 
@@ -206,10 +214,13 @@ export function notRun({ runs, scenarios }: Results): readonly ScenarioText[] {
 function compare(
   scenario: ScenarioText,
   runs: readonly RunRecord[],
-  { marks = [], endsAtRest = false, settings = {} }: ComparedScenario,
+  { marks = [], endsAtRest = false, settings = {}, base: against = MANAGER }: ComparedScenario,
   all: readonly RunRecord[],
 ): Comparison {
-  const peers = [...new Set(runs.map(({ peer }) => peer))];
+  // The peers run in turns, so which of them was first tells nothing.
+  const order = [against, ENDPOINTD, ENDPOINTD_AGAIN];
+  const placeOf = (peer: PeerName): number => (order.includes(peer) ? order.indexOf(peer) : order.length);
+  const peers = [...new Set(runs.map(({ peer }) => peer))].toSorted((a, b) => placeOf(a) - placeOf(b));
   const compared = peers.filter((peer) => peer !== ECHO && peer !== ENDPOINTD_AGAIN);
   const others = compared.filter((peer) => peer !== ENDPOINTD);
   const base = others[0] ?? compared[0] ?? peers[0]!;

@@ -161,6 +161,8 @@ export interface Scenario {
   readonly echo?: boolean;
   /** Peers in place of kube-controller-manager and endpointd. */
   readonly peers?: (settings: Settings) => readonly Peer[];
+  /** The one of these peers with which the other is compared. */
+  readonly base?: PeerName;
   /** Defaults where the command line gives nothing. */
   readonly settings?: Partial<Settings>;
   /**
@@ -173,7 +175,7 @@ export interface Scenario {
 }
 
 /** What a comparison needs to know of a scenario. */
-export type ComparedScenario = Pick<Scenario, 'marks' | 'endsAtRest' | 'settings'>;
+export type ComparedScenario = Pick<Scenario, 'marks' | 'endsAtRest' | 'settings' | 'base'>;
 
 /**
  * The median of a figure over all runs of a peer; NaN where there are none.

@@ -117,6 +117,14 @@ describe('results of the peers', () => {
     assert.deepEqual([churn!.base, churn!.subject, churn!.rows[0]!.ratio.value], [MANAGER, ENDPOINTD, 0.4]);
   });
 
+  it('peers of a scenario keep their places, whichever ran first', () => {
+    const known = { churn: { base: 'all in one' } };
+    const [net] = compareAll(results(run('with endpointd', 0, 4), run('all in one', 0, 8)), known);
+    assert.deepEqual([net!.peers, net!.rows[0]!.ratio.value], [['all in one', 'with endpointd'], 0.5]);
+    const [churn] = compareAll(results(run(ECHO, 0, 1), run(ENDPOINTD, 0, 4), run(MANAGER, 0, 8)), {});
+    assert.deepEqual(churn!.peers, [MANAGER, ENDPOINTD, ECHO]);
+  });
+
   it('runs with other flags are not held to the marks', () => {
     const all = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4));
     const marksOf = (settings: Readonly<Record<string, string>>): number =>

@@ -25,6 +25,9 @@ const SHIPPED_RATES = { tiny: 10, small: 18, full: 18 };
 /** The best that `bench -- sweep` has tried, for both, and the most that either of them allows. */
 const BEST_SYNCS = 50;
 
+const ALL_IN_ONE = 'all in one';
+const WITHOUT_JOURNAL = 'without the journal';
+
 const churn = (stage: Stage): Promise<void> => steadyFlips(stage, CHURN_RATES, CHURN_SECONDS);
 
 /** The saving of the whole cluster: kube-controller-manager's other controllers keep their caches. */
@@ -36,7 +39,8 @@ export const NET: Scenario = {
   outset: 'right',
   controllers: ENDPOINT_CONTROLLERS,
   profile: SPREAD,
-  peers: (settings) => [managerPeer(settings, controllersWithout(WITHOUT_KUBELETS), 'all in one'), bothPeer(settings)],
+  peers: (settings) => [managerPeer(settings, controllersWithout(WITHOUT_KUBELETS), ALL_IN_ONE), bothPeer(settings)],
+  base: ALL_IN_ONE,
   story: churn,
 };
 
@@ -117,11 +121,12 @@ export const JOURNAL: Scenario = {
     endpointdPeer(
       { ...settings, endpointdFlags: [...settings.endpointdFlags, '--journal-size=0'] },
       FLIP_CONTROLLERS,
-      'without the journal',
+      WITHOUT_JOURNAL,
     ),
     endpointdPeer(settings, FLIP_CONTROLLERS),
     endpointdPeer(settings, FLIP_CONTROLLERS, ENDPOINTD_AGAIN),
   ],
+  base: WITHOUT_JOURNAL,
   story: churn,
 };
 
