@@ -119,7 +119,7 @@ async function runAll(
 }
 
 function listed({ name, what, pairSeconds }: Scenario): string {
-  return `${name.padEnd(16)}${what} (${pairSeconds < 90 ? `${pairSeconds} s` : `${Math.round(pairSeconds / 60)} min`})`;
+  return `${name.padEnd(20)}${what} (${pairSeconds < 90 ? `${pairSeconds} s` : `${Math.round(pairSeconds / 60)} min`})`;
 }
 
 /**
