@@ -1,17 +1,19 @@
 /**
  * What `endpointd tune --confirm` does on a real kube-apiserver: kube-controller-manager with today's settings and with
- * others in turns, on the same part of a story. And the command itself, from the search to its status, where there are no
- * binaries but its own.
+ * others in turns, on the same part of a story. And what the command tells, from the search to its status, where there are
+ * no binaries but its own.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import { textTable } from '../../src/cli/text-table.ts';
 import { confirm } from '../../src/cli/tune/confirm.ts';
+import { confirmed, exitStatus } from '../../src/cli/tune/confirmed.ts';
 import { busiestPart, type Confirmation, isRefuted } from '../../src/tune/confirmation.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
+import { answerText } from '../../src/tune/report-text.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
+import { answerTo } from '../support/tune-answer.ts';
 import { kubeBinaries } from './binaries.ts';
 
 const SEED = 1;
@@ -79,30 +81,29 @@ describe('settings of kube-controller-manager that are tried for real', () => {
   });
 });
 
-/** How the command ended. */
-interface Ended {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function tune(...args: readonly string[]): Promise<Ended> {
-  const bin = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
-  const env = { ...process.env, KUBEBUILDER_ASSETS: '' };
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, [bin, 'tune', ...args], { env }, (error, stdout, stderr) =>
-      resolve({ status: error === null ? 0 : (child.exitCode ?? -1), stdout, stderr }),
-    );
-  });
-}
-
 it('tune --confirm tells what it has tried, and whether the recommended flags hold', async (test) => {
-  // One Service of 5,000 pods: of the profiles the one with fewest changes.
-  const flags = ['--from=huge', '--objective=p50(add)<=2s, min writes', '--confirm', '--confirm-for=2s'];
-  const { status, stdout, stderr } = await tune(...flags);
+  const run = {
+    story: profileStory(FLAPPING, SEED),
+    controller: 'endpointd',
+    settings: TODAY,
+    calibration: DEFAULT_CALIBRATION,
+    seed: SEED,
+  } as const;
+  const objective = 'p50(add)<=1s, min writes';
+  const tries = {
+    part: busiestPart(run.story, 2000, 'endpointd'),
+    programs: { server: null, kubeControllerManager: null },
+  };
+  const { answer, signalled } = await confirmed(
+    answerTo(run, null, objective),
+    parseObjective(objective),
+    tries,
+    () => undefined,
+  );
+  const stdout = answerText(answer, textTable);
   test.diagnostic(stdout);
   const recommended = /^Recommended:\n((?: {2}--\S+\n)+)/m.exec(stdout)?.[1];
-  assert.ok(recommended !== undefined, `${stdout}${stderr}`);
+  assert.ok(recommended !== undefined, stdout);
   assert.match(stdout, /^Tried for real: 2 s with \d+ changes, on the embedded API server of this machine; /m);
   const table = /^flags +figure +today .* the prediction\n((?:--.*\n)+)/m.exec(stdout)?.[1] ?? '';
   const rows = [...table.matchAll(/^(--.*?) {2,}(\S+) {2,}.* (\d+) +(holds|does not hold|cannot tell(?: \(.*\))?)$/gm)];
@@ -115,5 +116,6 @@ it('tune --confirm tells what it has tried, and whether the recommended flags ho
     own.map(([, , figure]) => figure),
     ['p50(add)', 'writes'],
   );
-  assert.equal(status, own.some(([, , , , verdict]) => verdict === 'does not hold') ? 1 : 0, stderr);
+  const isRefusal = own.some(([, , , , verdict]) => verdict === 'does not hold');
+  assert.deepEqual([exitStatus(answer, true), signalled], [isRefusal ? 1 : 0, null]);
 });
