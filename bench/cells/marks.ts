@@ -2,7 +2,7 @@
 import { fit, FITTED, type Fitted } from '../../src/tune/back-test.ts';
 import { OUTPUTS, type Output, perOutput } from '../../src/twin/ledger.ts';
 import type { Calibration, Controller } from '../../src/twin/settings.ts';
-import { median } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
 import { storyOf } from './cell-times.ts';
 import type { CellRun, World } from './data.ts';
 import { calibrationCells, type CellPlan, heldOutCells } from './plan.ts';

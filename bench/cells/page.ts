@@ -1,6 +1,6 @@
 /** The page of results: the marks and each cell, made from the data. */
 import type { Calibration } from '../../src/twin/settings.ts';
-import { median } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
 import type { CellRun, World } from './data.ts';
 import { type CellResult, FIGURES, type Mark, marksOf, percent } from './marks.ts';
 import { heldOutCells, settingsText } from './plan.ts';

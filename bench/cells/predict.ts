@@ -5,7 +5,7 @@ import { type Output, perOutput } from '../../src/twin/ledger.ts';
 import { runModel } from '../../src/twin/run.ts';
 import type { Calibration, Controller, Settings } from '../../src/twin/settings.ts';
 import type { Story } from '../../src/twin/story.ts';
-import { median } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
 import { type CellTimes, measuredPart } from './cell-times.ts';
 
 /** Milliseconds, except for the number of writes. */

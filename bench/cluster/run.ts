@@ -26,7 +26,7 @@ import {
 } from '../support/outputs.ts';
 import { usageOf } from '../support/process-usage.ts';
 import { SEED } from '../support/records.ts';
-import { median } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
 import { table } from '../support/table.ts';
 
 const SHARDS = [0, 1, 2];

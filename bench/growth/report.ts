@@ -2,7 +2,7 @@
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { LinePlot, Series } from '../../src/page/plot.ts';
 import { PROGRAMS } from '../peers/scenario.ts';
-import { median } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
 import { AXES, AXIS, flipsOf, shapeText, type AxisName, type Point } from './axes.ts';
 import { byteCost, excessOf, FLAT_SHARE, flatnessOf, type Flatness, type GrowthRun } from './flatness.ts';
 

@@ -6,6 +6,7 @@ import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { freePorts } from '../../src/testbed/free-ports.ts';
+import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 import { type ControllerUser, startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import type { EchoOrder } from './echo-process.ts';
 import type { Otherwise } from './flags.ts';
@@ -21,7 +22,6 @@ import {
 } from './scenario.ts';
 
 const DEFAULT_QPS = 5000;
-const DEFAULT_WRITES = 64;
 /** The most changes that are read from endpointd's journal, which may have fewer. */
 const JOURNAL_MAX = 100_000;
 
@@ -41,7 +41,7 @@ export function programOf(size: Settings['size']): URL {
 /** So that endpointd's writes wait for none of the syncs of both controllers. */
 export function writesFor(syncs: number): string[] {
   const most = 2 * syncs;
-  return most > DEFAULT_WRITES ? [`--max-writes-in-flight=${most}`] : [];
+  return most > DEFAULT_SETTINGS.inFlight ? [`--max-writes-in-flight=${most}`] : [];
 }
 
 /** Flags that both peers have by the same names. */

@@ -1,8 +1,8 @@
 /** The runs as data, and the figures made from them. Plain data in and out. */
 import { isDeepStrictEqual } from 'node:util';
+import { median } from '../../src/lib/percentile.ts';
 import {
   isBeyondNoise,
-  median,
   PAIRS_FOR_INTERVAL,
   pooledPercentile,
   ratioOver,
@@ -300,7 +300,7 @@ const POOLED: Readonly<Record<string, 'endpoints' | 'slices'>> = { endpointsP99:
  * other figure as the median. NaN = there are none.
  */
 function figureOver(runs: readonly RunRecord[], figure: string): (rounds: readonly number[]) => number {
-  const right = runs.filter(({ wrong, figures }) => wrong.length === 0 && figures[figure] !== undefined);
+  const right = rightWith(runs, figure);
   const kind = POOLED[figure];
   const byRound = (of: (run: RunRecord) => readonly number[]): Map<number, number[]> =>
     new Map([...Map.groupBy(right, ({ round }) => round)].map(([round, each]) => [round, each.flatMap(of)]));
@@ -313,9 +313,13 @@ function figureOver(runs: readonly RunRecord[], figure: string): (rounds: readon
   return (rounds) => median(rounds.flatMap((round) => values.get(round) ?? []));
 }
 
+/** The runs that have a say in the figure. */
+function rightWith(runs: readonly RunRecord[], figure: string): RunRecord[] {
+  return runs.filter(({ wrong, figures }) => wrong.length === 0 && figures[figure] !== undefined);
+}
+
 function roundsOf(runs: readonly RunRecord[], figure: string): number[] {
-  const right = runs.filter(({ wrong, figures }) => wrong.length === 0 && figures[figure] !== undefined);
-  return [...new Set(right.map(({ round }) => round))];
+  return [...new Set(rightWith(runs, figure).map(({ round }) => round))];
 }
 
 function rowsOf(runs: readonly RunRecord[], peers: readonly PeerName[], base: PeerName, subject: PeerName): Row[] {
@@ -327,8 +331,7 @@ function rowsOf(runs: readonly RunRecord[], peers: readonly PeerName[], base: Pe
     if (Object.values(values).every(Number.isNaN)) return [];
     const ratio = ratioBetween(ours, theirs, figure);
     const again = peers.includes(ENDPOINTD_AGAIN) ? ratioBetween(of(ENDPOINTD_AGAIN), of(ENDPOINTD), figure) : null;
-    const each = (some: readonly RunRecord[]): number[] =>
-      some.flatMap((run) => (run.wrong.length === 0 ? (run.figures[figure] ?? []) : []));
+    const each = (some: readonly RunRecord[]): number[] => rightWith(some, figure).map((run) => run.figures[figure]!);
     const noise = [spread(each(theirs)), spread(each(ours)), distance(again)].reduce(worse);
     const seconds = CPU_SECONDS_OF[figure];
     const isTold = seconds === undefined || [theirs, ours].every((some) => over(some, seconds) >= CPU_SECONDS_MIN);

@@ -24,7 +24,7 @@ import {
 } from '../support/outputs.ts';
 import { bytesReadBy, cpuSecondsOf, usageOf } from '../support/process-usage.ts';
 import { openGate, type Gate } from './gate.ts';
-import { median } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
 import { disturbanceOf } from './disturbance.ts';
 import { fewestWrites } from './fewest-writes.ts';
 import { lasting } from './lasting-watch.ts';

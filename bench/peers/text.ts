@@ -1,5 +1,6 @@
 /** Comparisons as text: what a terminal shows, and the tables of the page and of RESULTS.md. */
-import { median, PAIRS_FOR_INTERVAL, type Ratio } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
+import { PAIRS_FOR_INTERVAL, type Ratio } from '../support/statistics.ts';
 import { table } from '../support/table.ts';
 import { type Comparison, pooled, type Row, type RunRecord } from './results.ts';
 import { ENDPOINTD_AGAIN, ratioText } from './scenario.ts';
@@ -30,10 +31,10 @@ export function rowTexts({ peers, rows, base, subject }: Comparison): string[][]
   return rows.map((row) => {
     const { title, digits } = FIGURES[row.figure]!;
     const values = peers.map((peer) => valueText(row.values[peer]!, digits));
+    if (base === subject) return [title, ...values];
     // A ratio to what is shown as 0 tells nothing.
     const isShown = Number(row.values[base]!.toFixed(digits)) !== 0;
-    if (base === subject) return [title, ...values];
-    return [title, ...values, ...(isShown ? ratioTexts(row) : ['-', ...ratioTexts(row).fill('', 1).slice(1)])];
+    return [title, ...values, ...ratioTexts(row).map((text, i) => (isShown ? text : i === 0 ? '-' : ''))];
   });
 }
 

@@ -174,7 +174,7 @@ export interface ChoiceResult {
   readonly best: number | null;
 }
 
-/** By the goal's figure, as `tune` decides: of all whose bounds hold the one that gains most. */
+/** By the goal's figure, where `tune` decides by its bound: of all whose bounds hold the one that gains most. */
 export function judgeChoice(landscape: Landscape, objective: Objective): ChoiceResult {
   const { flags, today, grid, scope, story, ledgerOf } = landscape;
   const { nodes, endpointsWatchers } = scope;

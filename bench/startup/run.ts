@@ -15,7 +15,7 @@ import { programOf } from '../peers/peers.ts';
 import { compileProgram } from '../support/compile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf, usageOf } from '../support/process-usage.ts';
-import { median } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
 import { table } from '../support/table.ts';
 
 const RUNS = { tiny: 1, full: 9 };

@@ -1,6 +1,6 @@
 /** Statistics of repeated runs of two peers: ratios of medians with an interval, and the size of the noise. */
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
-import { percentile } from '../../src/lib/percentile.ts';
+import { median, percentile } from '../../src/lib/percentile.ts';
 
 export interface Ratio {
   /** NaN = one side has no runs, or is 0 or less. */
@@ -16,26 +16,9 @@ export interface Ratio {
 const RESAMPLES = 2000;
 const RESAMPLES_SEED = 20_261_122;
 
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >>> 1;
-  if (sorted.length === 0) return Number.NaN;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
 /** NaN = one of the numbers is 0 or less. */
 export function ratioOf(ours: number, theirs: number): number {
   return ours > 0 && theirs > 0 ? ours / theirs : Number.NaN;
-}
-
-/** The ratio of the medians of paired runs, as `ratioOver`. */
-export function ratioOfMedians(ours: readonly number[], theirs: readonly number[]): Ratio {
-  const pairs = Array.from({ length: Math.min(ours.length, theirs.length) }, (_, pair) => pair);
-  const medianOf =
-    (values: readonly number[]) =>
-    (drawn: readonly number[]): number =>
-      median(drawn.map((at) => values[at]!));
-  return ratioOver(pairs, medianOf(ours), medianOf(theirs));
 }
 
 /**

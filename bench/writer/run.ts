@@ -5,7 +5,8 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Size } from '../support/micro-bench.ts';
-import { median, spread } from '../support/statistics.ts';
+import { median } from '../../src/lib/percentile.ts';
+import { spread } from '../support/statistics.ts';
 import { table } from '../support/table.ts';
 import type { ClientOrder, Round, RoundResult, ServerReady } from './messages.ts';
 

@@ -1,5 +1,6 @@
 /** The answer of `endpointd tune` as text for a terminal. */
 import { formatBytes, formatCount, formatRate, plural } from '../lib/figures.ts';
+import { median } from '../lib/percentile.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
 import type { Answer } from './answer.ts';
@@ -294,9 +295,4 @@ function confirmationLines(answer: Answer, confirmation: Confirmation, table: Ta
     ...table(CONFIRMATION_COLUMNS, confirmationRows(answer, confirmation)),
     '',
   ];
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
 }

@@ -7,10 +7,9 @@ import { APART_MS_MAX } from '../recording/measure.ts';
 import type { Encoding, SizeLine } from '../recording/sizes.ts';
 
 export type Output = 'endpoints' | 'slices';
+export const OUTPUTS: readonly Output[] = ['endpoints', 'slices'];
 /** An object that shows a change so long after it was undone shows another one, as in a recording. */
 export const UNDONE_MS_MAX = APART_MS_MAX;
-
-export const OUTPUTS: readonly Output[] = ['endpoints', 'slices'];
 
 export function perOutput<T>(of: (output: Output) => T): Record<Output, T> {
   return { endpoints: of('endpoints'), slices: of('slices') };

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { percentile } from '../../src/lib/percentile.ts';
+import { median, percentile } from '../../src/lib/percentile.ts';
 import {
   isBeyondNoise,
   lineThrough,
-  median,
   pooledPercentile,
-  ratioOfMedians,
+  type Ratio,
+  ratioOver,
   spread,
 } from '../../bench/support/statistics.ts';
+
+function ratioOfMedians(ours: readonly number[], theirs: readonly number[]): Ratio {
+  const medianOf = (values: readonly number[]) => (pairs: readonly number[]) => median(pairs.map((at) => values[at]!));
+  const pairs = ours.map((_, pair) => pair);
+  return ratioOver(pairs, medianOf(ours), medianOf(theirs));
+}
 
 describe('statistics of repeated runs', () => {
   it('the median of an even number of runs is between the middle two', () => {
