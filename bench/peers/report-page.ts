@@ -84,9 +84,9 @@ export function commandsOf(results: Results): Table {
 /** Such as 2026-11-23T03:13. */
 const MINUTE_CHARS = 16;
 
-function allFactsOf({ program, machine, versions, size, settings }: Command): Readonly<Record<string, string>> {
+function allFactsOf({ program, machine, versions, size, settings, note }: Command): Readonly<Record<string, string>> {
   const said = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  return { ...machine, program, ...versions, size, settings: said.join(' ') };
+  return { ...machine, program, ...versions, size, settings: said.join(' '), ...(note === undefined ? {} : { note }) };
 }
 
 function marksSection(marks: readonly MarkResult[]): Section {

@@ -57,6 +57,8 @@ export interface Command {
   readonly settings: Readonly<Record<string, string>>;
   readonly startedAt: string;
   readonly endedAt: string;
+  /** What was done with its runs by hand, and why; absent = nothing. */
+  readonly note?: string;
 }
 
 export interface ScenarioText {

@@ -418,6 +418,16 @@ describe('results of several commands', () => {
     }
   });
 
+  it('a command says what was left out of it', () => {
+    const [command] = results(run(MANAGER, 0, 10)).commands;
+    const other = { ...command!, commit: 'def', note: 'without its first round' };
+    const all = {
+      ...results(run(MANAGER, 0, 10), { ...run(ENDPOINTD, 0, 4), command: 1 }),
+      commands: [command!, other],
+    };
+    assert.match(resultsText(all, compareAll(all, {})), /\| def \|.*note without its first round/);
+  });
+
   it('the document names each command with what differs, and what all share', () => {
     const huge = { ...run(ENDPOINTD, 0, 5), scenario: 'huge' };
     const all = addResults(results(run(ENDPOINTD, 0, 4)), later({ ...LATER, program: 'beef' }, huge));
