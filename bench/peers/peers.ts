@@ -108,11 +108,13 @@ export function otherPeer(settings: Settings, controllers: readonly string[], { 
 
 /**
  * As in `deploy/`: its file system takes no compile cache, and it serves with TLS. The port without TLS, which is asked for
- * figures, comes on top. The smallest size runs the sources, which take long to be stripped of their types.
+ * figures, comes on top. The smallest size measures nothing: it runs the sources, which take long to be stripped of their
+ * types, beside other tests, which may take the port.
  */
 async function asShipped(size: Settings['size']): Promise<{ flags: string[]; env: Readonly<Record<string, string>> }> {
+  if (size === 'tiny') return { flags: [], env: {} };
   const flags = ['--bind-address=127.0.0.1', `--secure-port=${(await freePorts(1))[0]}`];
-  return { flags, env: size === 'tiny' ? {} : { NODE_DISABLE_COMPILE_CACHE: '1' } };
+  return { flags, env: { NODE_DISABLE_COMPILE_CACHE: '1' } };
 }
 
 async function startEndpointd(

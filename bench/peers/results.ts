@@ -15,6 +15,7 @@ import {
   ECHO,
   ENDPOINTD,
   ENDPOINTD_AGAIN,
+  ENDPOINTD_OTHERWISE,
   MANAGER,
   type Mark,
   type PeerName,
@@ -220,7 +221,7 @@ function compare(
   all: readonly RunRecord[],
 ): Comparison {
   // The peers run in turns, so which of them was first tells nothing.
-  const order = [against, ENDPOINTD, ENDPOINTD_AGAIN];
+  const order = [against, ENDPOINTD_OTHERWISE, ENDPOINTD, ENDPOINTD_AGAIN];
   const placeOf = (peer: PeerName): number => (order.includes(peer) ? order.indexOf(peer) : order.length);
   const peers = [...new Set(runs.map(({ peer }) => peer))].toSorted((a, b) => placeOf(a) - placeOf(b));
   const compared = peers.filter((peer) => peer !== ECHO && peer !== ENDPOINTD_AGAIN);
