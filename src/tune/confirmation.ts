@@ -53,7 +53,7 @@ export const LATE_MS_MAX = 1000;
  * Services are there at the start, with one family and without hints, and nobody else writes.
  */
 export function busiestPart(whole: Story, durationMs: number, controller: Controller): Story {
-  const services = whole.services.map((service) => ({ ...service, isNew: false, families: 1, hasHints: false }));
+  const services = whole.services.map(({ namespace }) => ({ namespace, families: 1 }));
   const story = { ...whole, changes: whole.changes.filter(({ kind }) => kind !== 'foreign' && kind !== 'node') };
   if (story.durationMs <= durationMs) return { ...story, services };
   let [bestMs, most, first] = [0, -1, 0];

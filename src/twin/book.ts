@@ -2,9 +2,9 @@
  * The endpoints of a story in one output of a controller: as the controller's cache has them, and as it has published
  * them. A plan takes the difference. Both programs share this, because their plans are the same.
  */
-import type { DrawRank } from './draw.ts';
+import type { DrawFamily, DrawRank } from './draw.ts';
 import { type ChangeKind, type Ledger, type Output, UNDONE_MS_MAX } from './ledger.ts';
-import { createPacking, type Packing, type PackedWrite, repack } from './packing.ts';
+import { createPacking, type Packing, type PackedWrite, type PlaceChanges, repack } from './packing.ts';
 import type { PlaceChange, Published, Story, StoryChange } from './story.ts';
 
 /** A change of readiness that nothing has shown yet. */
@@ -32,6 +32,7 @@ export interface Book {
   /** Whether Endpoints with more addresses than they can have are written at every sync. */
   readonly rewritesFull: boolean;
   readonly rankOf: DrawRank;
+  readonly firstFamilyOf: DrawFamily;
   /** For each place: its content in the cache. */
   readonly content: Int32Array;
   readonly isReady: Uint8Array;
@@ -54,7 +55,8 @@ interface ServiceBook {
   readonly waiting: Map<number, Published>;
   /** Places that have changed since the last plan. */
   readonly dirty: Set<number>;
-  readonly packing: Packing;
+  /** Of each family. */
+  readonly packings: readonly Packing[];
   /** How many plans its slices have had. */
   plans: number;
   /** How many endpoints the service has published. */
@@ -84,6 +86,8 @@ export interface BookOptions {
   readonly rewritesFull: boolean;
   /** The order in which a sync takes slices. What comes last waits longest for a token. */
   readonly rankOf: DrawRank;
+  /** The order in which a sync takes families. The one that is taken first is followed by those after it. */
+  readonly firstFamilyOf: DrawFamily;
 }
 
 /**
@@ -92,16 +96,16 @@ export interface BookOptions {
  * first that came, ready or not.
  */
 export function createBook(story: Story, output: Output, ledger: Ledger, options: BookOptions): Book {
-  const { perSlice, perSliceAtStart, rewritesFull, rankOf } = options;
+  const { perSlice, perSliceAtStart, rewritesFull, rankOf, firstFamilyOf } = options;
   const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;
   const isReady = new Uint8Array(story.places.length);
   const content = new Int32Array(story.places.length);
-  const services = story.services.map(({ isNew = false }): ServiceBook => ({
+  const services = story.services.map(({ families, isNew = false }): ServiceBook => ({
     isMissing: isNew,
     held: 0,
     waiting: new Map(),
     dirty: new Set(),
-    packing: createPacking(),
+    packings: Array.from({ length: families }, createPacking),
     plans: 0,
     published: 0,
     due: [],
@@ -122,8 +126,11 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
   for (const [i, added] of initial.entries()) {
     const service = services[i]!;
     service.published = added.length;
-    if (output === 'slices')
-      repack(service.packing, { added, changed: [], removed: [] }, perSliceAtStart, (founder) => rankOf(founder, 0));
+    if (output === 'endpoints') continue;
+    for (const [family, packing] of service.packings.entries()) {
+      const rank = (founder: number): number => rankOf(founder, 0, family);
+      repack(packing, { added, changed: [], removed: [] }, perSliceAtStart, rank);
+    }
   }
   return {
     story,
@@ -132,6 +139,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     perSlice,
     rewritesFull,
     rankOf,
+    firstFamilyOf,
     content,
     isReady,
     isShownReady: isReady.slice(),
@@ -209,9 +217,16 @@ export function planService(book: Book, service: number): readonly ModelWrite[] 
   if (due.length === 0) return planned;
   own.due = [];
   const writes = [...due, ...planned];
-  const isOneObject = book.output === 'endpoints' || own.published <= book.perSlice;
-  if (writes.length === 1 || !isOneObject) return writes;
-  return [{ ...writes.at(-1)!, shows: writes.flatMap(({ shows }) => shows) }];
+  const objects = objectsOf(book, service);
+  if (writes.length <= objects) return writes;
+  const last = { ...writes.at(-1)!, shows: writes.flatMap(({ shows }) => shows) };
+  return [...writes.slice(-objects, -1), last];
+}
+
+/** How many objects the service has, where there is one of each; else Infinity. */
+function objectsOf({ output, perSlice, services, story }: Book, service: number): number {
+  if (output === 'endpoints') return 1;
+  return services[service]!.published <= perSlice ? story.services[service]!.families : Infinity;
 }
 
 function againIfFull(book: Book, own: ServiceBook, changes: readonly ModelWrite[]): readonly ModelWrite[] {
@@ -259,13 +274,20 @@ function planChanges(book: Book, service: number): readonly ModelWrite[] {
     const places = [...added, ...changed, ...removed];
     return [{ verb: 'update', endpoints: own.published, shows: shownBy(book, places) }];
   }
-  own.plans++;
-  const rankOf = (founder: number): number => book.rankOf(founder, own.plans);
-  const packed = repack(own.packing, { added, changed, removed }, book.perSlice, rankOf);
-  const { families } = book.story.services[service]!;
-  const last = packed.map(({ verb, endpoints, places }) => ({ verb, endpoints, shows: shownBy(book, places) }));
-  const others = packed.map(({ verb, endpoints }) => ({ verb, endpoints, shows: [] }));
-  return [...Array.from({ length: families - 1 }, () => others), last].flat();
+  return sliceWrites(book, service, { added, changed, removed });
+}
+
+function sliceWrites(book: Book, service: number, changes: PlaceChanges): ModelWrite[] {
+  const own = book.services[service]!;
+  const { families, primary = 0 } = book.story.services[service]!;
+  const plan = ++own.plans;
+  const first = book.firstFamilyOf(service, plan, families);
+  return Array.from({ length: families }, (_, i) => (first + i) % families).flatMap((family) => {
+    const rankOf = (founder: number): number => book.rankOf(founder, plan, family);
+    return repack(own.packings[family]!, changes, book.perSlice, rankOf).map(({ verb, endpoints, places }) => {
+      return { verb, endpoints, shows: family === primary ? shownBy(book, places) : [] };
+    });
+  });
 }
 
 /** The API server has acknowledged a write. */

@@ -9,11 +9,18 @@ export function uniformAt(seed: number, a: number, b: number): number {
   return (((z ^ (z >>> 16)) >>> 0) + 0.5) / 0x1_0000_0000;
 }
 
-/** The rank of the slice that was made for a place first, among the slices that a sync may take. */
-export type DrawRank = (founder: number, sync: number) => number;
+/** The rank of the slice that was made for a place first, among the slices of its family that a sync may take. */
+export type DrawRank = (founder: number, sync: number, family: number) => number;
 
 export function createRanks(seed: number): DrawRank {
-  return (founder, sync) => uniformAt(seed ^ RANK_SALT, founder, sync);
+  return (founder, sync, family) => uniformAt(seed ^ RANK_SALT ^ family, founder, sync);
 }
 
-const RANK_SALT = 0x3c6ef372;
+/** The family that a sync of a service takes first, of so many. */
+export type DrawFamily = (service: number, sync: number, families: number) => number;
+
+export function createFamilyDraw(seed: number): DrawFamily {
+  return (service, sync, families) => Math.floor(families * uniformAt(seed ^ FAMILY_SALT, service, sync));
+}
+
+const [RANK_SALT, FAMILY_SALT] = [0x3c6ef372, 0x5be0cd19];

@@ -135,7 +135,9 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
       perSliceAtStart: world.endpointsPerSliceAtStart,
       rewritesFull: false,
       // Slices come by their names, which are drawn once.
-      rankOf: (founder) => world.rankOf(founder, 0),
+      rankOf: (founder, _sync, family) => world.rankOf(founder, 0, family),
+      // The shorter addresses make the smaller slice, which goes first.
+      firstFamilyOf: () => 0,
     }),
     queue: createWorkQueue(output, syncs),
     items: story.services.map(({ namespace }, service) => createWorkItem(service, String(namespace))),

@@ -1,6 +1,6 @@
 /**
  * The slices that a change touches, by counting (docs/spec/endpointslice.md "One port group", "The placeholder"). The
- * slices are those of one service and address family with one set of ports. All families of a service are packed alike.
+ * slices are those of one service and address family with one set of ports.
  */
 
 export interface Packing {

@@ -8,8 +8,7 @@ export interface StoryProfile {
   readonly name: string;
   readonly what: string;
   readonly namespaces: number;
-  /** How many services of each size a namespace has. */
-  readonly services: readonly { readonly count: number; readonly pods: number }[];
+  readonly services: readonly ProfileServices[];
   readonly minutes: number;
   /** How many pods turn unready for a while, per second over all services. */
   readonly flipsPerSecond: number;
@@ -19,6 +18,15 @@ export interface StoryProfile {
   readonly rolloutsPerMinute: number;
   /** How many pods of a roll-out are replaced per second. */
   readonly podsPerSecond: number;
+}
+
+/** Services of one size, in each namespace. */
+interface ProfileServices {
+  readonly count: number;
+  readonly pods: number;
+  /** As in `StoryService`; absent = one family. */
+  readonly families?: number;
+  readonly primary?: number;
 }
 
 const CALM = { namespaces: 10, minutes: 10, flipsPerSecond: 0, isStorm: false, rolloutsPerMinute: 0, podsPerSecond: 5 };
@@ -109,10 +117,10 @@ function createServices(profile: StoryProfile): Pick<Story, 'namespaces' | 'serv
   const pods = profile.services.reduce((sum, of) => sum + of.count * of.pods, 0);
   const count = profile.services.reduce((sum, of) => sum + of.count, 0);
   for (let namespace = 0; namespace < profile.namespaces; namespace++) {
-    for (const group of profile.services) {
-      for (let i = 0; i < group.count; i++) {
-        const service = services.push({ namespace, families: 1 }) - 1;
-        for (let j = 0; j < group.pods; j++) places.push({ service, start: READY });
+    for (const { count: own, pods: members, families = 1, primary = 0 } of profile.services) {
+      for (let i = 0; i < own; i++) {
+        const service = services.push({ namespace, families, primary }) - 1;
+        for (let j = 0; j < members; j++) places.push({ service, start: READY });
       }
     }
   }

@@ -171,7 +171,9 @@ function takeService(
   if (building.services[service.number] === undefined) {
     const hasHints = hintsMode(after) === 'Auto';
     const isNew = selectsPods(service.record);
-    building.services.push({ namespace, families: sliceFamilies(after).length, hasHints, isNew });
+    const families = sliceFamilies(after);
+    const primary = Math.max(0, families.indexOf(wantedFamily(after) ?? 'IPv4'));
+    building.services.push({ namespace, families: families.length, primary, hasHints, isNew });
     building.placesOf.push(new Map());
   }
   const places = placesChanged(building, selected);

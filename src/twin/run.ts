@@ -1,7 +1,7 @@
 /** Plays a story in virtual time, with given settings on a given machine. The same input gives the same ledger. */
 import { at, createAgenda, play } from './agenda.ts';
 import { createArrivals, createLatency } from './api-latency.ts';
-import { createRanks, type DrawRank } from './draw.ts';
+import { createFamilyDraw, createRanks, type DrawRank } from './draw.ts';
 import { createEndpointdModel } from './endpointd-model.ts';
 import { createKubeModel } from './kube-model.ts';
 import { createLedger, type Ledger } from './ledger.ts';
@@ -48,6 +48,7 @@ export function runModel(run: Run): Ledger {
     latencyOf: createLatency(calibration, seed),
     arrivalsOf: createArrivals(calibration, seed),
     rankOf,
+    firstFamilyOf: createFamilyDraw(seed),
     kubeMinor,
     ledger,
   };

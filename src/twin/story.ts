@@ -9,8 +9,10 @@ import type { Controller } from './settings.ts';
 export interface StoryService {
   /** Number of the namespace. */
   readonly namespace: number;
-  /** How many address families the service has. Each has a set of slices. */
+  /** How many address families the service has. Each has a set of slices. They are numbered from 0, IPv4 first. */
   readonly families: number;
+  /** The family that the Service names first: a change is shown when its slices show it; absent = 0. */
+  readonly primary?: number;
   /** Whether it asks for hints by the CPU of zones; absent = no. */
   readonly hasHints?: boolean;
   /** Whether it has no objects at the start, because it is created later; absent = no. */

@@ -1,7 +1,7 @@
 /** The inputs and outputs of a controller's model. */
 import type { Agenda } from './agenda.ts';
 import type { DrawArrivals, DrawLatency } from './api-latency.ts';
-import type { DrawRank } from './draw.ts';
+import type { DrawFamily, DrawRank } from './draw.ts';
 import type { Ledger } from './ledger.ts';
 import type { Cores } from './processors.ts';
 import type { Costs, Settings } from './settings.ts';
@@ -19,6 +19,7 @@ export interface World {
   readonly latencyOf: DrawLatency;
   readonly arrivalsOf: DrawArrivals;
   readonly rankOf: DrawRank;
+  readonly firstFamilyOf: DrawFamily;
   readonly kubeMinor: number;
   readonly ledger: Ledger;
 }

@@ -2,7 +2,8 @@
 import type { KubeObject } from '../../src/kube/types.ts';
 import { CLUSTER_EPOCH_SECONDS, readinessConditions } from '../../src/workload/objects.ts';
 import { create, createRequests, patchStatus, remove, type WorkloadRequest } from '../../src/workload/request.ts';
-import type { Published, Story } from '../../src/twin/story.ts';
+import { FAMILIES } from '../../src/core/slices/slice-families.ts';
+import type { Published, Story, StoryService } from '../../src/twin/story.ts';
 
 const NODE = 'node-1';
 const GRACE_SECONDS = 30;
@@ -13,7 +14,7 @@ export function* storyRequests(story: Story): Generator<WorkloadRequest, void, v
   for (let i = 0; i < story.namespaces.length; i++) {
     yield create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespaceNamed(i) } });
   }
-  for (const [i, { namespace }] of story.services.entries()) yield create(serviceObject(i, namespace));
+  for (const [i, service] of story.services.entries()) yield create(serviceObject(i, service));
   for (const [i, { start }] of story.places.entries()) {
     if (start.slices !== 0) yield* createRequests(podObject(story, i, start.isReady, CLUSTER_EPOCH_SECONDS));
   }
@@ -37,13 +38,20 @@ export function placeRequests(
   return [patchStatus('Pod', namespace, name, pod['status'] as object)];
 }
 
+/** By which a change of the place is measured: the pod's address of the family that its Service names first. */
+export function addressOf(story: Story, place: number): string {
+  const { primary = 0 } = story.services[story.places[place]!.service]!;
+  return addressesOf(place)[primary]!;
+}
+
 /**
- * The address of the pod of a place. All are of one length: the controller sends the smaller of two slices first, and the
- * queue model knows no more of their size than how many endpoints they have.
+ * Of the pod of a place, by family. All of a family are of one length: the controller sends the smaller of two slices first,
+ * and the queue model knows no more of their size than how many endpoints they have.
  */
-export function addressOf(place: number): string {
+function addressesOf(place: number): readonly [string, string] {
   const octet = (by: number): number => 100 + (Math.floor(place / by) % 100);
-  return `10.${octet(10_000)}.${octet(100)}.${octet(1)}`;
+  const group = (by: number): number => 1000 + (Math.floor(place / by) % 1000);
+  return [`10.${octet(10_000)}.${octet(100)}.${octet(1)}`, `fd00::${group(1000)}:${group(1)}`];
 }
 
 /** Of the pod of a place. */
@@ -60,7 +68,7 @@ export function placeOf(pod: string): number {
 const POD_PREFIX = 'p-';
 
 function podObject(story: Story, place: number, isReady: boolean, seconds: number): KubeObject {
-  const ip = addressOf(place);
+  const podIPs = addressesOf(place).map((ip) => ({ ip }));
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -69,17 +77,22 @@ function podObject(story: Story, place: number, isReady: boolean, seconds: numbe
       nodeName: NODE,
       containers: [{ name: 'main', image: 'main:1', ports: [{ name: 'http', containerPort: 8080 }] }],
     },
-    status: { phase: 'Running', podIP: ip, podIPs: [{ ip }], conditions: readinessConditions(isReady, seconds) },
+    status: { phase: 'Running', podIP: podIPs[0]!.ip, podIPs, conditions: readinessConditions(isReady, seconds) },
   };
 }
 
-function serviceObject(service: number, namespace: number): KubeObject {
+function serviceObject(service: number, { namespace, families, primary = 0 }: StoryService): KubeObject {
   const name = serviceNamed(service);
   return {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name, namespace: namespaceNamed(namespace) },
-    spec: { selector: { app: name }, ports: [{ name: 'http', port: 80, targetPort: 'http' }] },
+    spec: {
+      selector: { app: name },
+      ports: [{ name: 'http', port: 80, targetPort: 'http' }],
+      ipFamilyPolicy: families > 1 ? 'RequireDualStack' : 'SingleStack',
+      ipFamilies: [FAMILIES[primary]!, ...FAMILIES.toSpliced(primary, 1)].slice(0, families),
+    },
   };
 }
 

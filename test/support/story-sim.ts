@@ -9,6 +9,8 @@ import { createSim, type Sim } from './sim.ts';
 import { addressOf, placeOf, placeRequests, storyRequests } from './story-requests.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { apply } from '../../src/apiserver/server.ts';
+import { DUAL_STACK_RANGES } from '../../src/cli/serve.ts';
+import { FAMILIES } from '../../src/core/slices/slice-families.ts';
 import { decodeObject } from '../../src/kube/codec.ts';
 import { PROTOBUF } from '../../src/kube/media-type.ts';
 import type { PodRecord } from '../../src/kube/types.ts';
@@ -29,8 +31,8 @@ export interface Played {
   readonly sizes: ObjectSizes;
   readonly writes: Readonly<Record<Output, number>>;
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
-  /** The names of slices, by the first place that each was made for. */
-  readonly names: ReadonlyMap<number, string>;
+  /** The names of slices, for each family by the first place that each was made for. */
+  readonly names: readonly ReadonlyMap<number, string>[];
   /** CPU of the main thread. */
   readonly cpuMs: number;
 }
@@ -47,7 +49,7 @@ interface Told {
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly writes: Record<Output, number>;
   readonly sizes: Record<Output, SizeSums>;
-  readonly names: Map<number, string>;
+  readonly names: readonly Map<number, string>[];
   /** Ready addresses of each object, by its path. */
   readonly shown: Map<string, ReadonlySet<string>>;
   /** How many objects show an address as ready. */
@@ -83,6 +85,7 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
     seed: namesSeed,
     time,
     thread,
+    serviceClusterIPRanges: DUAL_STACK_RANGES,
     options: { endpoints: true, slices: true, mirror: true, ...others, kubeApiQps, kubeApiBurst },
   });
   const told: Told = {
@@ -95,7 +98,7 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
     samples: { endpoints: [], slices: [] },
     writes: { endpoints: 0, slices: 0 },
     sizes: { endpoints: NO_SUMS, slices: NO_SUMS },
-    names: new Map(),
+    names: FAMILIES.map(() => new Map()),
     shown: new Map(),
     counts: { endpoints: new Map(), slices: new Map() },
   };
@@ -161,7 +164,7 @@ function change(told: Told, place: number, wanted: Published): void {
   told.exists[place] = true;
   if (told.isReady[place] === wanted.isReady) return;
   told.isReady[place] = wanted.isReady;
-  const address = addressOf(place);
+  const address = addressOf(story, place);
   for (const output of OUTPUTS) {
     const isShown = (told.counts[output].get(address) ?? 0) > 0 === wanted.isReady;
     const before = told.open[output].get(address);
@@ -195,7 +198,10 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   const key = `${collection}/${method === 'POST' ? decodeObject(body!).metadata.name! : name!}`;
   const object = method === 'DELETE' ? null : storedAt(told.sim, key);
   const founder = method === 'POST' ? object?.endpoints?.[0]?.targetRef?.name : undefined;
-  if (founder !== undefined) told.names.set(placeOf(founder), key.split('/').at(-1)!);
+  if (founder !== undefined) {
+    const family = Number(object!.addressType === 'IPv6');
+    told.names[family]!.set(placeOf(founder), key.split('/').at(-1)!);
+  }
   if (object !== null) told.sizes[output] = addSize(told.sizes[output], endpointsIn(object), body!.length);
   const before = shown.get(key) ?? NOBODY;
   const after = object === null ? NOBODY : readyAddresses(object);
@@ -256,6 +262,7 @@ interface Subsets {
 }
 
 interface Slice {
+  readonly addressType?: string;
   readonly endpoints?: readonly SliceEndpoint[] | null;
 }
 

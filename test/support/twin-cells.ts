@@ -28,13 +28,19 @@ const ENOUGH_QPS = 1000;
 /** `minutes` of each story. */
 export function cells(seed: number, count: number, minutes: number): Cell[] {
   const prng = createPrng(seed);
-  const later = createPrng(seed + 1);
-  return Array.from({ length: count }, (_, i) => createCell(prng, later, i, minutes));
+  const [later, latest] = [createPrng(seed + 1), createPrng(seed + 2)];
+  return Array.from({ length: count }, (_, i) => createCell({ prng, later, latest }, i, minutes));
 }
 
-/** @param later for what is drawn since the cells are known by their numbers */
-function createCell(prng: Prng, later: Prng, i: number, minutes: number): Cell {
+/** Sources of chance. What is drawn since the cells are known by their numbers has one of its own. */
+type Sources = Readonly<Record<'prng' | 'later' | 'latest', Prng>>;
+
+function createCell({ prng, later, latest }: Sources, i: number, minutes: number): Cell {
   const one = (values: readonly number[], from = prng): number => values[nextInt(from, values.length)]!;
+  const families = (): { families: number; primary: number } => {
+    const count = one([1, 1, 2], latest);
+    return { families: count, primary: count === 1 ? 0 : one([0, 1], latest) };
+  };
   const syncs = one([1, 2, 5, 20]);
   const batchMs = one([0, 0, 100, 500, 1000]);
   const qps = one([ENOUGH_QPS, ENOUGH_QPS, 3]);
@@ -56,8 +62,8 @@ function createCell(prng: Prng, later: Prng, i: number, minutes: number): Cell {
     what: '',
     namespaces: 2,
     services: [
-      { count: 3, pods: 6 },
-      { count: 1, pods: 25 },
+      { count: 3, pods: 6, ...families() },
+      { count: 1, pods: 25, ...families() },
     ],
     minutes,
     flipsPerSecond,
@@ -67,12 +73,17 @@ function createCell(prng: Prng, later: Prng, i: number, minutes: number): Cell {
   };
   const cpuFactor = one([1, 5, 20]);
   return {
-    title: `${syncs} syncs, batch ${batchMs} ms (at most ${settings.adaptiveBatchMs}), QPS ${qps}, ${flipsPerSecond} flips/s, writes of ${writeMs} ms, CPU x ${cpuFactor}`,
+    title: `${familiesText(profile)}${syncs} syncs, batch ${batchMs} ms (at most ${settings.adaptiveBatchMs}), QPS ${qps}, ${flipsPerSecond} flips/s, writes of ${writeMs} ms, CPU x ${cpuFactor}`,
     profile,
     seed: 100 + i,
     settings,
     calibration: { ...DEFAULT_CALIBRATION, apiMs: { median: writeMs, tail: 2 }, apiEach: SIZES_ALIKE, cpuFactor },
   };
+}
+
+function familiesText({ services }: StoryProfile): string {
+  const dual = services.filter(({ families }) => families === 2);
+  return dual.length === 0 ? '' : `${dual.map(({ pods }) => pods).join(' and ')} pods in two families, `;
 }
 
 /** 100 pods a second turn unready and back: 200 events a second. */
@@ -120,9 +131,11 @@ export function playCell(cell: Cell): PlayedCell {
 
 /** The order of the slices by their names in the exact twin. */
 function ranksOf({ names }: Played): DrawRank {
-  const sorted = [...names].toSorted(([, a], [, b]) => (a < b ? -1 : 1));
-  const ranks = new Map(sorted.map(([founder], rank) => [founder, rank]));
-  return (founder) => ranks.get(founder) ?? 0;
+  const ranks = names.map((own) => {
+    const sorted = [...own].toSorted(([, a], [, b]) => (a < b ? -1 : 1));
+    return new Map(sorted.map(([founder], rank) => [founder, rank]));
+  });
+  return (founder, _sync, family) => ranks[family]!.get(founder) ?? 0;
 }
 
 /** @param namesSeed see `ExactRun` */

@@ -78,6 +78,18 @@ test('a terminating pod is in the slices and in no Endpoints', () => {
   assert.deepEqual([wanted.endpoints, wanted.slices > 0, wanted.isReady], [0, true, false]);
 });
 
+test('a change of a Service of two families is shown by the one that it names first', () => {
+  const families = (ipFamilies: readonly string[]): unknown => {
+    const record = serviceRecord({ namespace: 'ns', name: 'web', selector: ['app', 'web'], ipFamilies });
+    const [service, ...others] = START;
+    const { story } = playedOf('a test', [{ ...service, after: record } as RecordedEvent, ...others]);
+    return story.services.map(({ families: count, primary }) => [count, primary]);
+  };
+  assert.deepEqual(families(['IPv4', 'IPv6']), [[2, 0]]);
+  assert.deepEqual(families(['IPv6', 'IPv4']), [[2, 1]]);
+  assert.deepEqual(families(['IPv6']), [[1, 0]]);
+});
+
 test('a pod that comes back as it was has its old content', () => {
   const unready = pod(1, { ready: false });
   const { story } = play(change(1500, 'watch', pod(1), unready), change(1600, 'watch', unready, pod(1)));

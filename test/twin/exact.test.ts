@@ -17,6 +17,13 @@ test('an adaptive batch period ends where a pod goes, as in the controller itsel
   assert.ok(isWithinLimits(errors), JSON.stringify(errors));
 });
 
+test('a slice of IPv4 goes before one of IPv6, as in the controller itself', () => {
+  const cell = cells(1, 45, 1)[44]!;
+  assert.match(cell.title, /25 pods in two families.*QPS 3/);
+  const errors = errorsOf(playCell(cell));
+  assert.ok(isWithinLimits(errors), JSON.stringify(errors));
+});
+
 /** Each has 20 times the usual CPU, so that events come while the main thread works. */
 for (const [i, limit] of [
   [84, 0.0001],

@@ -255,6 +255,27 @@ test('a Service that is created gets objects, with pods or without', () => {
   }
 });
 
+test('a change is shown by the family that the Service names first', () => {
+  const flips = Array.from({ length: 40 }, (_, i) => [5000 * (i + 1), 0, i % 2 === 0 ? 'ready' : 'unready'] as const);
+  const shown = (controller: Controller, primary: number): ReadonlySet<string> => {
+    const services = [{ namespace: 0, families: 2, primary }];
+    const dual: Story = { ...story({ services: 1, changes: flips }), services, outputs: ['slices'] };
+    // The event comes after 1 ms. Of two writes of 10 ms each the second goes when the first is answered.
+    return new Set(latencies(run(dual, controller, { inFlight: 1 })).map((ms) => (ms === 11 ? 'first' : 'second')));
+  };
+  assert.deepEqual([shown('endpointd', 0), shown('endpointd', 1)], [new Set(['first']), new Set(['second'])]);
+  for (const primary of [0, 1]) assert.equal(shown(UPSTREAM, primary).size, 2);
+});
+
+test('an object of another family is not left out when the first one meets a conflict', () => {
+  const services = [{ namespace: 0, families: 2 }];
+  const foreign: StoryChange = { atMs: 1005, namespace: 0, kind: 'foreign', output: 'slices', places: [], service: 0 };
+  const one = story({ services: 1, changes: [[1000, 0, 'ready']] });
+  const dual: Story = { ...one, services, outputs: ['slices'], durationMs: 9000, changes: [...one.changes, foreign] };
+  const { conflicts, samples, writes } = run(dual, UPSTREAM);
+  assert.deepEqual([conflicts, samples.slices.length, writes.slices.length], [1, 1, 2]);
+});
+
 test('a node that changes makes no objects of a Service that is created later', () => {
   const services = [{ namespace: 0, families: 1, hasHints: true, isNew: true }];
   const node: StoryChange = { atMs: 1000, namespace: 0, kind: 'node', places: [], service: -1 };
