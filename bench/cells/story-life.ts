@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile } from '../../src/lib/percentile.ts';
 import type { ApiClient, ApiRequest } from '../../src/node/api-client.ts';
 import type { PlaceChange, Story } from '../../src/twin/story.ts';
-import { placeRequests, storyRequests } from '../../test/support/story-requests.ts';
+import { ownPods, placeRequests, storyRequests } from '../../test/support/story-requests.ts';
 
 const LOADED_AT_ONCE = 16;
 
 /** Creates the objects at the start of a story. Objects in namespaces come after their namespaces. */
 export async function loadStory(client: Pick<ApiClient, 'send'>, story: Story): Promise<void> {
-  const requests = [...storyRequests(story)];
+  const requests = [...storyRequests(ownPods(story))];
   // A pod takes two requests, and the second one needs the first.
   for (const same of [...Map.groupBy(requests, rankOf).entries()].toSorted(([a], [b]) => a - b)) {
     const waiting = [...same[1]];
@@ -37,6 +37,7 @@ export interface StoryLife {
  * @throws ApiError of a request that was refused
  */
 export async function liveStory(client: Pick<ApiClient, 'send'>, story: Story, untilMs: number): Promise<StoryLife> {
+  const played = ownPods(story);
   const exists = story.places.map(({ start }) => start.slices !== 0);
   const last = new Map<number, Promise<void>>();
   const lateMs: number[] = [];
@@ -46,7 +47,7 @@ export async function liveStory(client: Pick<ApiClient, 'send'>, story: Story, u
   const make = async ({ place, wanted }: PlaceChange, before: Promise<void> | undefined): Promise<void> => {
     await before;
     const seconds = Math.floor(Date.now() / 1000);
-    const requests = placeRequests(story, place, wanted, exists[place]!, seconds);
+    const requests = placeRequests(played, place, wanted, exists[place]!, seconds);
     exists[place] = true;
     for (const request of requests) await client.send(request);
   };

@@ -178,7 +178,7 @@ function rollOut(draft: Draft, profile: StoryProfile, byService: number[][], dur
       add(draft, startMs + 1000 + 1000 * nextFloat(prng), fresh, UNREADY, 'other');
       add(draft, readyMs, fresh, READY, 'adds');
       add(draft, readyMs + 200, going, TERMINATING, 'removes');
-      add(draft, readyMs + 2200 + 3000 * nextFloat(prng), going, NOTHING, 'removes');
+      add(draft, readyMs + 2200 + 3000 * nextFloat(prng), going, NOTHING, 'removes', GONE_EVENTS);
       return fresh;
     });
     busyUntil.set(service, atMs + (old.length / podsPerSecond) * 1000 + 15_000);
@@ -191,10 +191,14 @@ function add(
   place: number,
   wanted: Published,
   change: PodChange,
+  events = 1,
 ): void {
   const { namespace } = services[places[place]!.service]!;
-  changes.push({ atMs, namespace, kind: 'pod', places: [{ place, wanted, change }], service: -1 });
+  changes.push({ atMs, namespace, kind: 'pod', events, places: [{ place, wanted, change }], service: -1 });
 }
+
+/** The kubelet deletes a pod that has ended with no grace: the API server first notes that, and then deletes it. */
+const GONE_EVENTS = 2;
 
 /** The next arrival of a Poisson process. */
 function drawGap(prng: Prng, perSecond: number): number {

@@ -64,7 +64,7 @@ export interface StoryChange {
    * services with hints are looked at. `foreign`: somebody else has changed an object of the service.
    */
   readonly kind: 'pod' | 'service' | 'quiet' | 'node' | 'foreign';
-  /** How many events of a `quiet` change come together; absent = one. */
+  /** How many events come together, of which one changes something if the kind is not `quiet`; absent = one. */
   readonly events?: number;
   /** The changed output, for `foreign`. */
   readonly output?: Output;

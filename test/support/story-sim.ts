@@ -6,7 +6,7 @@ import { NO_LAG, type Lag } from './sim-network.ts';
 import { createSimThread, type ThreadCosts } from './sim-thread.ts';
 import { createSimTime } from './sim-time.ts';
 import { createSim, type Sim } from './sim.ts';
-import { addressOf, placeOf, placeRequests, storyRequests } from './story-requests.ts';
+import { addressOf, placeOf, placeRequests, type PodStory, storyRequests } from './story-requests.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
 import { apply } from '../../src/apiserver/server.ts';
 import { DUAL_STACK_RANGES } from '../../src/cli/serve.ts';
@@ -22,7 +22,7 @@ import { scaled } from '../../src/twin/run.ts';
 import type { Calibration, Costs } from '../../src/twin/settings.ts';
 import { type Output, OUTPUTS, type Sample, type ObjectSizes } from '../../src/twin/ledger.ts';
 import { APART_MS_MAX } from '../../src/recording/measure.ts';
-import type { Published, Story } from '../../src/twin/story.ts';
+import type { Published } from '../../src/twin/story.ts';
 import { addSize, NO_SUMS, sizeLine, type SizeSums } from '../../src/recording/sizes.ts';
 import type { WorkloadRequest } from '../../src/workload/request.ts';
 
@@ -39,18 +39,20 @@ export interface Played {
 
 interface Told {
   readonly sim: Sim;
-  readonly story: Story;
-  /** By address, which no two places share. */
+  readonly story: PodStory;
+  /** By `addressKey`, which no two places share. */
   readonly open: Readonly<Record<Output, Map<string, OpenChange>>>;
-  /** By address: what the next change undid, at `undoneAtMs`, before it was shown. */
+  /** In the same way: what the next change undid, at `undoneAtMs`, before it was shown. */
   readonly undone: Readonly<Record<Output, Map<string, OpenChange & { readonly undoneAtMs: number }>>>;
+  /** By place. */
   readonly isReady: boolean[];
+  /** By pod. */
   readonly exists: boolean[];
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly writes: Record<Output, number>;
   readonly sizes: Record<Output, SizeSums>;
   readonly names: readonly Map<number, string>[];
-  /** Ready addresses of each object, by its path. */
+  /** The keys of the ready addresses of each object, by its path. */
   readonly shown: Map<string, ReadonlySet<string>>;
   /** How many objects show an address as ready. */
   readonly counts: Readonly<Record<Output, Map<string, number>>>;
@@ -66,7 +68,7 @@ const AFTERWARDS_MS = 120_000;
 const NO_LIMIT = -1;
 
 export interface ExactRun {
-  readonly story: Story;
+  readonly story: PodStory;
   /** They hold from the start, but for QPS. */
   readonly options: Partial<ControllerOptions>;
   /** Latency of writes, lag of watches, and what the main thread costs. */
@@ -146,8 +148,7 @@ function lagOf(calibration: Calibration, seed: number): (request: HttpRequest) =
     if (stream) return { toMs: 0, backMs: calibration.watchLagMs };
     if (lane !== 'write') return NO_LAG;
     // A slice that is created has its name in its body alone.
-    const name = SERVICE_IN_PATH.exec(path)?.[0] ?? `/${decodeObject(body!).metadata.name!}`;
-    const service = Number(/\d+/.exec(name)![0]);
+    const service = serviceIn(NAMED.test(path) ? path : `/${decodeObject(body!).metadata.name!}`);
     const kind = `${service} ${path.includes('endpointslices')}`;
     const ordinal = ordinals.get(kind) ?? 0;
     ordinals.set(kind, ordinal + 1);
@@ -155,16 +156,29 @@ function lagOf(calibration: Calibration, seed: number): (request: HttpRequest) =
   };
 }
 
-const SERVICE_IN_PATH = /\/s-\d+/;
+const NAMED = /\/s-(\d+)/;
+
+/** The number of the Service of an object. */
+function serviceIn(path: string): number {
+  return Number(NAMED.exec(path)![1]);
+}
+
+/** Services may share pods. */
+function addressKey(service: number, address: string): string {
+  return `${service} ${address}`;
+}
 
 function change(told: Told, place: number, wanted: Published): void {
   const { sim, story } = told;
-  const seconds = Math.floor(sim.clocks.wallMs() / 1000);
-  for (const request of placeRequests(story, place, wanted, told.exists[place]!, seconds)) send(sim, request);
-  told.exists[place] = true;
+  // The pod has changed with its first place.
+  if (place < story.pods) {
+    const seconds = Math.floor(sim.clocks.wallMs() / 1000);
+    for (const request of placeRequests(story, place, wanted, told.exists[place]!, seconds)) send(sim, request);
+    told.exists[place] = true;
+  }
   if (told.isReady[place] === wanted.isReady) return;
   told.isReady[place] = wanted.isReady;
-  const address = addressOf(story, place);
+  const address = addressKey(story.places[place]!.service, addressOf(story, place));
   for (const output of OUTPUTS) {
     const isShown = (told.counts[output].get(address) ?? 0) > 0 === wanted.isReady;
     const before = told.open[output].get(address);
@@ -196,15 +210,16 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   const [collection, name] = OBJECT_PATH.exec(path)!.slice(1);
   // What is created is sent to the collection, under its name.
   const key = `${collection}/${method === 'POST' ? decodeObject(body!).metadata.name! : name!}`;
+  const service = serviceIn(key);
   const object = method === 'DELETE' ? null : storedAt(told.sim, key);
   const founder = method === 'POST' ? object?.endpoints?.[0]?.targetRef?.name : undefined;
   if (founder !== undefined) {
     const family = Number(object!.addressType === 'IPv6');
-    told.names[family]!.set(placeOf(founder), key.split('/').at(-1)!);
+    told.names[family]!.set(placeOf(told.story, service, founder), key.split('/').at(-1)!);
   }
   if (object !== null) told.sizes[output] = addSize(told.sizes[output], endpointsIn(object), body!.length);
   const before = shown.get(key) ?? NOBODY;
-  const after = object === null ? NOBODY : readyAddresses(object);
+  const after = object === null ? NOBODY : readyAddresses(service, object);
   shown.set(key, after);
   for (const address of before) if (!after.has(address)) showAddress(told, output, address, -1);
   for (const address of after) if (!before.has(address)) showAddress(told, output, address, 1);
@@ -243,13 +258,10 @@ function endpointsIn({ subsets, endpoints }: Subsets & Slice): number {
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-function readyAddresses({ subsets, endpoints }: Subsets & Slice): Set<string> {
-  const ready = new Set<string>();
-  for (const { addresses } of subsets ?? []) for (const { ip } of addresses ?? []) ready.add(ip);
-  for (const { addresses, conditions } of endpoints ?? []) {
-    if (conditions?.ready === true) for (const address of addresses) ready.add(address);
-  }
-  return ready;
+function readyAddresses(service: number, { subsets, endpoints }: Subsets & Slice): Set<string> {
+  const ready = (subsets ?? []).flatMap(({ addresses }) => (addresses ?? []).map(({ ip }) => ip));
+  for (const { addresses, conditions } of endpoints ?? []) if (conditions?.ready === true) ready.push(...addresses);
+  return new Set(ready.map((address) => addressKey(service, address)));
 }
 
 interface Subset {

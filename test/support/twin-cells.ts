@@ -1,4 +1,5 @@
 /** Random settings and stories for which the queue model is held to the controller itself. */
+import { ownPods, sharedPods } from './story-requests.ts';
 import { playStory, type Played } from './story-sim.ts';
 import { createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
 import type { DrawRank } from '../../src/twin/draw.ts';
@@ -18,6 +19,8 @@ import {
 export interface Cell {
   readonly title: string;
   readonly profile: StoryProfile;
+  /** See `sharedPods`. */
+  readonly sharesPods: boolean;
   readonly seed: number;
   readonly settings: Settings;
   readonly calibration: Calibration;
@@ -28,18 +31,23 @@ const ENOUGH_QPS = 1000;
 /** `minutes` of each story. */
 export function cells(seed: number, count: number, minutes: number): Cell[] {
   const prng = createPrng(seed);
-  const [later, latest] = [createPrng(seed + 1), createPrng(seed + 2)];
-  return Array.from({ length: count }, (_, i) => createCell({ prng, later, latest }, i, minutes));
+  const later = createPrng(seed + 1);
+  return Array.from({ length: count }, (_, i) => {
+    return createCell({ prng, later, own: createPrng(1000 * seed + i) }, i, minutes);
+  });
 }
 
-/** Sources of chance. What is drawn since the cells are known by their numbers has one of its own. */
-type Sources = Readonly<Record<'prng' | 'later' | 'latest', Prng>>;
+/**
+ * What is drawn since the cells are known by their numbers has another source, so that they stay what they were. Each cell
+ * has a source of its own: what is drawn last changes nothing else.
+ */
+type Sources = Readonly<Record<'prng' | 'later' | 'own', Prng>>;
 
-function createCell({ prng, later, latest }: Sources, i: number, minutes: number): Cell {
+function createCell({ prng, later, own }: Sources, i: number, minutes: number): Cell {
   const one = (values: readonly number[], from = prng): number => values[nextInt(from, values.length)]!;
   const families = (): { families: number; primary: number } => {
-    const count = one([1, 1, 2], latest);
-    return { families: count, primary: count === 1 ? 0 : one([0, 1], latest) };
+    const count = one([1, 1, 2], own);
+    return { families: count, primary: count === 1 ? 0 : one([0, 1], own) };
   };
   const syncs = one([1, 2, 5, 20]);
   const batchMs = one([0, 0, 100, 500, 1000]);
@@ -72,9 +80,11 @@ function createCell({ prng, later, latest }: Sources, i: number, minutes: number
     podsPerSecond: 4,
   };
   const cpuFactor = one([1, 5, 20]);
+  const sharesPods = one([0, 0, 1], own) === 1;
   return {
-    title: `${familiesText(profile)}${syncs} syncs, batch ${batchMs} ms (at most ${settings.adaptiveBatchMs}), QPS ${qps}, ${flipsPerSecond} flips/s, writes of ${writeMs} ms, CPU x ${cpuFactor}`,
+    title: `${sharesPods ? 'shared pods, ' : ''}${familiesText(profile)}${syncs} syncs, batch ${batchMs} ms (at most ${settings.adaptiveBatchMs}), QPS ${qps}, ${flipsPerSecond} flips/s, writes of ${writeMs} ms, CPU x ${cpuFactor}`,
     profile,
+    sharesPods,
     seed: 100 + i,
     settings,
     calibration: { ...DEFAULT_CALIBRATION, apiMs: { median: writeMs, tail: 2 }, apiEach: SIZES_ALIKE, cpuFactor },
@@ -103,6 +113,7 @@ export function speedCell(minutes: number): Cell {
   return {
     title: '200 events a second',
     profile,
+    sharesPods: false,
     seed: 1,
     settings,
     calibration: { ...DEFAULT_CALIBRATION, apiEach: SIZES_ALIKE },
@@ -140,10 +151,11 @@ function ranksOf({ names }: Played): DrawRank {
 
 /** @param namesSeed see `ExactRun` */
 export function playExactly(
-  { profile, seed, settings, calibration }: Cell,
+  { profile, sharesPods, seed, settings, calibration }: Cell,
   namesSeed = 1,
 ): { readonly story: Story; readonly played: Played } {
-  const story = profileStory(profile, seed);
+  const told = profileStory(profile, seed);
+  const story = sharesPods ? sharedPods(told) : ownPods(told);
   const options = {
     concurrentEndpointSyncs: settings.endpointSyncs,
     concurrentServiceEndpointSyncs: settings.serviceEndpointSyncs,

@@ -1,8 +1,8 @@
+/** Some cells. `node test/twin/cells.ts` plays 200. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cells, errorsOf, isWithinLimits, playCell } from '../support/twin-cells.ts';
 
-/** All 200 cells: `node test/twin/cells.ts`. */
 const SEED = 7;
 
 for (const cell of cells(SEED, 4, 1)) {
@@ -18,8 +18,15 @@ test('an adaptive batch period ends where a pod goes, as in the controller itsel
 });
 
 test('a slice of IPv4 goes before one of IPv6, as in the controller itself', () => {
-  const cell = cells(1, 45, 1)[44]!;
+  const cell = cells(1, 60, 1)[59]!;
   assert.match(cell.title, /25 pods in two families.*QPS 3/);
+  const errors = errorsOf(playCell(cell));
+  assert.ok(isWithinLimits(errors), JSON.stringify(errors));
+});
+
+test('Services that share pods come by name, as in the controller itself', () => {
+  const cell = cells(1, 4, 1)[3]!;
+  assert.match(cell.title, /shared pods.*2 syncs/);
   const errors = errorsOf(playCell(cell));
   assert.ok(isWithinLimits(errors), JSON.stringify(errors));
 });
