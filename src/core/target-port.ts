@@ -1,4 +1,4 @@
-import type { PodRecord, ServicePort } from '../kube/types.ts';
+import type { PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
 
 /**
  * The number that `servicePort` has on `pod`; null = the pod does not offer it. A name is looked up among the ports of
@@ -30,6 +30,12 @@ export function resolveTargetPorts(servicePorts: readonly ServicePort[], pod: Po
       ? port.targetPort
       : (numbers.get(`${port.protocol}/${port.targetPort}`) ?? null),
   );
+}
+
+/** Whether the service has a port on the pod. One that has none is left out of Endpoints (docs/spec/endpoints.md "Ports"). */
+export function hasPortOn({ clusterIP, ports }: ServiceRecord, pod: PodRecord): boolean {
+  if (ports.length === 0) return clusterIP === 'None';
+  return resolveTargetPorts(ports, pod).some((number) => number !== null);
 }
 
 /** Whether both lists give every pod the same ports. The service's own port numbers do not matter. */

@@ -32,6 +32,7 @@ export interface ResourceContents {
   rewatched: number;
 }
 
+/** Seconds are those since everything that may be read was listed. */
 export interface Gap {
   readonly resource: RecordedResource;
   readonly fromSeconds: number;
@@ -94,7 +95,7 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       countList(counting, event);
       break;
     case 'lost':
-      contents.gaps.push({ resource: event.resource, fromSeconds: event.sinceMs / 1000, toSeconds: null });
+      contents.gaps.push({ resource: event.resource, fromSeconds: since(counting, event.sinceMs), toSeconds: null });
       break;
     case 'rewatched':
       resources[event.resource].rewatched++;
@@ -113,34 +114,48 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
     case 'end':
       contents.ended = true;
   }
-  contents.seconds = (event.atMs - counting.wholeAtMs) / 1000;
+  contents.seconds = since(counting, event.atMs);
+}
+
+function since({ wholeAtMs }: Counting, atMs: number): number {
+  return Math.max(0, atMs - wholeAtMs) / 1000;
+}
+
+/** The seconds in which a resource was watched. Rates are taken over them. */
+export function watchedSeconds({ gaps, resources, seconds }: Contents, resource: RecordedResource): number {
+  const own = gaps.filter((gap) => gap.resource === resource);
+  const lost = own.reduce((sum, { fromSeconds, toSeconds }) => sum + (toSeconds ?? seconds) - fromSeconds, 0);
+  return Math.max(0, seconds - resources[resource].lateSeconds - lost);
 }
 
 function countList(
   counting: Counting,
   { resource, told, sinceMs, atMs }: Extract<RecordedEvent, { type: 'listed' }>,
 ): void {
-  const { contents, wholeAtMs } = counting;
+  const { contents } = counting;
   const { gaps, resources } = contents;
+  const atSeconds = since(counting, atMs);
   if (told === 'list') {
     const gap = openGap(contents, resource);
-    if (gap === undefined) gaps.push({ resource, fromSeconds: sinceMs / 1000, toSeconds: atMs / 1000 });
-    else gap.toSeconds = atMs / 1000;
+    if (gap === undefined) gaps.push({ resource, fromSeconds: since(counting, sinceMs), toSeconds: atSeconds });
+    else gap.toSeconds = atSeconds;
     return;
   }
   Object.assign(resources[resource], { listed: true, refused: false });
   if (told === 'late') {
-    resources[resource].lateSeconds = (atMs - wholeAtMs) / 1000;
+    resources[resource].lateSeconds = atSeconds;
     return;
   }
   counting.wholeAtMs = atMs;
   for (const of of Object.values(resources)) begin(of);
+  const open = gaps.filter(({ toSeconds }) => toSeconds === null);
+  gaps.splice(0, gaps.length, ...open.map((gap) => ({ resource: gap.resource, fromSeconds: 0, toSeconds: null })));
 }
 
 /** What was counted between the first lists is of no time that counts. */
 function begin(of: ResourceContents): void {
   of.objects += of.created - of.deleted;
-  Object.assign(of, { lateSeconds: 0, changes: 0, created: 0, deleted: 0, byOthers: 0, irrelevant: 0 });
+  Object.assign(of, { lateSeconds: 0, changes: 0, created: 0, deleted: 0, byOthers: 0, irrelevant: 0, rewatched: 0 });
 }
 
 /** The watch has gone on where it was. */

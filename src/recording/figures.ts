@@ -1,6 +1,6 @@
 /** The figures of a recording: its contents, the sizes of Services, roll-outs, and the controller's latencies. */
 import { percentile } from '../lib/percentile.ts';
-import { countEvent, createCounting, type Contents } from './contents.ts';
+import { countEvent, createCounting, type Contents, watchedSeconds } from './contents.ts';
 import {
   awaitedOf,
   createMeasuring,
@@ -70,9 +70,7 @@ export function figuresOf(events: Iterable<RecordedEvent>): RecordingFigures {
   const { contents } = counting;
   const { refused } = measuring;
   const controller = (kind: OutputResource): ControllerFigures | null =>
-    refused.has(kind)
-      ? null
-      : controllerFigures(measuring, kind, contents.seconds - contents.resources[kind].lateSeconds);
+    refused.has(kind) ? null : controllerFigures(measuring, kind, watchedSeconds(contents, kind));
   return {
     contents,
     services: sizesOf(serviceSizes(selections)),

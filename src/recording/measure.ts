@@ -1,11 +1,12 @@
 /**
- * What a recording shows of the controller: the time from the event of a pod's change to the event of the service's
- * Endpoints, or of a slice, that shows it, by the recorder's clock. A change is that a pod becomes a ready address of a
+ * What a recording shows of the controller: the time from the event of a pod's or Service's change to the event of the
+ * service's Endpoints, or of a slice, that shows it, by the recorder's clock. A change is that a pod becomes a ready address of a
  * service, or is one no longer.
  */
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import { selectsPods } from '../core/selects-pods.ts';
-import type { PodRecord } from '../kube/types.ts';
+import { hasPortOn } from '../core/target-port.ts';
+import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { hasBegun } from './begun.ts';
 import type { ChangeOf, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
 import { type RecordedService, type Selection, type Selections, servicesWithPods } from './selections.ts';
@@ -35,6 +36,8 @@ type OutputsShown = Readonly<Record<OutputResource, Shown>>;
 interface Published {
   /** How many ready endpoints have the address, over all objects. */
   readonly ready: Map<string, number>;
+  /** How many objects there are of each address type. */
+  readonly objects: Map<string, number>;
   /** They are Endpoints that had no room for all addresses. Which ones they leave out tells nothing of a change. */
   isOverCapacity: boolean;
 }
@@ -150,27 +153,44 @@ function hide({ services, measured }: Measuring, resource: RecordedResource): vo
   }
 }
 
-/** The ready address of a pod for a service; null = it has none. */
-function readyAddress({ record }: RecordedService, pod: PodRecord | null): string | null {
+/** The ready address of a pod for a service in one kind of outputs; null = it has none. */
+function readyAddress(service: ServiceRecord, pod: PodRecord | null, kind: OutputResource): string | null {
   if (pod === null) return null;
-  const { publishNotReadyAddresses: publish } = record;
+  const { publishNotReadyAddresses: publish } = service;
   if (podAbsence(pod, publish) !== null || !podReady(pod, publish)) return null;
-  return podEndpoint(record, wantedFamily(record), pod).address?.ip ?? null;
+  if (kind === 'endpoints' && !hasPortOn(service, pod)) return null;
+  return podEndpoint(service, wantedFamily(service), pod).address?.ip ?? null;
 }
 
 function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selected }: Selection): void {
   const { services } = measuring;
   if (told !== 'watch' || !measuring.hasBegun) return;
   for (const { service, before, after } of selected) {
-    const was = readyAddress(service, before);
-    const is = readyAddress(service, after);
-    if (was === is) continue;
+    const { record } = service;
     const outputs = services.get(service)!;
     for (const kind of KINDS) {
-      if (was !== null) onAddress(measuring, outputs, kind, { address: was, ready: false, sinceMs: atMs });
-      if (is !== null) onAddress(measuring, outputs, kind, { address: is, ready: true, sinceMs: atMs });
+      const was = readyAddress(record, before, kind);
+      onAddresses(measuring, outputs, kind, { was, is: readyAddress(record, after, kind), atMs });
     }
   }
+}
+
+/** A pod's ready address for a service has become another; null = none. */
+interface AddressMove {
+  readonly was: string | null;
+  readonly is: string | null;
+  readonly atMs: number;
+}
+
+function onAddresses(
+  measuring: Measuring,
+  outputs: OutputsShown,
+  kind: OutputResource,
+  { was, is, atMs }: AddressMove,
+): void {
+  if (was === is) return;
+  if (was !== null) onAddress(measuring, outputs, kind, { address: was, ready: false, sinceMs: atMs });
+  if (is !== null) onAddress(measuring, outputs, kind, { address: is, ready: true, sinceMs: atMs });
 }
 
 /** A pod's change: its address has become ready, or is no longer. */
@@ -228,7 +248,11 @@ function noteShown(
   write.isShowing = true;
 }
 
-function onService(measuring: Measuring, { after }: ChangeOf<'services'>, { service, selected }: Selection): void {
+function onService(
+  measuring: Measuring,
+  { told, atMs, before, after }: ChangeOf<'services'>,
+  { service, selected }: Selection,
+): void {
   if (service === null) return;
   const { services, measured } = measuring;
   const outputs = services.get(service);
@@ -237,13 +261,22 @@ function onService(measuring: Measuring, { after }: ChangeOf<'services'>, { serv
     for (const kind of KINDS) measured[kind].superseded += outputs![kind].awaited.size;
     services.delete(service);
     forgetPublished(measuring, namespace, name);
-  } else if (outputs === undefined) {
+    return;
+  }
+  if (outputs === undefined) {
     const published = publishedOf(measuring, namespace, name);
     services.set(service, {
       endpoints: awaitingNothing(published.endpoints),
       endpointslices: awaitingNothing(published.endpointslices),
     });
   } else dropNotOwed(measuring, outputs, service, selected);
+  if (told !== 'watch' || !measuring.hasBegun || !selectsPods(after)) return;
+  for (const pod of selected) {
+    for (const kind of KINDS) {
+      const was = before === null ? null : readyAddress(before, pod.before, kind);
+      onAddresses(measuring, services.get(service)!, kind, { was, is: readyAddress(after, pod.after, kind), atMs });
+    }
+  }
 }
 
 /** Drops the changes of pods that a Service does not ask for any more. A controller leaves one without pods as it is. */
@@ -254,8 +287,8 @@ function dropNotOwed(
   selected: Selection['selected'],
 ): void {
   const isManaged = selectsPods(service.record);
-  const wanted = new Set(selected.map(({ after }) => readyAddress(service, after)));
   for (const kind of KINDS) {
+    const wanted = new Set(selected.map(({ after }) => readyAddress(service.record, after, kind)));
     const { awaited, undone } = outputs[kind];
     undone.clear();
     for (const [address, { ready }] of awaited) {
@@ -274,7 +307,7 @@ function publishedOf({ published }: Measuring, namespace: string, service: strin
   const key = `${namespace}/${service}`;
   let found = published.get(key);
   if (found === undefined) {
-    const nothing = (): Published => ({ ready: new Map(), isOverCapacity: false });
+    const nothing = (): Published => ({ ready: new Map(), objects: new Map(), isOverCapacity: false });
     published.set(key, (found = { endpoints: nothing(), endpointslices: nothing() }));
   }
   return found;
@@ -283,9 +316,13 @@ function publishedOf({ published }: Measuring, namespace: string, service: strin
 /** Of a Service that is gone nothing is kept once its objects are. */
 function forgetPublished({ published }: Measuring, namespace: string, service: string): void {
   const key = `${namespace}/${service}`;
-  if (KINDS.every((kind) => published.get(key)![kind].ready.size === 0)) published.delete(key);
+  if (KINDS.every((kind) => published.get(key)![kind].objects.size === 0)) published.delete(key);
 }
 
+/**
+ * The last object of a Service and address type is deleted by somebody else, for a controller keeps one: by the API server,
+ * the garbage collector, or with the namespace, before or after the Service (docs/spec/endpoints.md "Deletes").
+ */
 function onOutput(
   measuring: Measuring,
   kind: OutputResource,
@@ -294,16 +331,19 @@ function onOutput(
 ): void {
   const { listener, services, measured } = measuring;
   const isWatched = told === 'watch' && measuring.hasBegun;
-  if (isWatched && by !== 'other' && !(after === null && isCollected(kind, service))) {
+  const { namespace, service: name, addressType } = (after ?? before)!;
+  const shown = service === null ? null : services.get(service)![kind];
+  const published = shown?.published ?? publishedOf(measuring, namespace, name)[kind];
+  add(published.objects, addressType, (after === null ? 0 : 1) - (before === null ? 0 : 1));
+  const isCollected =
+    after === null && (service === null || service.record.deleting || !published.objects.has(addressType));
+  if (isWatched && by !== 'other' && !isCollected) {
     measured[kind].writes++;
     listener.written(kind, atMs);
   }
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);
   for (const address of readyOf(after)) add(changed, address, 1);
-  const { namespace, service: name } = (after ?? before)!;
-  const shown = service === null ? null : services.get(service)![kind];
-  const published = shown?.published ?? publishedOf(measuring, namespace, name)[kind];
   published.isOverCapacity = kind === 'endpoints' && after?.overCapacity === true;
   if (shown !== null && published.isOverCapacity) dropAdditions(measuring, kind, shown);
   const write: ShownWrite = { isShowing: false };
@@ -314,15 +354,6 @@ function onOutput(
     if (ready !== was && isWatched && shown !== null) onShown(measuring, kind, shown, { address, ready, atMs }, write);
   }
   if (service === null) forgetPublished(measuring, namespace, name);
-}
-
-/**
- * Whether somebody else deletes the object. The API server deletes the Endpoints of a deleted Service, and no controller
- * deletes others (docs/spec/endpoints.md "Deletes"). The garbage collector deletes the slices, in the foreground while the
- * Service still ends.
- */
-function isCollected(kind: OutputResource, service: RecordedService | null): boolean {
-  return kind === 'endpoints' || service === null || service.record.deleting;
 }
 
 /** Endpoints that are over capacity owe no pod a place. */
@@ -339,7 +370,7 @@ function dropAdditions({ measured }: Measuring, kind: OutputResource, { awaited,
 function onShown(
   measuring: Measuring,
   kind: OutputResource,
-  { awaited, undone, early }: Shown,
+  { awaited, undone, early, published }: Shown,
   { address, ready, atMs }: { readonly address: string; readonly ready: boolean; readonly atMs: number },
   write: ShownWrite,
 ): void {
@@ -352,7 +383,7 @@ function onShown(
     measuring.measured[kind].superseded--;
     noteShown(measuring, kind, { address, ready, sinceMs: last.sinceMs }, write, atMs);
     awaited.set(address, { ready: !ready, sinceMs: last.atMs });
-  } else keep(early, address, { ready, write, atMs });
+  } else if (ready || !published.isOverCapacity) keep(early, address, { ready, write, atMs });
 }
 
 function* readyOf(output: RecordedOutput | null): Generator<string> {
@@ -373,7 +404,7 @@ export function serviceSizes(selections: Selections): number[] {
   const sizes: number[] = [];
   for (const [service, pods] of servicesWithPods(selections)) {
     let size = 0;
-    for (const pod of pods) if (readyAddress(service, pod) !== null) size++;
+    for (const pod of pods) if (readyAddress(service.record, pod, 'endpointslices') !== null) size++;
     sizes.push(size);
   }
   return sizes;

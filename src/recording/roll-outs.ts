@@ -2,8 +2,9 @@
  * The roll-outs in a recording: a Service gets pods with another template, and its pods with older templates go. Pods
  * beside it that stay, as those of a canary, do not hold it up, and one that is rolled back ends with its own last pod.
  * Where the only pod of a template is replaced meanwhile, the roll-out is told as ended then. A pod that enters a Service
- * by its labels is counted, and begins no roll-out.
+ * by its labels is counted, and begins no roll-out. A Service whose pods all go before new ones come has none.
  */
+import { hasEnded } from '../core/pod-endpoint.ts';
 import { labelsGet } from '../kube/labels.ts';
 import type { PodRecord } from '../kube/types.ts';
 import type { RecordedEvent } from './recording.ts';
@@ -14,6 +15,7 @@ export interface RollOut {
   readonly service: string;
   /** How many pods the Service had when it began. */
   readonly pods: number;
+  /** Since everything that may be read was listed. */
   readonly fromSeconds: number;
   /** null = it had not ended at the end of the recording. */
   toSeconds: number | null;
@@ -22,7 +24,9 @@ export interface RollOut {
 }
 
 export interface RollOuts {
-  readonly found: RollOut[];
+  found: RollOut[];
+  /** When everything that may be read was listed, in milliseconds. */
+  beganMs: number;
   readonly byService: Map<RecordedService, Templates>;
 }
 
@@ -45,12 +49,16 @@ interface UnderWay {
 const TEMPLATE_LABELS = ['pod-template-hash', 'controller-revision-hash'];
 
 export function createRollOuts(): RollOuts {
-  return { found: [], byService: new Map() };
+  return { found: [], beganMs: 0, byService: new Map() };
 }
 
-export function followRollOuts(rollOuts: RollOuts, event: RecordedEvent, { selected }: Selection): void {
+export function followRollOuts(rollOuts: RollOuts, event: RecordedEvent, { service: of, selected }: Selection): void {
+  if (event.type === 'listed' && event.told === 'start') begun(rollOuts, event.atMs);
   if (event.type !== 'change') return;
-  if (event.resource === 'services') countTemplates(rollOuts, selected);
+  if (event.resource === 'services') {
+    countTemplates(rollOuts, selected);
+    if (event.after === null && of !== null) forget(rollOuts, of, event.atMs);
+  }
   if (event.resource !== 'pods') return;
   const { told, atMs } = event;
   for (const { service, before, after } of selected) {
@@ -62,12 +70,30 @@ export function followRollOuts(rollOuts: RollOuts, event: RecordedEvent, { selec
     if (was === is) continue;
     if (is !== undefined) {
       const isNew = event.before === null && !pods.has(is) && pods.size > 0 && told !== 'start';
-      if (isNew && underWay === null) begin(templates, rollOuts.found, service, is, atMs);
+      if (isNew && underWay === null) begin(rollOuts, templates, service, is, atMs);
       underWay?.going.delete(is);
       pods.set(is, (pods.get(is) ?? 0) + 1);
     }
-    if (was !== undefined) takeAway(templates, was, atMs);
+    if (was !== undefined) takeAway(rollOuts, templates, was, atMs);
   }
+}
+
+/** What was found between the first lists is of no time that counts. */
+function begun(rollOuts: RollOuts, atMs: number): void {
+  rollOuts.beganMs = atMs;
+  rollOuts.found = [];
+  for (const templates of rollOuts.byService.values()) templates.underWay = null;
+}
+
+/** A roll-out ends with its Service. */
+function forget(rollOuts: RollOuts, service: RecordedService, atMs: number): void {
+  const underWay = rollOuts.byService.get(service)?.underWay ?? null;
+  if (underWay !== null) underWay.rollOut.toSeconds = since(rollOuts, atMs);
+  rollOuts.byService.delete(service);
+}
+
+function since({ beganMs }: RollOuts, atMs: number): number {
+  return (atMs - beganMs) / 1000;
 }
 
 /** A Service has begun to select pods, or has ceased to: they are those that it has, and nothing was rolled out. */
@@ -84,7 +110,8 @@ function countTemplates(rollOuts: RollOuts, selected: Selection['selected']): vo
 }
 
 function templateOf(pod: PodRecord | null): string | undefined {
-  if (pod === null) return undefined;
+  // A ReplicaSet leaves a pod that has failed.
+  if (pod === null || hasEnded(pod)) return undefined;
   return TEMPLATE_LABELS.map((label) => labelsGet(pod.labels, label)).find((value) => value !== undefined);
 }
 
@@ -98,8 +125,8 @@ function templatesOf({ byService }: RollOuts, service: RecordedService): Templat
 }
 
 function begin(
+  rollOuts: RollOuts,
   templates: Templates,
-  found: RollOut[],
   { namespace, name }: RecordedService,
   template: string,
   atMs: number,
@@ -109,15 +136,15 @@ function begin(
     namespace,
     service: name,
     pods,
-    fromSeconds: atMs / 1000,
+    fromSeconds: since(rollOuts, atMs),
     toSeconds: null,
     podChanges: 1,
   };
   templates.underWay = { rollOut, template, going: new Set() };
-  found.push(rollOut);
+  rollOuts.found.push(rollOut);
 }
 
-function takeAway(templates: Templates, template: string, atMs: number): void {
+function takeAway(rollOuts: RollOuts, templates: Templates, template: string, atMs: number): void {
   const { pods, underWay } = templates;
   const left = (pods.get(template) ?? 0) - 1;
   if (left > 0) {
@@ -129,6 +156,6 @@ function takeAway(templates: Templates, template: string, atMs: number): void {
   if (underWay === null) return;
   underWay.going.delete(template);
   if (template !== underWay.template && underWay.going.size > 0) return;
-  underWay.rollOut.toSeconds = atMs / 1000;
+  underWay.rollOut.toSeconds = since(rollOuts, atMs);
   templates.underWay = null;
 }

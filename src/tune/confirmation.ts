@@ -5,7 +5,7 @@
 import { runModel, type Run } from '../twin/run.ts';
 import type { Ledger } from '../twin/ledger.ts';
 import { type Controller, DEFAULT_SETTINGS, type Settings } from '../twin/settings.ts';
-import { isChange, type Story, storyBetween } from '../twin/story.ts';
+import { isChange, type Story, storyBetween, type StoryChange } from '../twin/story.ts';
 import { type Expression, hasFigure, isOfLatencies, type Objective, type Scope, valueOf } from './objective.ts';
 import type { Recommendation } from './recommend.ts';
 import { type Look, lookAt, SAME, UNTOLD } from './sequential.ts';
@@ -50,11 +50,11 @@ export const LATE_MS_MAX = 1000;
 
 /**
  * The part of a story with the most changes that count, as the replay plays it, so that the prediction is of the same: all
- * Services are there at the start, with one family and without hints, and nobody else writes.
+ * Services are there from the start to the end, with one family and without hints, and nobody else writes.
  */
 export function busiestPart(whole: Story, durationMs: number, controller: Controller): Story {
   const services = whole.services.map(({ namespace }) => ({ namespace, families: 1 }));
-  const story = { ...whole, changes: whole.changes.filter(({ kind }) => kind !== 'foreign' && kind !== 'node') };
+  const story = { ...whole, changes: whole.changes.filter(({ kind }) => !UNPLAYED.includes(kind)) };
   if (story.durationMs <= durationMs) return { ...story, services };
   let [bestMs, most, first] = [0, -1, 0];
   const changes = story.changes.filter((change) => isChange(change, controller));
@@ -66,6 +66,8 @@ export function busiestPart(whole: Story, durationMs: number, controller: Contro
   }
   return { ...storyBetween(story, bestMs, bestMs + durationMs), services };
 }
+
+const UNPLAYED: readonly StoryChange['kind'][] = ['foreign', 'node', 'deleted'];
 
 const STEP_MS = 1000;
 

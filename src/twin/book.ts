@@ -61,6 +61,10 @@ interface ServiceBook {
   plans: number;
   /** How many endpoints the service has published. */
   published: number;
+  /** The first change of a pod since the last plan, by which the object tells its trigger time; Infinity = none. */
+  triggerMs: number;
+  /** The trigger time of the last plan in whole seconds, as the object has it; Infinity = none. */
+  shownSecond: number;
   /** Whether its objects are still to be created. */
   isMissing: boolean;
   /** Failed writes, and objects that others have changed. The next plan includes them. */
@@ -73,7 +77,12 @@ export interface ModelWrite {
   /** How many endpoints the object has afterwards. */
   readonly endpoints: number;
   readonly shows: readonly ShownPlace[];
+  /** The server has the object as it is written, so it stores nothing and no watch tells of it; absent = no. */
+  readonly isSame?: boolean;
 }
+
+/** The changes that a sync has found when it read the pods: of each place what is wanted of it. */
+export type Listing = ReadonlyMap<number, { readonly content: number; readonly isReady: boolean }>;
 
 /** Upstream's limit of an Endpoints object (docs/spec/endpoints.md "Over capacity"). */
 const ENDPOINTS_MAX = 1000;
@@ -108,6 +117,8 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     packings: Array.from({ length: families }, createPacking),
     plans: 0,
     published: 0,
+    triggerMs: Infinity,
+    shownSecond: Infinity,
     due: [],
   }));
   const initial: number[][] = story.services.map(() => []);
@@ -158,6 +169,7 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
   // A pod without an address of the Endpoints' family is ready in slices alone.
   const isReady = wanted.isReady && content !== 0;
   const hadEndpoint = book.content[place] !== 0;
+  if (content !== 0) own.triggerMs = Math.min(own.triggerMs, atMs);
   if (!hadEndpoint) {
     if (content === 0 && own.waiting.delete(place)) return;
     if (content !== 0 && own.held === book.room) {
@@ -206,12 +218,19 @@ function setPlace(book: Book, own: ServiceBook, place: number, wanted: Published
   if (content !== book.planned[place]) own.dirty.add(place);
 }
 
-/** The writes that publish a service as the cache has it. From then on they count as planned. */
-export function planService(book: Book, service: number): readonly ModelWrite[] {
+/** Reads the pods of a service. What changes from now on is for the next plan. */
+export function listPods({ content, isReady, services }: Book, service: number): Listing {
+  return new Map(
+    [...services[service]!.dirty].map((place) => [place, { content: content[place]!, isReady: isReady[place] === 1 }]),
+  );
+}
+
+/** The writes that publish a service as the pods were read. From then on they count as planned. */
+export function planService(book: Book, service: number, listing = listPods(book, service)): readonly ModelWrite[] {
   const own = book.services[service]!;
   const { due, isMissing } = own;
   own.isMissing = false;
-  const changes = planChanges(book, service);
+  const changes = planChanges(book, service, listing);
   // A Service without pods has objects all the same.
   const planned = isMissing && changes.length === 0 ? emptyObjects(book, service) : againIfFull(book, own, changes);
   if (due.length === 0) return planned;
@@ -229,9 +248,13 @@ function objectsOf({ output, perSlice, services, story }: Book, service: number)
   return services[service]!.published <= perSlice ? story.services[service]!.families : Infinity;
 }
 
+/** The object that is written again differs by its trigger time alone, which has whole seconds. */
 function againIfFull(book: Book, own: ServiceBook, changes: readonly ModelWrite[]): readonly ModelWrite[] {
+  const before = own.shownSecond;
+  own.shownSecond = Math.floor(own.triggerMs / 1000);
+  own.triggerMs = Infinity;
   if (!book.rewritesFull || own.waiting.size === 0 || changes.length > 0) return changes;
-  return [{ verb: 'update', endpoints: own.published, shows: [] }];
+  return [{ verb: 'update', endpoints: own.published, shows: [], isSame: own.shownSecond === before }];
 }
 
 function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {
@@ -251,33 +274,32 @@ export function spoil(book: Book, service: number): void {
   if (due.length === 0) due.push({ verb: 'update', endpoints, shows: [] });
 }
 
-function planChanges(book: Book, service: number): readonly ModelWrite[] {
+function planChanges(book: Book, service: number, listing: Listing): readonly ModelWrite[] {
   const own = book.services[service]!;
-  if (own.dirty.size === 0) return [];
+  if (listing.size === 0) return [];
   const added: number[] = [];
   const changed: number[] = [];
   const removed: number[] = [];
-  for (const place of own.dirty) {
+  for (const [place, { content: after }] of listing) {
     const before = book.planned[place]!;
-    const after = book.content[place]!;
     book.planned[place] = after;
+    if (book.content[place] === after) own.dirty.delete(place);
     if (before === after) continue;
     if (after === 0) removed.push(place);
     else (before === 0 ? added : changed).push(place);
   }
-  own.dirty.clear();
   if (added.length + changed.length + removed.length === 0) return [];
   own.published += added.length - removed.length;
   // Upstream's order is that of the pods' names, which the story does not have.
   added.sort((a, b) => a - b);
   if (book.output === 'endpoints') {
     const places = [...added, ...changed, ...removed];
-    return [{ verb: 'update', endpoints: own.published, shows: shownBy(book, places) }];
+    return [{ verb: 'update', endpoints: own.published, shows: shownBy(listing, places) }];
   }
-  return sliceWrites(book, service, { added, changed, removed });
+  return sliceWrites(book, service, listing, { added, changed, removed });
 }
 
-function sliceWrites(book: Book, service: number, changes: PlaceChanges): ModelWrite[] {
+function sliceWrites(book: Book, service: number, listing: Listing, changes: PlaceChanges): ModelWrite[] {
   const own = book.services[service]!;
   const { families, primary = 0 } = book.story.services[service]!;
   const plan = ++own.plans;
@@ -285,7 +307,7 @@ function sliceWrites(book: Book, service: number, changes: PlaceChanges): ModelW
   return Array.from({ length: families }, (_, i) => (first + i) % families).flatMap((family) => {
     const rankOf = (founder: number): number => book.rankOf(founder, plan, family);
     return repack(own.packings[family]!, changes, book.perSlice, rankOf).map(({ verb, endpoints, places }) => {
-      return { verb, endpoints, shows: family === primary ? shownBy(book, places) : [] };
+      return { verb, endpoints, shows: family === primary ? shownBy(listing, places) : [] };
     });
   });
 }
@@ -323,9 +345,10 @@ export function bytesOf({ output, story: { objects } }: Book, { endpoints }: Mod
   return base + each * endpoints;
 }
 
-/** How many endpoints a sync of the service has to go through. */
+/** How many endpoints a sync of the service has to go through: those for which there is no room, too. */
 export function sizeOf(book: Book, service: number): number {
-  return book.services[service]!.published;
+  const { published, waiting } = book.services[service]!;
+  return published + waiting.size;
 }
 
 /**
@@ -343,6 +366,6 @@ export function closeBook(book: Book, left: readonly StoryChange[], nowMs: numbe
   }
 }
 
-function shownBy({ isReady }: Book, places: readonly number[]): ShownPlace[] {
-  return places.map((place) => ({ place, isReady: isReady[place] === 1 }));
+function shownBy(listing: Listing, places: readonly number[]): ShownPlace[] {
+  return places.map((place) => ({ place, isReady: listing.get(place)!.isReady }));
 }

@@ -13,6 +13,7 @@ import {
   closeBook,
   createBook,
   giveBack,
+  listPods,
   noteShown,
   planService,
   sizeOf,
@@ -59,6 +60,8 @@ interface KubeController {
   readonly events: Map<number, TokenBucket>;
   /** Services with hints by CPU. */
   readonly hinted: readonly number[];
+  /** Services that are gone. */
+  readonly gone: Set<number>;
   /** The thread that finds the services whose hints a node's change concerns. */
   readonly topology: Thread;
 }
@@ -124,6 +127,7 @@ function createController(world: World, output: Output, workers: number, batchMs
     foreignMs: foreignTimes(story.changes, output),
     events: new Map(),
     hinted: [...story.services.keys()].filter((service) => story.services[service]!.hasHints === true),
+    gone: new Set(),
     topology: createThread(cores),
   };
   return controller;
@@ -144,6 +148,7 @@ function takeEvent(controller: KubeController, change: StoryChange): void {
   const { book, queue, world } = controller;
   for (const placed of change.places) takeChange(book, placed, change.atMs);
   if (change.kind === 'service') addKey(queue, change.service);
+  if (change.kind === 'deleted') takeDeleted(controller, change.service);
   if (change.kind === 'node' && book.output === 'slices') queueHinted(controller);
   if (change.kind === 'foreign' && change.output === book.output) takeForeign(controller, change.service);
   if (change.kind !== 'pod' || change.noticed?.[OWN_NAME] === 'nothing') return;
@@ -153,6 +158,17 @@ function takeEvent(controller: KubeController, change: StoryChange): void {
   }
   append(controller.pods, { change, previous: null, next: null });
   startPods(controller);
+}
+
+/**
+ * The slices of a Service that is gone are left to the garbage collector. Its Endpoints, which the API server has deleted, are
+ * deleted once more: for the event of the Service, and for that of the Endpoints, unless both wait together.
+ */
+function takeDeleted({ book, gone, informer, queue, world }: KubeController, service: number): void {
+  if (book.output !== 'endpoints') return;
+  gone.add(service);
+  addKey(queue, service);
+  runOn(informer, world.costs.echo, () => addKey(queue, service));
 }
 
 function takeForeign(controller: KubeController, service: number): void {
@@ -214,15 +230,22 @@ function startSyncs(controller: KubeController): void {
 
 /**
  * A sync lists the pods before it reads its own objects from the cache, and of Endpoints it makes the subsets before, too.
- * Only then does a stale cache fail it, so an event of its last write may come meanwhile.
+ * Only then does a stale cache fail it, so an event of its last write may come meanwhile. A pod's event that comes meanwhile
+ * is for the next sync.
  */
 function sync(controller: KubeController, service: number): void {
   const { book, unseen, world } = controller;
   const { costs, ledger, story } = world;
   ledger.syncs++;
-  const { pods } = story.namespaces[story.services[service]!.namespace]!;
-  const listMs = costs.sync + costs.scan * pods;
-  const packMs = costs.endpoint * sizeOf(book, service);
+  const { namespace, families } = story.services[service]!;
+  const listMs = costs.sync + costs.scan * story.namespaces[namespace]!.pods;
+  // Each family goes through all pods.
+  const packMs = costs.endpoint * sizeOf(book, service) * (book.output === 'slices' ? families : 1);
+  const listing = listPods(book, service);
+  if (controller.gone.has(service) && listing.size === 0) {
+    compute(world.cores, costs.sync, () => deleteAgain(controller, service));
+    return;
+  }
   const [beforeMs, afterMs] = book.output === 'endpoints' ? [listMs + packMs, 0] : [listMs, packMs];
   compute(world.cores, beforeMs, () => {
     if (unseen[service]! > 0) {
@@ -232,11 +255,34 @@ function sync(controller: KubeController, service: number): void {
       return;
     }
     const readMs = world.agenda.nowMs;
-    const writes = planService(book, service);
+    const writes = planService(book, service, listing);
     compute(world.cores, afterMs, () => {
       writeNext(controller, { service, writes, readMs }, 0);
     });
   });
+}
+
+/** The server has no such object, so no watch tells of it. */
+function deleteAgain(controller: KubeController, service: number): void {
+  const { book, world } = controller;
+  const { agenda, costs } = world;
+  at(agenda, takeToken(controller), () => {
+    const ordinal = controller.writesOf[service]!++;
+    at(agenda, agenda.nowMs + world.latencyOf(service, ordinal, book.output, 0), () => {
+      compute(world.cores, costs.reply, () => {
+        forgetFailures(controller.queue, service);
+        done(controller, service);
+      });
+    });
+  });
+}
+
+/** Takes the next token. Returns when it is there. */
+function takeToken({ tokens, world: { agenda, ledger } }: KubeController): number {
+  const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
+  tryTakeToken(tokens, sentMs);
+  ledger.throttledMs += sentMs - agenda.nowMs;
+  return sentMs;
 }
 
 interface WritingSync {
@@ -247,8 +293,8 @@ interface WritingSync {
 }
 
 function writeNext(controller: KubeController, syncing: WritingSync, i: number): void {
-  const { book, tokens, world } = controller;
-  const { agenda, costs, ledger } = world;
+  const { book, world } = controller;
+  const { agenda, costs } = world;
   const { service, writes } = syncing;
   const write = writes[i];
   if (write === undefined) {
@@ -256,24 +302,22 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
     done(controller, service);
     return;
   }
-  const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
-  tryTakeToken(tokens, sentMs);
-  ledger.throttledMs += sentMs - agenda.nowMs;
-  at(agenda, sentMs, () => {
+  at(agenda, takeToken(controller), () => {
     compute(world.cores, costs.write + costs.writtenByte * bytesOf(book, write), () => {
       const ordinal = controller.writesOf[service]!++;
       at(agenda, agenda.nowMs + world.latencyOf(service, ordinal, book.output, write.endpoints), () => {
         const { answerMs, eventMs } = world.arrivalsOf(service, ordinal);
         const isConflict = write.verb === 'update' && wasOvertaken(controller, syncing);
-        if (!isConflict) noteShown(book, write, agenda.nowMs);
-        const echo = isConflict ? null : expectEcho(controller, service, eventMs);
+        const isStored = !isConflict && write.isSame !== true;
+        if (isStored) noteShown(book, write, agenda.nowMs);
+        const echo = isStored ? expectEcho(controller, service, eventMs) : null;
         at(agenda, agenda.nowMs + answerMs, () => {
           compute(world.cores, costs.reply, () => {
-            if (echo === null) {
+            if (isConflict) {
               fail(controller, syncing, i);
               return;
             }
-            takeAnswer(controller, service, echo);
+            if (echo !== null) takeAnswer(controller, service, echo);
             writeNext(controller, syncing, i + 1);
           });
         });

@@ -9,6 +9,7 @@ import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-end
 import { selectsPods } from '../core/selects-pods.ts';
 import { podEndpoints } from '../core/slices/pod-endpoints.ts';
 import { sliceFamilies } from '../core/slices/slice-families.ts';
+import { hasPortOn } from '../core/target-port.ts';
 import { hintsMode } from '../core/slices/traffic-distribution.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import type { ChangeOf, RecordedEvent } from '../recording/recording.ts';
@@ -167,8 +168,13 @@ function takeService(
   const namespace = namespaceOf(building, (after ?? before)!.namespace);
   const size = sizeUntil(building, namespace, atMs);
   size.services += (after === null ? 0 : 1) - (before === null ? 0 : 1);
-  if (after === null || service === null) return;
-  if (building.services[service.number] === undefined) {
+  if (service === null) return;
+  const { number } = service;
+  if (after === null) {
+    building.changes.push({ atMs: since(building, atMs), namespace, kind: 'deleted', places: [], service: number });
+    return;
+  }
+  if (building.services[number] === undefined) {
     const hasHints = hintsMode(after) === 'Auto';
     const isNew = selectsPods(service.record);
     const families = sliceFamilies(after);
@@ -177,7 +183,7 @@ function takeService(
     building.placesOf.push(new Map());
   }
   const places = placesChanged(building, selected);
-  building.changes.push({ atMs: since(building, atMs), namespace, kind: 'service', places, service: service.number });
+  building.changes.push({ atMs: since(building, atMs), namespace, kind: 'service', places, service: number });
 }
 
 /** A change of a node's fields that no controller reads is told by no event. */
@@ -238,7 +244,8 @@ function placeOf(building: Building, service: RecordedService, pod: PodRecord, w
 function publishedOf({ contents }: Building, service: ServiceRecord, pod: PodRecord): Published {
   const publishNotReady = service.publishNotReadyAddresses;
   const absence = podAbsence(pod, publishNotReady);
-  const address = absence === null ? podEndpoint(service, wantedFamily(service), pod).address : null;
+  const isListed = absence === null && hasPortOn(service, pod);
+  const address = isListed ? podEndpoint(service, wantedFamily(service), pod).address : null;
   const isPresent = absence === null || absence === 'terminating';
   const { ipv4, ipv6 } = isPresent
     ? podEndpoints(service, sliceFamilies(service), publishNotReady, pod, '')

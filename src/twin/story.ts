@@ -60,10 +60,10 @@ export interface StoryChange {
   readonly atMs: number;
   readonly namespace: number;
   /**
-   * `quiet`: no controller looks for services. `service`: the service is looked at without a batch period. `node`:
-   * services with hints are looked at. `foreign`: somebody else has changed an object of the service.
+   * `quiet`: no controller looks for services. `service`: the service is looked at without a batch period. `deleted`: the
+   * Service is gone. `node`: services with hints are looked at. `foreign`: somebody else has changed an object of the service.
    */
-  readonly kind: 'pod' | 'service' | 'quiet' | 'node' | 'foreign';
+  readonly kind: 'pod' | 'service' | 'deleted' | 'quiet' | 'node' | 'foreign';
   /** How many events come together, of which one changes something if the kind is not `quiet`; absent = one. */
   readonly events?: number;
   /** The changed output, for `foreign`. */
@@ -72,7 +72,7 @@ export interface StoryChange {
   readonly noticed?: Readonly<Record<Controller, Noticed>>;
   /** For a pod: its places, whether or not they change. For a Service: the places that differ afterwards. */
   readonly places: readonly PlaceChange[];
-  /** The number of the Service, for a Service and for `foreign`; else -1. */
+  /** The number of the Service, for `service`, `deleted` and `foreign`; else -1. */
   readonly service: number;
 }
 

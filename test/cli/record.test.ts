@@ -333,6 +333,37 @@ describe('endpointd record --info', () => {
     assert.match(stdout, /^A recording of 9 s/);
   });
 
+  it('--info says that a recording ended before everything was listed', async () => {
+    const path = join(directory, 'unlisted.rec');
+    writeFileSync(
+      path,
+      fileOf((encoder) => {
+        encoder.listed('nodes', '1', 0);
+        encoder.tell(30_000, { end: true });
+      }),
+    );
+    const { stdout } = await endpointd(['record', '--info', path]).ended;
+    assert.match(stdout, /\nIt ended before everything was listed, so it has no rates and no latencies\.\n/);
+    assert.match(stdout, /\npods +not listed /);
+  });
+
+  it('--info tells rates below one a second', async () => {
+    const path = join(directory, 'quiet.rec');
+    writeFileSync(
+      path,
+      fileOf((encoder) => {
+        encoder.put('services', service('web'), 'other', 0);
+        for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const) {
+          encoder.listed(resource, '1', 0);
+        }
+        for (let i = 0; i < 28; i++) encoder.put('pods', pod(`web-${i}`), 'other', 1000 * i);
+        encoder.tell(600_000, { end: true });
+      }),
+    );
+    const { stdout } = await endpointd(['record', '--info', path]).ended;
+    assert.match(stdout, /\npods +0 +28 +0\.047 /);
+  });
+
   it('--info shows hostile names of a plain recording as escapes', async () => {
     const path = join(directory, 'hostile.rec');
     const template = (name: string, hash: string) => pod(name, { labels: ['app', 'web', 'pod-template-hash', hash] });

@@ -70,6 +70,58 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([controller.endpoints!.writes, controller.endpointslices!.writes], [1, 1]);
   });
 
+  it('slices may go with their namespace before their Service', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.remove('endpointslices', 'shop', 'web-x', { by: 'unknown', version: '' }, 2000);
+      encoder.remove('services', 'shop', 'web', { by: 'other', version: '' }, 2010);
+    });
+    assert.equal(controller.endpointslices!.writes, 0);
+  });
+
+  it('a controller deletes slices, and keeps one', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('endpointslices', slice('web-y', []), 'controller', 1000);
+      encoder.remove('endpointslices', 'shop', 'web-y', { by: 'unknown', version: '' }, 2000);
+    });
+    assert.equal(controller.endpointslices!.writes, 2);
+  });
+
+  it('pods that a Service begins and ceases to select are awaited from then on', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('pods', pod('new-1', { labels: ['app', 'new'] }), 'other', 1000);
+      encoder.put('services', service('web', { selector: ['app', 'new'] }), 'other', 2000);
+      publish(encoder, ['new-1'], 2030);
+    });
+    for (const { addedMs, removedMs } of [controller.endpoints!, controller.endpointslices!]) {
+      assert.deepEqual([addedMs.count, addedMs.max, removedMs.count, removedMs.max], [1, 30, 1, 30]);
+    }
+  });
+
+  it('a Service that is created awaits the pods that are there', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('services', service('api'), 'other', 2000);
+      const ready = [endpointOf(pod('web-0'))];
+      encoder.put('endpointslices', slice('api-x', ready, { service: 'api' }), 'controller', 2040);
+    });
+    const { addedMs } = controller.endpointslices!;
+    assert.deepEqual([addedMs.count, addedMs.max, controller.endpoints!.notShown], [1, 40, 1]);
+  });
+
+  it('a pod without the port of its Service is awaited in slices alone', () => {
+    const { controller } = figures(1, (encoder) => encoder.put('pods', pod('web-1', { ports: [] }), 'other', 1000));
+    assert.deepEqual([controller.endpoints!.notShown, controller.endpointslices!.notShown], [0, 1]);
+  });
+
+  it('an address that Endpoints over capacity push out is no removal', () => {
+    const { controller } = figures(2, (encoder) => {
+      const ready = [endpointOf(pod('web-0'), { conditions: { ready: true }, zone: '' })];
+      const full = slice('web', ready, { addressType: '', overCapacity: true });
+      encoder.put('endpoints', full, 'controller', 1000);
+      encoder.put('pods', pod('web-1', { ready: false }), 'other', 2000);
+    });
+    assert.equal(controller.endpoints!.removedMs.count, 0);
+  });
+
   it('slices of a Service that still ends are deleted by others', () => {
     const { controller } = figures(1, (encoder) => {
       publishSlice(encoder, ['web-0', 'web-1'], 1000);
@@ -100,7 +152,8 @@ describe('what a recording shows of its controller', () => {
     });
     const { addedMs, removedMs, superseded, notShown } = controller.endpointslices!;
     assert.deepEqual([removedMs.count, removedMs.p50, addedMs.count, addedMs.p50], [1, 10, 1, 20]);
-    assert.deepEqual([superseded, notShown], [0, 0]);
+    // The other pod is awaited from the time when the Service is there again.
+    assert.deepEqual([superseded, notShown], [0, 1]);
   });
 
   it('a change that was undone before it was shown is left out', () => {
@@ -151,7 +204,8 @@ describe('what a recording shows of its controller', () => {
       const { addedMs, removedMs, notOwed, notShown } = controller.endpoints!;
       const isManaged = other.type !== 'ExternalName' && other.selector !== null;
       // A Service without pods loses its addresses. One without a selector keeps them.
-      assert.deepEqual([removedMs.count, addedMs.count, notOwed, notShown], isManaged ? [1, 0, 1, 0] : [0, 0, 2, 0]);
+      assert.deepEqual([removedMs.count, addedMs.count, notOwed, notShown], isManaged ? [1, 1, 2, 0] : [0, 1, 2, 0]);
+      assert.equal(addedMs.max, 10);
     }
   });
 
@@ -165,7 +219,9 @@ describe('what a recording shows of its controller', () => {
       publish(encoder, ['web-1'], 9010);
     });
     const { addedMs, removedMs, notOwed, notShown } = controller.endpoints!;
-    assert.deepEqual([removedMs.count, addedMs.count, addedMs.max, notOwed, notShown], [0, 1, 10, 2, 0]);
+    // The first pod is not ready any more when the Service takes that back.
+    assert.deepEqual([removedMs.count, removedMs.max], [1, 9010 - 2005]);
+    assert.deepEqual([addedMs.count, addedMs.max, notOwed, notShown], [1, 10, 2, 0]);
   });
 
   it('Endpoints over capacity owe no pod a place, and removals still', () => {
@@ -382,8 +438,58 @@ describe('what a recording shows of a cluster', () => {
       encoder.tell(10_000, { end: true });
     });
     assert.deepEqual(figuresOf(read(file).events).rollOuts, [
-      { namespace: 'shop', service: 'web', pods: 1, fromSeconds: 3, toSeconds: 5, podChanges: 2 },
+      { namespace: 'shop', service: 'web', pods: 1, fromSeconds: 2.9, toSeconds: 4.9, podChanges: 2 },
     ]);
+  });
+
+  it('a pod that has failed and stays holds up no roll-out', () => {
+    const { rollOuts } = figures(0, (encoder) => {
+      for (const name of ['a-1', 'a-2']) encoder.put('pods', template(name, 'old'), 'other', 500);
+      encoder.put('pods', { ...template('a-1', 'old'), phase: 'Failed' }, 'other', 800);
+      encoder.put('pods', template('b-1', 'new'), 'other', 1000);
+      gone(encoder, 'a-2', 2000);
+    });
+    assert.deepEqual(spans(rollOuts), ['1 to 2']);
+  });
+
+  it('a roll-out ends with its Service', () => {
+    const { rollOuts } = figures(0, (encoder) => {
+      encoder.put('pods', template('a-1', 'old'), 'other', 500);
+      encoder.put('pods', template('b-1', 'new'), 'other', 1000);
+      encoder.remove('services', 'shop', 'web', { by: 'other', version: '' }, 4000);
+    });
+    assert.deepEqual(spans(rollOuts), ['1 to 4']);
+  });
+
+  it('what comes before everything is listed is of no time', () => {
+    const file = fileOf((encoder) => {
+      encoder.put('services', service('web'), 'other', 0);
+      encoder.put('pods', template('a-1', 'old'), 'other', 0);
+      for (const resource of ['services', 'pods'] as const) encoder.listed(resource, '1', 0);
+      encoder.put('pods', template('b-1', 'new'), 'other', 1000);
+      gone(encoder, 'a-1', 2000);
+      encoder.listing('pods', 1000, 4000);
+      encoder.put('pods', template('b-1', 'new'), 'other', 4000);
+      encoder.listed('pods', '5', 4000);
+      for (const resource of ['nodes', 'endpoints', 'endpointslices'] as const) encoder.listed(resource, '1', 20_000);
+      encoder.put('pods', template('c-1', 'newer'), 'other', 25_000);
+      gone(encoder, 'b-1', 28_000);
+      encoder.tell(30_000, { end: true });
+    });
+    const { contents, rollOuts } = figuresOf(read(file).events);
+    assert.deepEqual([contents.seconds, contents.gaps, spans(rollOuts)], [10, [], ['5 to 8']]);
+  });
+
+  it('rates leave out the gaps', () => {
+    const { controller, contents } = figures(1, (encoder) => {
+      for (let i = 0; i < 5; i++) publishSlice(encoder, ['web-0', `web-${i + 1}`], 500 + i);
+      encoder.listing('endpointslices', 8000, 9000);
+      publishSlice(encoder, ['web-0'], 9000);
+      encoder.listed('endpointslices', '5', 9000);
+    });
+    assert.deepEqual(contents.gaps, [{ resource: 'endpointslices', fromSeconds: 1, toSeconds: 9 }]);
+    const { writes, writesPerSecond } = controller.endpointslices!;
+    assert.deepEqual([writes, writesPerSecond], [5, 2.5]);
   });
 
   it('the sizes of Services and the changes of each resource are counted', () => {

@@ -23,6 +23,7 @@ export function pod(name: string, fields: Partial<PodRecord> = {}): PodRecord {
     readyTime: BEGAN - 10,
     podIP: `192.0.2.${name.length + Number(name.split('-').at(-1) ?? 0)}`,
     podIPs: null,
+    ports: [{ name: 'web', containerPort: 8080, protocol: 'TCP' }],
     ...fields,
   };
 }

@@ -72,6 +72,22 @@ test('the size of a namespace is its mean over the recording, not that at the en
   assert.deepEqual(story.namespaces, [{ services: 1.25, pods: 2 }]);
 });
 
+test('a pod without the port of its Service is in the slices and in no Endpoints', () => {
+  const ports = [{ name: 'http', protocol: 'TCP', port: 80, targetPort: 'web', appProtocol: undefined }] as const;
+  const record = serviceRecord({ namespace: 'ns', name: 'web', selector: ['app', 'web'], ports });
+  const [service, ...others] = START;
+  const { story } = playedOf('a test', [{ ...service, after: record } as RecordedEvent, ...others]);
+  const { start } = story.places[0]!;
+  assert.deepEqual([start.endpoints, start.slices > 0], [0, true]);
+});
+
+test('a Service that is deleted is a change of its own', () => {
+  const common = { type: 'change', resource: 'services', told: 'watch', by: 'other', id: 9, version: 1 } as const;
+  const { story } = play({ ...common, atMs: 1500, before: SERVICE, after: null });
+  const [only] = story.changes;
+  assert.deepEqual([only!.kind, only!.service, only!.atMs], ['deleted', 0, 1000]);
+});
+
 test('a terminating pod is in the slices and in no Endpoints', () => {
   const { story } = play(change(1500, 'watch', pod(1), pod(1, { deleting: true })));
   const { wanted } = story.changes[0]!.places[0]!;

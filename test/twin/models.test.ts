@@ -243,6 +243,51 @@ test('Endpoints have the first thousand addresses, slices have all', () => {
   assert.deepEqual([writes.slices.length, writes.endpoints.length], [1, 0]);
 });
 
+test('Endpoints over capacity are written at each sync, and count if they differ', () => {
+  const changes = [1000, 1100, 2500].map((atMs, i) => [atMs, 1000, i % 2 === 0 ? 'ready' : 'unready'] as const);
+  const last: Story = { ...story({ services: 1, pods: 1001, changes }), outputs: ['endpoints'] };
+  // The trigger time, which has whole seconds, differs in the first and the third.
+  assert.deepEqual(writtenAtMs(run(last, UPSTREAM), 'endpoints'), [1011, 2511]);
+  const { writes, throttledMs } = run(last, UPSTREAM, { qps: 0.1, burst: 1 });
+  // The equal one takes a token too.
+  assert.deepEqual([writes.endpoints.length, Math.round(throttledMs / 1000)], [2, 20]);
+});
+
+test('the pods that full Endpoints leave out cost kube-controller-manager time', () => {
+  const costs = { ...EXACT.costs, [UPSTREAM]: { ...FREE, endpoint: 0.01 } };
+  const shown = (pods: number): number[] => {
+    const last = { ...story({ services: 1, pods, changes: [[1000, 0, 'ready']] }), outputs: ['endpoints'] as const };
+    const { samples } = runModel({
+      story: last,
+      controller: UPSTREAM,
+      settings: DEFAULT_SETTINGS,
+      calibration: { ...EXACT, costs },
+      seed: 1,
+    });
+    return samples.endpoints.map(({ latencyMs }) => Math.round(latencyMs));
+  };
+  assert.deepEqual([shown(1000), shown(3000)], [[21], [41]]);
+});
+
+test('a change that comes while kube-controller-manager syncs is for the next sync', () => {
+  const costs = { ...EXACT.costs, [UPSTREAM]: { ...FREE, sync: 20 } };
+  const changes = [
+    [1000, 0, 'ready'],
+    [1010, 1, 'ready'],
+  ] as const;
+  const two: Story = { ...story({ services: 1, changes }), outputs: ['slices'] };
+  const ledger = runModel({
+    story: two,
+    controller: UPSTREAM,
+    settings: DEFAULT_SETTINGS,
+    calibration: { ...EXACT, costs },
+    seed: 3,
+  });
+  const [first, second] = latencies(ledger);
+  assert.equal(first, 31);
+  assert.ok(second! >= 51, `${second} ms`);
+});
+
 test('a Service that is created gets objects, with pods or without', () => {
   const services = [{ namespace: 0, families: 2, isNew: true }];
   const created: StoryChange = { atMs: 1000, namespace: 0, kind: 'service', places: [], service: 0 };
@@ -274,6 +319,24 @@ test('an object of another family is not left out when the first one meets a con
   const dual: Story = { ...one, services, outputs: ['slices'], durationMs: 9000, changes: [...one.changes, foreign] };
   const { conflicts, samples, writes } = run(dual, UPSTREAM);
   assert.deepEqual([conflicts, samples.slices.length, writes.slices.length], [1, 1, 2]);
+});
+
+test('the Endpoints of a Service that is gone cost kube-controller-manager tokens', () => {
+  const gone = [0, 1, 2].map((service): StoryChange => {
+    return { atMs: 1000, namespace: 0, kind: 'deleted', places: [], service };
+  });
+  const one = story({ services: 4, changes: [[1100, 30, 'ready']] });
+  const played = { ...one, changes: [...gone, ...one.changes] };
+  const shown = (controller: Controller): unknown => {
+    const { samples, writes } = run(played, controller, { qps: 1, burst: 1 });
+    return {
+      shownAfter: OUTPUTS.map((output) => samples[output].map(({ latencyMs }) => Math.round(latencyMs / 1000))),
+      writes: OUTPUTS.map((output) => writes[output].length),
+    };
+  };
+  // At a token a second: three deletes, and the first Service's second one, come before the write of the fourth.
+  assert.deepEqual(shown(UPSTREAM), { shownAfter: [[4], [0]], writes: [1, 1] });
+  assert.deepEqual(shown('endpointd'), { shownAfter: [[0], [0]], writes: [1, 1] });
 });
 
 test('a node that changes makes no objects of a Service that is created later', () => {

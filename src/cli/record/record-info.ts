@@ -1,12 +1,12 @@
 /** `endpointd record --info`: what a recording holds, and what it shows of the controller that ran meanwhile. */
 import process from 'node:process';
-import { formatCount, plural } from '../../lib/figures.ts';
+import { formatCount, formatRate, plural } from '../../lib/figures.ts';
 import { printable, printableJson } from '../../lib/printable.ts';
 import { writeReport } from '../../node/output.ts';
-import type { Contents } from '../../recording/contents.ts';
+import { type Contents, watchedSeconds } from '../../recording/contents.ts';
 import { figuresOf, type ControllerFigures, type RecordingFigures, type Spread } from '../../recording/figures.ts';
 import type { Broken } from '../../recording/frames.ts';
-import type { RecordingHeader } from '../../recording/recording.ts';
+import type { RecordedResource, RecordingHeader } from '../../recording/recording.ts';
 import { parseInfoFlags } from './record-flags.ts';
 import { withRecording } from './recording-file.ts';
 import { textTable } from '../text-table.ts';
@@ -51,7 +51,14 @@ function infoText(found: RecordingInfo): string {
   return `${lines.join('\n')}\n`;
 }
 
-function brokenText(broken: Broken | null, { ended }: Contents): string[] {
+function brokenText(broken: Broken | null, contents: Contents): string[] {
+  const resources = Object.values(contents.resources);
+  const hasBegun = resources.every(({ listed, refused }) => listed || refused);
+  const unlisted = hasBegun ? [] : ['It ended before everything was listed, so it has no rates and no latencies.'];
+  return [...endText(broken, contents), ...unlisted];
+}
+
+function endText(broken: Broken | null, { ended }: Contents): string[] {
   if (broken !== null) {
     const what = broken.kind === 'cut' ? 'ends within a frame' : 'is damaged';
     return [`The file ${what} at byte ${broken.atByte}. The report is about the part before.`];
@@ -59,12 +66,13 @@ function brokenText(broken: Broken | null, { ended }: Contents): string[] {
   return ended ? [] : ['The recorder was cut off: its last seconds may be missing.'];
 }
 
-function contentsText({ seconds, resources, gaps }: Contents): string[] {
+function contentsText(contents: Contents): string[] {
+  const { resources, gaps } = contents;
   const rows = Object.entries(resources).map(([name, of]) => [
     name,
-    of.refused ? 'refused' : formatCount(of.objects),
+    of.refused ? 'refused' : of.listed ? formatCount(of.objects) : 'not listed',
     formatCount(of.changes),
-    seconds > of.lateSeconds ? formatCount(of.changes / (seconds - of.lateSeconds)) : '',
+    rateText(of.changes, watchedSeconds(contents, name as RecordedResource)),
     formatCount(of.created),
     formatCount(of.deleted),
     name.startsWith('endpoint') ? formatCount(of.byOthers) : '',
@@ -85,6 +93,10 @@ function contentsText({ seconds, resources, gaps }: Contents): string[] {
       .filter(([, { lateSeconds }]) => lateSeconds > 0)
       .map(([name, of]) => `The server refused ${name} for the first ${of.lateSeconds.toFixed(1)} s.`),
   ];
+}
+
+function rateText(count: number, seconds: number): string {
+  return seconds > 0 ? formatRate(count / seconds) : '';
 }
 
 function rollOutsText({ rollOuts }: RecordingInfo): string[] {
@@ -133,7 +145,7 @@ function row(
   const ms = (value: number | null): string => (value === null ? '' : `${value.toFixed(value < 10 ? 1 : 0)} ms`);
   const counted = [kind, what, formatCount(count), ms(p50), ms(p90), ms(p99), ms(max)];
   if (of === null) return counted;
-  const rate = of.writesPerSecond === null ? '' : of.writesPerSecond.toFixed(1);
+  const rate = of.writesPerSecond === null ? '' : formatRate(of.writesPerSecond);
   return [...counted, formatCount(of.writes), rate, of.changesPerWrite === null ? '' : of.changesPerWrite.toFixed(2)];
 }
 
