@@ -1,4 +1,4 @@
-/** The processes of a cell: an API server, the controller as it is shipped, and `endpointd record`. */
+/** The processes of a cell: an API server, the compiled controller, and `endpointd record`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Runs one cell on real processes: an API server, the controller as it is shipped, and `endpointd record`, each in a
+ * Runs one cell on real processes: an API server, the compiled controller, and `endpointd record`, each in a
  * process of its own. This process makes the changes. The figures are those that the recording shows.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

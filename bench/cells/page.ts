@@ -15,11 +15,12 @@ export interface WorldResults {
   readonly references: readonly CellRun[];
 }
 
-export function cellsPage(worlds: readonly WorldResults[]): string {
+/** @param flags with which `bench -- cells` makes it */
+export function cellsPage(worlds: readonly WorldResults[], flags: string): string {
   return `${[
     '# The queue model beside real processes',
     '',
-    'Made by `npm run bench -- cells --report` from `data.json` beside this file. A cell is one setting under one workload: an API server, the controller and `endpointd record` as processes of their own, and one that makes the changes. What is measured is what the recording shows; what is predicted comes from the story of the changes alone, without a look at the run. All runs of a cell play the same story, so they differ by the machine.',
+    `Made by \`npm run bench -- cells ${flags}\` from \`data.json\` beside this file. A cell is one setting under one workload: an API server, the controller and \`endpointd record\` as processes of their own, and one that makes the changes. What is measured is what the recording shows; what is predicted comes from the story of the changes alone, without a look at the run. All runs of a cell play the same story, so they differ by the machine.`,
     '',
     ...worlds.flatMap(worldLines),
   ].join('\n')}\n`;

@@ -1,11 +1,12 @@
 /** `npm run bench -- cells`: the queue model beside real processes. It continues where an earlier run has stopped. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../../src/lib/duration.ts';
 import { type Calibration, DEFAULT_CALIBRATION, SIZES_ALIKE } from '../../src/twin/settings.ts';
 import { programOf } from '../peers/peers.ts';
+import { compileProgram } from '../support/compile.ts';
 import { calibrationPath, readCalibration, writeCalibration } from './calibration-file.ts';
 import { runCell } from './cell.ts';
 import { millisecondsOf } from './cell-times.ts';
@@ -89,6 +90,7 @@ export async function runCellsBench(args: readonly string[]): Promise<void> {
     writePage(options);
     return;
   }
+  compileProgram();
   const program = programOf('full');
   const running = { ...options, program, versions: versionsOf(options.measurement.world, program) };
   if (values.calibrate) await runCalibration(running);
@@ -180,7 +182,8 @@ function writePage({ folder, measurement }: Options): void {
     return;
   }
   const page = join(folder, 'CELLS.md');
-  writeFileSync(page, cellsPage(results));
+  const said = folder === resolve(FOLDER) ? [] : [`--data=${relative('', folder)}`];
+  writeFileSync(page, cellsPage(results, ['--report', `--seed=${measurement.seed}`, ...said].join(' ')));
   console.log(`${page} is written`);
 }
 

@@ -16,6 +16,7 @@ import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
 import { programOf } from '../peers/peers.ts';
+import { compileProgram } from '../support/compile.ts';
 import { openLoadWatch, receivedBy, type LoadWatch } from '../support/http-load.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { table } from '../support/table.ts';
@@ -63,6 +64,7 @@ export async function runWatchBytesBench(size: Size, args: readonly string[]): P
   const world = worldOf(values.server, values.controller);
   const measureMs = millisecondsOf(values.measure);
   const counts = values.watchers.split(',').map(countOf);
+  if (size !== 'tiny') compileProgram();
   const rows: Row[] = [];
   for (const count of counts) rows.push(...(await countBytes(world, count, measureMs, programOf(size))));
   const text = rows.map(({ output, encoding, watchers, writes, counted, predicted }) => [

@@ -10,6 +10,7 @@ import { percentile } from '../../src/lib/percentile.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
 import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { asDeployed } from '../support/as-deployed.ts';
 import { cpuSecondsOf, exactSecondsOf, usageOf } from '../support/process-usage.ts';
 import { flipsOf, KUBE_MANAGER, type Point } from './axes.ts';
 import type { GrowthRun } from './flatness.ts';
@@ -39,11 +40,15 @@ const REST_MS = 500;
 const REST_SHARE = 0.05;
 const REST_MS_MAX = 120_000;
 
-export function endpointd(program: URL): GrowthPeer {
-  const flags = [`--controllers=${CONTROLLERS.join(',')}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
+/** @param isCompiled whether `program` is compiled, and started as deployed; the sources are for tests */
+export function endpointd(program: URL, isCompiled: boolean): GrowthPeer {
+  const own = [`--controllers=${CONTROLLERS.join(',')}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
   return {
     name: 'endpointd',
-    start: (kubeconfigPath) => Promise.resolve(startController([`--kubeconfig=${kubeconfigPath}`, ...flags], program)),
+    start: async (kubeconfigPath) => {
+      const { flags, env } = isCompiled ? await asDeployed() : { flags: [], env: {} };
+      return startController([...flags, `--kubeconfig=${kubeconfigPath}`, ...own], program, env);
+    },
   };
 }
 

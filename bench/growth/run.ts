@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { remakeKept } from '../peers/kept-results.ts';
+import { commandText } from '../support/command-text.ts';
 import { commitText } from '../support/commit.ts';
 import { compileProgram } from '../support/compile.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
@@ -97,10 +98,10 @@ export async function runGrowthBench(args: readonly string[], tiny: boolean): Pr
   const { points, leftOut } = pointsOf(options.axes, options.podsMax, tiny);
   for (const { shape } of leftOut) say(`left out by --pods-max: ${shapeText(shape)}`);
   const startedAt = new Date().toISOString();
-  const { runs, notRun } = await measureAll(points, options, endpointd(programOf(tiny ? 'tiny' : 'full')));
+  const { runs, notRun } = await measureAll(points, options, endpointd(programOf(tiny ? 'tiny' : 'full'), !tiny));
   const growth: Growth = {
     format: 1,
-    command: `npm run bench -- growth ${args.join(' ')}`.trim(),
+    command: commandText('growth', args),
     commit: commitText(),
     machine: machineOf(),
     versions: versionsOf(),

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import process from 'node:process';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
+import { AS_DEPLOYED } from '../support/as-deployed.ts';
 import { filesHash, programHash } from '../support/program-hash.ts';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 
@@ -36,7 +37,7 @@ export function versionsOf(): Readonly<Record<string, string>> {
     dependencies: filesHash(ROOT, ['package-lock.json']),
     bench: programHash(new URL('bench/run.ts', ROOT)),
     servers: filesHash(ROOT, SERVERS),
-    start: 'as deployed: no compile cache, with its secure port',
+    start: AS_DEPLOYED,
   };
 }
 

@@ -15,6 +15,25 @@ const PEER_WORDS: Readonly<Record<string, string>> = {
   [ENDPOINTD_OTHERWISE]: 'endpointd',
 };
 
+function wordOf(peer: string): string {
+  return PEER_WORDS[peer] ?? peer;
+}
+
+/** @throws Error that names a peer of `--peers` that no scenario has */
+export function checkPeers(scenarios: readonly Scenario[], options: PairOptions): void {
+  const known = new Set(
+    scenarios.flatMap((scenario) =>
+      peersOf(scenario, settingsOf(scenario, options), options).map(({ name }) => wordOf(name)),
+    ),
+  );
+  const unknown = options.peers?.find((name) => !known.has(name));
+  if (unknown !== undefined) throw new Error(`--peers: ${unknown} is none of ${[...known].join(', ')}`);
+}
+
+function settingsOf(scenario: Scenario, { settings }: PairOptions): Settings {
+  return { ...settings, ...scenario.settings, ...given(settings) };
+}
+
 export type PairOptions = Pick<PeersOptions, 'settings' | 'peers' | 'aa' | 'otherwise' | 'server'>;
 
 /** The runs are of the only command of their results. @param turn the place of the round among all of the scenario */
@@ -25,11 +44,9 @@ export async function runPair(
   options: PairOptions,
   servers: Servers,
 ): Promise<RunRecord[]> {
-  const { settings, peers: wanted, server } = options;
-  const told = { ...settings, ...scenario.settings, ...given(settings) };
-  const peers = peersOf(scenario, told, options).filter(
-    ({ name }) => wanted === null || wanted.includes(PEER_WORDS[name] ?? name),
-  );
+  const { peers: wanted, server } = options;
+  const told = settingsOf(scenario, options);
+  const peers = peersOf(scenario, told, options).filter(({ name }) => wanted === null || wanted.includes(wordOf(name)));
   const runs: RunRecord[] = [];
   for (const peer of inTurn(peers, turn)) {
     const startedAt = new Date().toISOString();

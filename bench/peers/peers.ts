@@ -1,11 +1,11 @@
 /** The peers: kube-controller-manager, endpointd as it is shipped, and the floor for both. */
+import { asDeployed } from '../support/as-deployed.ts';
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
-import { freePorts } from '../../src/testbed/free-ports.ts';
 import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 import { type ControllerUser, startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import type { EchoOrder } from './echo-process.ts';
@@ -106,17 +106,6 @@ export function otherPeer(settings: Settings, controllers: readonly string[], { 
   };
 }
 
-/**
- * As in `deploy/`: its file system takes no compile cache, and it serves with TLS. The port without TLS, which is asked for
- * figures, comes on top. The smallest size measures nothing: it runs the sources, which take long to be stripped of their
- * types, beside other tests, which may take the port.
- */
-async function asShipped(size: Settings['size']): Promise<{ flags: string[]; env: Readonly<Record<string, string>> }> {
-  if (size === 'tiny') return { flags: [], env: {} };
-  const flags = ['--bind-address=127.0.0.1', `--secure-port=${(await freePorts(1))[0]}`];
-  return { flags, env: { NODE_DISABLE_COMPILE_CACHE: '1' } };
-}
-
 async function startEndpointd(
   on: PeerServer,
   settings: Settings,
@@ -125,7 +114,8 @@ async function startEndpointd(
 ): Promise<RunningPeer> {
   const { qps, burst, endpointdFlags, size } = settings;
   const kubeconfigPath = await kubeconfigOf(on, settings, 'endpointd');
-  const { flags, env } = await asShipped(size);
+  // The smallest size runs the sources, which take long to be stripped of their types, beside tests that may take the port.
+  const { flags, env } = size === 'tiny' ? { flags: [], env: {} } : await asDeployed();
   const controller = startController(
     [
       ...flags,

@@ -5,6 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
+import { commandText } from '../support/command-text.ts';
 import { commitText } from '../support/commit.ts';
 import { compileProgram } from '../support/compile.ts';
 import { createBudget } from './budget.ts';
@@ -23,7 +24,7 @@ import { peersPage } from './report-page.ts';
 import { keepResults, readKept } from './kept-results.ts';
 import type { Scenario } from './scenario.ts';
 import { findScenarios, scenariosByName, SCENARIOS } from './scenarios.ts';
-import { isSaid, progress, requestOf, runPair } from './pair.ts';
+import { isSaid, progress, requestOf, checkPeers, runPair } from './pair.ts';
 import { programOf } from './peers.ts';
 import { programHash } from '../support/program-hash.ts';
 import { createServers, preparedData } from './server.ts';
@@ -45,21 +46,20 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
     }
     return;
   }
+  checkPeers(scenarios, options);
   const command = commandOf(options, args);
   const kept = options.results ? readKept() : null;
   const results = await runAll(scenarios, options, command, kept);
   const comparisons = compareAll(results, scenariosByName());
   for (const comparison of comparisons) console.log(comparisonText(comparison));
-  for (const { name } of notRun(results)) console.log(`\n${name}: not run, no time was left for it`);
+  for (const { name } of notRun(results))
+    console.log(`\n${name}: not run: no time was left for it, or --peers names none of its peers`);
   if (options.page !== null) writeFileSync(options.page, peersPage(results));
   const isBuiltAnew = commandOf(options, args).program !== command.program;
   if (isBuiltAnew) throw new Error('dist was built anew during the runs: nothing is added to the results');
   if (options.results) keepResults(kept, results);
   if (comparisons.some(({ wrong }) => wrong.length > 0)) process.exitCode = 1;
 }
-
-/** Files of this machine change nothing of what is measured. */
-const OUTPUTS = /^--(?:json|page)=/;
 
 /** What is about to be measured. */
 function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly string[]): Command {
@@ -71,7 +71,7 @@ function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly
   });
   const startedAt = new Date().toISOString();
   return {
-    text: `npm run bench -- peers ${args.filter((arg) => !OUTPUTS.test(arg)).join(' ')}`.trim(),
+    text: commandText('peers', args),
     commit: commitText(),
     program: programHash(programOf(settings.size)),
     machine: machineOf(),

@@ -41,7 +41,6 @@ export type PeerName = string;
 /** The measured peer: a controller, or several processes that do its work together. */
 export interface Peer {
   readonly name: PeerName;
-  /** `target`: where to ask, as the server is now. */
   readonly start: (on: PeerServer) => Promise<RunningPeer>;
   /** Whether it is the echo floor, which writes for each pod event and keeps nothing right. */
   readonly echoes: boolean;

@@ -165,7 +165,7 @@ function takeBack(stream: Stream, coalesced: readonly Awaited[], isReady: boolea
 
 /**
  * @param type the type of the watch event, or `LISTED` for an object that existed before the watch
- * @param at `wallMs`: since the epoch
+ * @param now `wallMs`: since the epoch
  */
 export function noteEvent(
   stream: Stream,

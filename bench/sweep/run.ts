@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { remakeKept } from '../peers/kept-results.ts';
+import { commandText } from '../support/command-text.ts';
 import { commitText } from '../support/commit.ts';
 import { compileProgram } from '../support/compile.ts';
 import { programHash } from '../support/program-hash.ts';
@@ -109,7 +110,7 @@ export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOp
       batch: periodsOf(text('batch-period')) ?? grid.batch,
       qps: numbersOf('qps', text('qps')) ?? grid.qps,
     },
-    peers: text('peers')?.split(',') ?? PROGRAMS,
+    peers: peersOf(text('peers')),
     forMs: forMs ?? Infinity,
     data: text('data') ?? join(CACHE, 'sweep.jsonl'),
     json: text('json') ?? null,
@@ -135,11 +136,18 @@ function periodsOf(said: string | undefined): string[] | null {
   throw new Error(`--batch-period: durations such as 0s,100ms were expected, not ${JSON.stringify(said)}`);
 }
 
+function peersOf(said: string | undefined): readonly string[] {
+  const peers = said?.split(',') ?? PROGRAMS;
+  const unknown = peers.find((peer) => !PROGRAMS.includes(peer));
+  if (unknown !== undefined) throw new Error(`--peers: ${unknown} is none of ${PROGRAMS.join(', ')}`);
+  return peers;
+}
+
 /** @param tiny whether the run is tiny where the flags do not give the size */
 export async function runSweepBench(args: readonly string[], tiny: boolean): Promise<void> {
   const options = parseSweepFlags(args, tiny);
   if (options.help) return console.log(HELP);
-  const command = `npm run bench -- sweep ${args.join(' ')}`.trim();
+  const command = commandText('sweep', args);
   const { cells, data, settings, scenario, server } = options;
   if (cells !== null) return show(sweepOfCells(cells, scenario, server ?? 'kube', command), options);
   if (settings.size !== 'tiny') {
@@ -147,8 +155,10 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
   }
   const commit = commitText();
   const machine = machineOf();
-  // What another program or machine has measured is no half of a pair.
-  const beside = `${programHash(programOf(settings.size))}, ${Object.values(machine).join(', ')}`;
+  const versions = versionsOf();
+  // What another program, bench or machine has measured is no half of a pair.
+  const own = [programHash(programOf(settings.size)), versions['bench'], versions['start']];
+  const beside = [...own, ...Object.values(machine)].join(', ');
   const programs: Readonly<Record<string, string>> = {
     [ENDPOINTD]: beside,
     [MANAGER]: `${KUBERNETES_VERSION} beside ${beside}`,
@@ -162,7 +172,7 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
     scenario,
     commit,
     machine,
-    versions: versionsOf(),
+    versions,
     runs: kept.filter((run) => wanted.has(keyText(run))),
     notRun,
   };

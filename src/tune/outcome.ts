@@ -67,7 +67,6 @@ export interface Outcome {
   readonly writesByTime: readonly number[];
   /** Changes that later ones overtook before they were shown. */
   readonly overtaken: number;
-  readonly open: number;
   /** Each constraint and the goal: the figure of the run, and the bound of nine of ten resamples. */
   readonly checks: readonly Check[];
 }
@@ -117,7 +116,6 @@ export function outcomeOf(question: Question, settings: Settings): Outcome {
     distribution: distributionOf(ledger),
     writesByTime: writesByTime(ledger, scope.durationMs),
     overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
-    open: ledger.open.endpoints + ledger.open.slices,
     checks: figures.map(({ text, expression, most }, i) => ({
       text,
       value: valueOf(expression, ledger, scope),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { bench } from './run-bench.ts';
 import { parsePeersFlags } from '../../bench/peers/flags.ts';
-import { inTurn } from '../../bench/peers/pair.ts';
+import { checkPeers, inTurn } from '../../bench/peers/pair.ts';
 import type { Results } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN } from '../../bench/peers/scenario.ts';
 import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
@@ -178,6 +178,10 @@ describe('the flags of the bench of the peers', () => {
     assert.throws(() => parsePeersFlags(['--pairs=many'], true), /--pairs: a number was expected, not "many"/);
     assert.throws(() => parsePeersFlags(['--size=vast'], true), /--size: one of tiny, small, full was expected/);
     assert.throws(() => parsePeersFlags(['--for=long'], true), /--for: a duration such as 12m was expected/);
+    const others = (...args: readonly string[]): void =>
+      checkPeers(findScenarios(['net']), parsePeersFlags(args, true));
+    assert.throws(() => others('--peers=endpointd'), /--peers: endpointd is none of all in one, with endpointd/);
+    assert.doesNotThrow(() => others('--peers=with endpointd'));
     assert.throws(() => parsePeersFlags(['--spare'], true), /Unknown option '--spare'/);
   });
 

@@ -213,6 +213,10 @@ describe('the report of a sweep', () => {
   });
 
   it('an error about a flag of the sweep says what is allowed', () => {
+    assert.throws(
+      () => parseSweepFlags(['--peers=other'], true),
+      /--peers: other is none of kube-controller-manager, /,
+    );
     assert.throws(() => parseSweepFlags(['--syncs=few'], true), /--syncs: numbers such as 1,5,50 were expected/);
     assert.throws(() => parseSweepFlags(['--batch-period=long'], true), /--batch-period: durations such as 0s,100ms/);
     assert.throws(() => parseSweepFlags(['--cells=x', '--results'], true), /--cells measures nothing/);
