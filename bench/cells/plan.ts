@@ -1,6 +1,5 @@
 /** The cells: settings and workloads. Four settings of one workload are for calibration. The others are held out. */
 import { fnv1a32 } from '../../src/lib/hash.ts';
-import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import type { StoryProfile } from '../../src/twin/profiles.ts';
 
@@ -106,13 +105,4 @@ function cell(role: Role, workload: StoryProfile, own: Settings): CellPlan {
  */
 export function storySeed(cell: string, seed: number): number {
   return fnv1a32(`${seed} ${cell}`);
-}
-
-/** The same seed gives the same order. */
-export function shuffledCells<T>(items: readonly T[], seed: number): T[] {
-  const prng = createPrng(seed);
-  const left = [...items];
-  const order: T[] = [];
-  while (left.length > 0) order.push(...left.splice(nextInt(prng, left.length), 1));
-  return order;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
+import { createPrng, shuffled } from '../../src/lib/prng.ts';
 import { formatDuration } from '../../src/lib/duration.ts';
 import { type Calibration, DEFAULT_CALIBRATION, SIZES_ALIKE } from '../../src/twin/settings.ts';
 import { programOf } from '../peers/peers.ts';
@@ -14,7 +15,7 @@ import { WRITE_DELAY_MS } from './cell-world.ts';
 import { addRun, type CellRun, type Measurement, readData, runsOf, type World, worldOf, WORLDS } from './data.ts';
 import { calibrate, calibrationRuns, idleMsOf, isDisturbed, resultOf } from './marks.ts';
 import { cellsPage, type WorldResults } from './page.ts';
-import { calibrationCells, type CellPlan, heldOutCells, referenceCell, shuffledCells, storySeed } from './plan.ts';
+import { calibrationCells, type CellPlan, heldOutCells, referenceCell, storySeed } from './plan.ts';
 import { versionsOf } from './versions.ts';
 
 const HELP = `npm run bench -- cells [flags]
@@ -137,7 +138,7 @@ function ordered(
   { repeats }: Running,
 ): { readonly cell: CellPlan; readonly repeat: number }[] {
   return Array.from({ length: repeats }, (_, repeat) =>
-    shuffledCells(cells, ORDER_SEED + repeat).map((cell) => ({ cell, repeat })),
+    shuffled(cells, createPrng(ORDER_SEED + repeat)).map((cell) => ({ cell, repeat })),
   ).flat();
 }
 

@@ -3,7 +3,7 @@ import { percentile } from '../../src/lib/percentile.ts';
 import type { BarPlot, LinePlot, Plot, Series } from '../../src/page/plot.ts';
 import { pooled, type Comparison, type RunRecord } from './results.ts';
 import { PROGRAMS } from './scenario.ts';
-import { STAGES, type StageName } from './stages.ts';
+import { STAGES, type StageName } from './change-stages.ts';
 import { FIGURES, LOAD_PROCESS } from './window.ts';
 
 const CDF_POINTS = 200;

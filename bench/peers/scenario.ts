@@ -6,7 +6,7 @@ import type { Profile } from '../../src/workload/profile.ts';
 import type { LoadTarget } from '../support/http-load.ts';
 import { ratioOf } from '../support/statistics.ts';
 import type { Disturbance } from './disturbance.ts';
-import type { Telling } from './stages.ts';
+import type { Telling } from './change-stages.ts';
 import type { BenchServer, Outset, ServerKind } from './server.ts';
 
 export type Size = 'tiny' | 'small' | 'full';

@@ -28,7 +28,7 @@ import { median } from '../../src/lib/percentile.ts';
 import { disturbanceOf } from './disturbance.ts';
 import { fewestWrites } from './fewest-writes.ts';
 import { lasting } from './lasting-watch.ts';
-import { meanFigures, stageFigures, stageSamples, type Telling } from './stages.ts';
+import { meanFigures, stageFigures, stageSamples, type Telling } from './change-stages.ts';
 import { startSampler, thinned, type Sampler, type Timeline } from './sampler.ts';
 import type { ChangeOrder, Peer, RunningPeer, Scenario, Settings, Size, Stage } from './scenario.ts';
 import type { BenchServer } from './server.ts';

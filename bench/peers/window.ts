@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { percentile } from '../../src/lib/percentile.ts';
 import { bytesReadBy, threadSecondsOf, usageOf } from '../support/process-usage.ts';
-import { STAGES } from './stages.ts';
+import { STAGES } from './change-stages.ts';
 import { endOf, type Stream, type StreamKind, type TimedChange } from './stream.ts';
 
 /** Counters at one moment. */

@@ -36,7 +36,8 @@ const GRIDS: Readonly<Record<'tiny' | 'full', Grid>> = {
 const HELP = `npm run bench -- sweep [SCENARIO] [flags]
 Measures endpointd and kube-controller-manager at each setting of syncs, batch period and QPS, in the scenario (${DEFAULT_SCENARIO}).
 endpointd has --max-writes-in-flight for all syncs of both controllers.
-Each run is kept as a line of JSON as soon as it is over: the same command goes on where the last one ended.
+Each run is kept as a line of JSON as soon as it is over: the same command goes on where the last one ended,
+as long as program, bench and machine are the same.
 
   --syncs=A,B,C        (1,5,50)
   --batch-period=A,B   (0s,100ms,1s)

@@ -65,7 +65,7 @@ interface Service<S> {
   groups: Few<Group<S>>;
 }
 
-export interface PodChange<S> {
+interface PutResult<S> {
   readonly previous: PodRecord | undefined;
   /**
    * The services that selected the pod before. The list never changes, so it may be kept. It is the same list as
@@ -82,7 +82,7 @@ export function createSelectorIndex<S>(): SelectorIndex<S> {
 }
 
 /** Takes a pod that is new or changed. Namespace and name identify it. */
-export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PodChange<S> {
+export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PutResult<S> {
   const namespace = getNamespace(index, record.namespace);
   const pod = namespace.pods.get(record.name);
   if (pod === undefined) {

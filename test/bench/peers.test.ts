@@ -10,7 +10,7 @@ import { checkPeers, inTurn } from '../../bench/peers/pair.ts';
 import type { Results } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN } from '../../bench/peers/scenario.ts';
 import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
-import { STAGES } from '../../bench/peers/stages.ts';
+import { STAGES } from '../../bench/peers/change-stages.ts';
 import { findScenarios, SCENARIOS } from '../../bench/peers/scenarios.ts';
 
 // Every scenario is a start of processes of its own: on a busy machine they take longer together than one test may.

@@ -1,11 +1,13 @@
 /** Many changes at once, at a rate, or of one huge object. */
 import { performance } from 'node:perf_hooks';
+import type { PodModel } from '../../../src/workload/cluster.ts';
 import { patch, remove } from '../../../src/workload/request.ts';
 import { changesOf, chosen, closedLoop, openLoop, shuffledBySeed } from '../drive.ts';
 import { COALESCING_MARKS, type Scenario, type Stage } from '../scenario.ts';
 import { HUGE, ONE_OF_1000, SPREAD, unready } from './profiles.ts';
 
-const FLIGHTS = { tiny: 4, small: 48, full: 48 };
+/** Requests under way. */
+export const FLIGHTS = { tiny: 4, small: 48, full: 48 };
 
 export const BURST: Scenario = {
   name: 'burst',
@@ -98,12 +100,7 @@ async function ramp(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
   const { rate, count } = changesOf(settings, { tiny: 40, small: 100, full: 150 }, { tiny: 0.5, small: 5, full: 20 });
   const pods = shuffledBySeed(cluster.pods, settings.seed).slice(0, count);
-  await running(stage);
-  stage.step('ramp');
-  await stage.measure(async () => {
-    await openLoop(pods.length, rate, (i, dueMs) => stage.turn(pods[i]!, true, dueMs));
-    await stage.seen();
-  });
+  await becomeReady(stage, 'ramp', pods, rate);
 }
 
 /** In the order in which they were made, as kubelets start them. */
@@ -111,8 +108,12 @@ async function scaleUp(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
   const { rate, count } = changesOf(settings, { tiny: 40, small: 50, full: 50 }, { tiny: 0.5, small: 5, full: 20 });
   const pods = cluster.pods.slice(0, count);
+  await becomeReady(stage, 'scale-up', pods, rate);
+}
+
+async function becomeReady(stage: Stage, step: string, pods: readonly PodModel[], rate: number): Promise<void> {
   await running(stage);
-  stage.step('scale-up');
+  stage.step(step);
   await stage.measure(async () => {
     await openLoop(pods.length, rate, (i, dueMs) => stage.turn(pods[i]!, true, dueMs));
     await stage.seen();

@@ -2,6 +2,7 @@
 import { chosen, changesOf, closedLoop, flips, shuffledBySeed } from '../drive.ts';
 import type { PodModel } from '../../../src/workload/cluster.ts';
 import { COALESCING_MARKS, floorMark, shareMark, type Scenario, type Stage } from '../scenario.ts';
+import { FLIGHTS, running } from './bursts.ts';
 import { halfUpdated, HUGE, SPREAD, unready } from './profiles.ts';
 
 export const CHURN_RATES = { tiny: 40, small: 50, full: 50 };
@@ -83,10 +84,7 @@ export async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times
     settings.seed,
   );
   const { rate, count } = changesOf(settings, rates, times);
-  stage.step('start');
-  await stage.start();
-  await stage.right();
-  await stage.rest();
+  await running(stage);
   stage.step('warm-up');
   const warm = 2 * Math.ceil((count * WARM_SHARE) / 2);
   await flips(stage, pods, warm, rate);
@@ -101,11 +99,8 @@ export async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times
 
 async function allReady(stage: Stage): Promise<void> {
   const { settings, cluster } = stage;
-  const flight = chosen(settings.flight, settings.size, { tiny: 4, small: 48, full: 48 });
-  stage.step('start');
-  await stage.start();
-  await stage.right();
-  await stage.rest();
+  const flight = chosen(settings.flight, settings.size, FLIGHTS);
+  await running(stage);
   stage.step('patches');
   await stage.measure(async () => {
     await closedLoop(shuffledBySeed(cluster.pods, settings.seed), flight, (pod, dueMs) => stage.turn(pod, true, dueMs));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { disturbanceOf } from '../../bench/peers/disturbance.ts';
-import { meanFigures, stageFigures, stageSamples } from '../../bench/peers/stages.ts';
+import { meanFigures, stageFigures, stageSamples } from '../../bench/peers/change-stages.ts';
 import type { TimedChange } from '../../bench/peers/stream.ts';
 import type { JournalEntry } from '../../src/controller/reports/journal.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
