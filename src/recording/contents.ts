@@ -1,10 +1,13 @@
 /** The contents of a recording in numbers: objects, changes, and gaps. */
+import { hasBegun } from './begun.ts';
 import { WORDS } from './lines.ts';
 import type { RecordedEvent, RecordedResource } from './recording.ts';
 
 export interface Contents {
   /** Seconds since everything that may be read was listed. Rates are taken over this time. */
   seconds: number;
+  /** Whether everything that may be read was listed. Before that there are no rates. */
+  begun: boolean;
   /** Whether the recorder ended in good order. */
   ended: boolean;
   readonly resources: Readonly<Record<RecordedResource, ResourceContents>>;
@@ -52,6 +55,7 @@ export function createCounting(): Counting {
   return {
     contents: {
       seconds: 0,
+      begun: false,
       ended: false,
       resources: resources as Record<RecordedResource, ResourceContents>,
       gaps: [],
@@ -115,6 +119,12 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       contents.ended = true;
   }
   contents.seconds = since(counting, event.atMs);
+  contents.begun = hasBegun({ listed: namesOf(resources, 'listed'), refused: namesOf(resources, 'refused') });
+}
+
+function namesOf(resources: Contents['resources'], state: 'listed' | 'refused'): Set<RecordedResource> {
+  const names = Object.keys(resources) as RecordedResource[];
+  return new Set(names.filter((name) => resources[name][state]));
 }
 
 function since({ wholeAtMs }: Counting, atMs: number): number {
@@ -122,7 +132,8 @@ function since({ wholeAtMs }: Counting, atMs: number): number {
 }
 
 /** The seconds in which a resource was watched. Rates are taken over them. */
-export function watchedSeconds({ gaps, resources, seconds }: Contents, resource: RecordedResource): number {
+export function watchedSeconds({ begun, gaps, resources, seconds }: Contents, resource: RecordedResource): number {
+  if (!begun) return 0;
   const own = gaps.filter((gap) => gap.resource === resource);
   const lost = own.reduce((sum, { fromSeconds, toSeconds }) => sum + (toSeconds ?? seconds) - fromSeconds, 0);
   return Math.max(0, seconds - resources[resource].lateSeconds - lost);

@@ -38,7 +38,7 @@ export interface Spread {
 }
 
 export interface ControllerFigures {
-  /** Milliseconds from the event of a pod's change to the event that shows it. */
+  /** Milliseconds from the event of a pod's or Service's change to the event that shows it. */
   readonly addedMs: Spread;
   readonly removedMs: Spread;
   readonly writes: number;

@@ -5,6 +5,7 @@
  */
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import { selectsPods } from '../core/selects-pods.ts';
+import { sliceFamilies } from '../core/slices/slice-families.ts';
 import { hasPortOn } from '../core/target-port.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { hasBegun } from './begun.ts';
@@ -145,7 +146,7 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
 /** Drops awaited changes, which may have been shown, or undone, unseen, and what was shown meanwhile. */
 function hide({ services, measured }: Measuring, resource: RecordedResource): void {
   for (const kind of KINDS) {
-    if (resource !== 'pods' && resource !== kind) continue;
+    if (resource !== 'pods' && resource !== 'services' && resource !== kind) continue;
     for (const outputs of services.values()) {
       measured[kind].hidden += outputs[kind].awaited.size;
       for (const kept of ['awaited', 'undone', 'early'] as const) outputs[kind][kept].clear();
@@ -193,7 +194,7 @@ function onAddresses(
   if (is !== null) onAddress(measuring, outputs, kind, { address: is, ready: true, sinceMs: atMs });
 }
 
-/** A pod's change: its address has become ready, or is no longer. */
+/** A pod's address has become ready, or is no longer. */
 interface AddressChange {
   readonly address: string;
   readonly ready: boolean;
@@ -271,11 +272,13 @@ function onService(
     });
   } else dropNotOwed(measuring, outputs, service, selected);
   if (told !== 'watch' || !measuring.hasBegun || !selectsPods(after)) return;
-  for (const pod of selected) {
-    for (const kind of KINDS) {
-      const was = before === null ? null : readyAddress(before, pod.before, kind);
-      onAddresses(measuring, services.get(service)!, kind, { was, is: readyAddress(after, pod.after, kind), atMs });
-    }
+  for (const kind of KINDS) {
+    const shown = services.get(service)!;
+    const was = new Set(selected.map((pod) => (before === null ? null : readyAddress(before, pod.before, kind))));
+    const is = new Set(selected.map((pod) => readyAddress(after, pod.after, kind)));
+    // Pods of one node may have its address.
+    for (const address of was.difference(is)) onAddresses(measuring, shown, kind, { was: address, is: null, atMs });
+    for (const address of is.difference(was)) onAddresses(measuring, shown, kind, { was: null, is: address, atMs });
   }
 }
 
@@ -321,7 +324,8 @@ function forgetPublished({ published }: Measuring, namespace: string, service: s
 
 /**
  * The last object of a Service and address type is deleted by somebody else, for a controller keeps one: by the API server,
- * the garbage collector, or with the namespace, before or after the Service (docs/spec/endpoints.md "Deletes").
+ * the garbage collector, or with the namespace, before or after the Service (docs/spec/endpoints.md "Deletes"). Slices of a
+ * family that the Service has given up are the controller's to delete.
  */
 function onOutput(
   measuring: Measuring,
@@ -335,8 +339,9 @@ function onOutput(
   const shown = service === null ? null : services.get(service)![kind];
   const published = shown?.published ?? publishedOf(measuring, namespace, name)[kind];
   add(published.objects, addressType, (after === null ? 0 : 1) - (before === null ? 0 : 1));
+  const isLast = !published.objects.has(addressType);
   const isCollected =
-    after === null && (service === null || service.record.deleting || !published.objects.has(addressType));
+    after === null && (service === null || service.record.deleting || (isLast && isWanted(service, addressType)));
   if (isWatched && by !== 'other' && !isCollected) {
     measured[kind].writes++;
     listener.written(kind, atMs);
@@ -354,6 +359,11 @@ function onOutput(
     if (ready !== was && isWatched && shown !== null) onShown(measuring, kind, shown, { address, ready, atMs }, write);
   }
   if (service === null) forgetPublished(measuring, namespace, name);
+}
+
+/** Whether a controller keeps objects of the address type for the Service. */
+function isWanted({ record }: RecordedService, addressType: string): boolean {
+  return addressType === '' || sliceFamilies(record).some((family) => family === addressType);
 }
 
 /** Endpoints that are over capacity owe no pod a place. */

@@ -33,6 +33,8 @@ export interface Book {
   readonly rewritesFull: boolean;
   readonly rankOf: DrawRank;
   readonly firstFamilyOf: DrawFamily;
+  /** For each place: the last second in which it turned that a sync has read, of Endpoints that are rewritten when full. */
+  readonly readSecond: Int32Array;
   /** For each place: its content in the cache. */
   readonly content: Int32Array;
   readonly isReady: Uint8Array;
@@ -61,9 +63,9 @@ interface ServiceBook {
   plans: number;
   /** How many endpoints the service has published. */
   published: number;
-  /** The first change of a pod since the last plan, by which the object tells its trigger time; Infinity = none. */
-  triggerMs: number;
-  /** The trigger time of the last plan in whole seconds, as the object has it; Infinity = none. */
+  /** For places that have become ready or not since the pods were last read: the second in which they did. */
+  readonly turned: Map<number, number>;
+  /** The trigger time of the object in whole seconds; Infinity = it has none. */
   shownSecond: number;
   /** Whether its objects are still to be created. */
   isMissing: boolean;
@@ -81,8 +83,13 @@ export interface ModelWrite {
   readonly isSame?: boolean;
 }
 
-/** The changes that a sync has found when it read the pods: of each place what is wanted of it. */
-export type Listing = ReadonlyMap<number, { readonly content: number; readonly isReady: boolean }>;
+/** What a sync has found when it read the pods. */
+export interface Listing {
+  /** Of each place that has changed what is wanted of it. */
+  readonly changed: ReadonlyMap<number, { readonly content: number; readonly isReady: boolean }>;
+  /** The trigger time in whole seconds; Infinity = there is none. */
+  readonly triggerSecond: number;
+}
 
 /** Upstream's limit of an Endpoints object (docs/spec/endpoints.md "Over capacity"). */
 const ENDPOINTS_MAX = 1000;
@@ -117,7 +124,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     packings: Array.from({ length: families }, createPacking),
     plans: 0,
     published: 0,
-    triggerMs: Infinity,
+    turned: new Map(),
     shownSecond: Infinity,
     due: [],
   }));
@@ -151,6 +158,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     rewritesFull,
     rankOf,
     firstFamilyOf,
+    readSecond: new Int32Array(rewritesFull && output === 'endpoints' ? story.places.length : 0).fill(-1),
     content,
     isReady,
     isShownReady: isReady.slice(),
@@ -169,7 +177,7 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
   // A pod without an address of the Endpoints' family is ready in slices alone.
   const isReady = wanted.isReady && content !== 0;
   const hadEndpoint = book.content[place] !== 0;
-  if (content !== 0) own.triggerMs = Math.min(own.triggerMs, atMs);
+  noteTurn(book, own, { place, wanted }, atMs);
   if (!hadEndpoint) {
     if (content === 0 && own.waiting.delete(place)) return;
     if (content !== 0 && own.held === book.room) {
@@ -189,6 +197,15 @@ export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: num
     book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
   }
   if (hadEndpoint && content === 0) takeWaiting(book, own);
+}
+
+/** A pod that is in no Endpoints has no trigger time. */
+function noteTurn(book: Book, own: ServiceBook, { place, wanted }: PlaceChange, atMs: number): void {
+  if (book.readSecond.length === 0 || wanted.endpoints === 0) return;
+  const waiting = own.waiting.get(place);
+  const wasThere = waiting !== undefined || book.content[place] !== 0;
+  const wasReady = waiting?.isReady ?? book.isReady[place] === 1;
+  if (!wasThere || wasReady !== wanted.isReady) own.turned.set(place, Math.floor(atMs / 1000));
 }
 
 /** No write has shown the change that was undone, nor what undid it. */
@@ -219,10 +236,37 @@ function setPlace(book: Book, own: ServiceBook, place: number, wanted: Published
 }
 
 /** Reads the pods of a service. What changes from now on is for the next plan. */
-export function listPods({ content, isReady, services }: Book, service: number): Listing {
-  return new Map(
-    [...services[service]!.dirty].map((place) => [place, { content: content[place]!, isReady: isReady[place] === 1 }]),
+export function listPods({ content, isReady, readSecond, services }: Book, service: number): Listing {
+  const { dirty, turned } = services[service]!;
+  let triggerSecond = Infinity;
+  for (const [place, second] of turned) {
+    // A pod that turns twice in a second tells nothing new.
+    if (second > readSecond[place]!) triggerSecond = Math.min(triggerSecond, second);
+    readSecond[place] = second;
+  }
+  turned.clear();
+  const changed = new Map(
+    [...dirty].map((place) => [place, { content: content[place]!, isReady: isReady[place] === 1 }]),
   );
+  return { changed, triggerSecond };
+}
+
+/** The service is gone: what it does not show yet, nothing will show. */
+export function forgetService(book: Book, service: number, nowMs: number): void {
+  const { content, ledger, open, output, planned, services } = book;
+  const own = services[service]!;
+  for (const place of own.dirty) {
+    planned[place] = content[place]!;
+    hideUndone(book, place);
+    const change = open[place];
+    if (change === undefined) continue;
+    open[place] = undefined;
+    ledger.overtaken[output]++;
+    ledger.hidden[output].push({ ...change, latencyMs: nowMs - change.atMs });
+  }
+  own.dirty.clear();
+  own.waiting.clear();
+  own.due = [];
 }
 
 /** The writes that publish a service as the pods were read. From then on they count as planned. */
@@ -232,14 +276,24 @@ export function planService(book: Book, service: number, listing = listPods(book
   own.isMissing = false;
   const changes = planChanges(book, service, listing);
   // A Service without pods has objects all the same.
-  const planned = isMissing && changes.length === 0 ? emptyObjects(book, service) : againIfFull(book, own, changes);
+  const planned =
+    isMissing && changes.length === 0 ? emptyObjects(book, service) : againIfFull(book, own, changes, listing);
+  if (planned.length > 0) own.shownSecond = listing.triggerSecond;
   if (due.length === 0) return planned;
   own.due = [];
   const writes = [...due, ...planned];
   const objects = objectsOf(book, service);
-  if (writes.length <= objects) return writes;
-  const last = { ...writes.at(-1)!, shows: writes.flatMap(({ shows }) => shows) };
-  return [...writes.slice(-objects, -1), last];
+  return writes.length <= objects ? writes : merged(writes, objects);
+}
+
+/** The newest writes, the last of which shows what the ones before would have shown. What was due is no equal object. */
+function merged(writes: readonly ModelWrite[], objects: number): ModelWrite[] {
+  const kept = writes.slice(-objects);
+  const newest = new Map(kept.flatMap(({ shows }) => shows.map((shown) => [shown.place, shown])));
+  const left = new Map(writes.slice(0, -objects).flatMap(({ shows }) => shows.map((shown) => [shown.place, shown])));
+  for (const place of newest.keys()) left.delete(place);
+  const last = kept.at(-1)!;
+  return [...kept.slice(0, -1), { ...last, isSame: false, shows: [...left.values(), ...last.shows] }];
 }
 
 /** How many objects the service has, where there is one of each; else Infinity. */
@@ -249,12 +303,14 @@ function objectsOf({ output, perSlice, services, story }: Book, service: number)
 }
 
 /** The object that is written again differs by its trigger time alone, which has whole seconds. */
-function againIfFull(book: Book, own: ServiceBook, changes: readonly ModelWrite[]): readonly ModelWrite[] {
-  const before = own.shownSecond;
-  own.shownSecond = Math.floor(own.triggerMs / 1000);
-  own.triggerMs = Infinity;
-  if (!book.rewritesFull || own.waiting.size === 0 || changes.length > 0) return changes;
-  return [{ verb: 'update', endpoints: own.published, shows: [], isSame: own.shownSecond === before }];
+function againIfFull(
+  { rewritesFull }: Book,
+  { published, shownSecond, waiting }: ServiceBook,
+  changes: readonly ModelWrite[],
+  { triggerSecond }: Listing,
+): readonly ModelWrite[] {
+  if (!rewritesFull || waiting.size === 0 || changes.length > 0) return changes;
+  return [{ verb: 'update', endpoints: published, shows: [], isSame: triggerSecond === shownSecond }];
 }
 
 function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {
@@ -264,7 +320,7 @@ function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {
 
 /** Takes back writes of a plan that were not done. The first one met the object that others have changed. */
 export function giveBack({ services }: Book, service: number, writes: readonly ModelWrite[]): void {
-  services[service]!.due = [...writes];
+  services[service]!.due = writes.map((write) => ({ ...write, isSame: false }));
 }
 
 /** Notes that somebody else has changed one object of the service, which has to be put right. */
@@ -276,11 +332,11 @@ export function spoil(book: Book, service: number): void {
 
 function planChanges(book: Book, service: number, listing: Listing): readonly ModelWrite[] {
   const own = book.services[service]!;
-  if (listing.size === 0) return [];
+  if (listing.changed.size === 0) return [];
   const added: number[] = [];
   const changed: number[] = [];
   const removed: number[] = [];
-  for (const [place, { content: after }] of listing) {
+  for (const [place, { content: after }] of listing.changed) {
     const before = book.planned[place]!;
     book.planned[place] = after;
     if (book.content[place] === after) own.dirty.delete(place);
@@ -366,6 +422,6 @@ export function closeBook(book: Book, left: readonly StoryChange[], nowMs: numbe
   }
 }
 
-function shownBy(listing: Listing, places: readonly number[]): ShownPlace[] {
-  return places.map((place) => ({ place, isReady: listing.get(place)!.isReady }));
+function shownBy({ changed }: Listing, places: readonly number[]): ShownPlace[] {
+  return places.map((place) => ({ place, isReady: changed.get(place)!.isReady }));
 }

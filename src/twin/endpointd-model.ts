@@ -21,6 +21,7 @@ import {
   bytesOf,
   closeBook,
   createBook,
+  forgetService,
   noteShown,
   planService,
   sizeOf,
@@ -303,6 +304,7 @@ function takeEvent(own: Own, change: StoryChange): void {
       spoil(book, change.service);
       addWork(queue, items[change.service]!, 'chore', agenda.nowMs);
     }
+    if (change.kind === 'deleted') forgetService(book, change.service, agenda.nowMs);
     if (change.kind === 'service') addWork(queue, items[change.service]!, 'fresh', agenda.nowMs);
   }
 }

@@ -12,6 +12,7 @@ import {
   bytesOf,
   closeBook,
   createBook,
+  forgetService,
   giveBack,
   listPods,
   noteShown,
@@ -165,8 +166,9 @@ function takeEvent(controller: KubeController, change: StoryChange): void {
  * deleted once more: for the event of the Service, and for that of the Endpoints, unless both wait together.
  */
 function takeDeleted({ book, gone, informer, queue, world }: KubeController, service: number): void {
-  if (book.output !== 'endpoints') return;
+  forgetService(book, service, world.agenda.nowMs);
   gone.add(service);
+  if (book.output !== 'endpoints') return;
   addKey(queue, service);
   runOn(informer, world.costs.echo, () => addKey(queue, service));
 }
@@ -187,10 +189,10 @@ const FOREIGN_MS_MIN = 1000;
  * The topology queue has one key and one worker. The model does not know which hints fit, so all services with hints
  * are synced.
  */
-function queueHinted({ book, hinted, queue, topology, world: { costs, story } }: KubeController): void {
+function queueHinted({ book, gone, hinted, queue, topology, world: { costs, story } }: KubeController): void {
   if (hinted.length === 0) return;
   runOn(topology, costs.match * story.services.length, () => {
-    for (const service of hinted) if (!book.services[service]!.isMissing) addKey(queue, service);
+    for (const service of hinted) if (!gone.has(service) && !book.services[service]!.isMissing) addKey(queue, service);
   });
 }
 
@@ -242,8 +244,11 @@ function sync(controller: KubeController, service: number): void {
   // Each family goes through all pods.
   const packMs = costs.endpoint * sizeOf(book, service) * (book.output === 'slices' ? families : 1);
   const listing = listPods(book, service);
-  if (controller.gone.has(service) && listing.size === 0) {
-    compute(world.cores, costs.sync, () => deleteAgain(controller, service));
+  if (controller.gone.has(service)) {
+    compute(world.cores, costs.sync, () => {
+      if (book.output === 'endpoints') deleteAgain(controller, service);
+      else finish(controller, service);
+    });
     return;
   }
   const [beforeMs, afterMs] = book.output === 'endpoints' ? [listMs + packMs, 0] : [listMs, packMs];
@@ -269,12 +274,15 @@ function deleteAgain(controller: KubeController, service: number): void {
   at(agenda, takeToken(controller), () => {
     const ordinal = controller.writesOf[service]!++;
     at(agenda, agenda.nowMs + world.latencyOf(service, ordinal, book.output, 0), () => {
-      compute(world.cores, costs.reply, () => {
-        forgetFailures(controller.queue, service);
-        done(controller, service);
-      });
+      compute(world.cores, costs.reply, () => finish(controller, service));
     });
   });
+}
+
+/** The sync has succeeded. */
+function finish(controller: KubeController, service: number): void {
+  forgetFailures(controller.queue, service);
+  done(controller, service);
 }
 
 /** Takes the next token. Returns when it is there. */
@@ -298,8 +306,7 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
   const { service, writes } = syncing;
   const write = writes[i];
   if (write === undefined) {
-    forgetFailures(controller.queue, service);
-    done(controller, service);
+    finish(controller, service);
     return;
   }
   at(agenda, takeToken(controller), () => {

@@ -1,8 +1,7 @@
 /**
  * A recording as a story: its pods and Services by number, and the effect of each change on what is to be published, by
- * the rules of the planner (docs/spec/endpoints.md "Which pods are included"). Changes of nodes and ports, and
- * deletions of Services, cause no write here, because they change no address. A write of others into the controllers'
- * objects is a change of its own.
+ * the rules of the planner (docs/spec/endpoints.md "Which pods are included"). Changes of nodes and of port numbers cause no
+ * write here, because they change no address. A write of others into the controllers' objects is a change of its own.
  */
 import { planningDiffers, podChangeOf, upstreamDiffers, upstreamLabelsDiffer } from '../core/pod-changes.ts';
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
@@ -251,10 +250,11 @@ function publishedOf({ contents }: Building, service: ServiceRecord, pod: PodRec
     ? podEndpoints(service, sliceFamilies(service), publishNotReady, pod, '')
     : { ipv4: null, ipv6: null };
   const endpoint = ipv4 ?? ipv6;
+  const primary = { IPv4: ipv4, IPv6: ipv6 }[wantedFamily(service) ?? 'IPv4'];
   return {
     endpoints: address === null ? 0 : numberOf(contents, { address, ready: podReady(pod, publishNotReady) }),
     slices: endpoint === null ? 0 : numberOf(contents, { ipv4, ipv6 }),
-    isReady: endpoint?.conditions?.ready === true,
+    isReady: primary?.conditions?.ready === true,
   };
 }
 

@@ -70,7 +70,7 @@ export interface StoryChange {
   readonly output?: Output;
   /** For a pod; absent = the pod itself has changed. */
   readonly noticed?: Readonly<Record<Controller, Noticed>>;
-  /** For a pod: its places, whether or not they change. For a Service: the places that differ afterwards. */
+  /** For a pod: its places, whether or not they change. For `service`: those of all pods that it selects. */
   readonly places: readonly PlaceChange[];
   /** The number of the Service, for `service`, `deleted` and `foreign`; else -1. */
   readonly service: number;
@@ -98,7 +98,7 @@ export function isLookedAt({ noticed }: StoryChange, { stays }: PlaceChange, con
   return stays !== true || noticed === undefined || noticed[controller] === 'pod';
 }
 
-/** Whether the controller looks at a Service after the event. Another event of a pod only costs it time. */
+/** Whether the event may bring changes that are shown. Another event of a pod only costs time. */
 export function isChange(change: StoryChange, controller: Controller): boolean {
   const { kind, places } = change;
   return kind === 'service' || (kind === 'pod' && places.some((placed) => isLookedAt(change, placed, controller)));
@@ -126,7 +126,7 @@ export function checkStory(story: Story): void {
 export function storyBetween(story: Story, fromMs: number, toMs: number): Story {
   const places: { service: number; start: Published }[] = story.places.map((place) => ({ ...place }));
   const changes: StoryChange[] = [];
-  const created = new Set<number>();
+  const [created, deleted] = [new Set<number>(), new Set<number>()];
   for (const change of story.changes) {
     if (change.atMs >= toMs) break;
     if (change.atMs >= fromMs) {
@@ -135,7 +135,12 @@ export function storyBetween(story: Story, fromMs: number, toMs: number): Story 
     }
     for (const { place, wanted } of change.places) places[place]!.start = wanted;
     if (change.kind === 'service') created.add(change.service);
+    if (change.kind === 'deleted') deleted.add(change.service);
   }
-  const services = story.services.map((service, i) => (created.has(i) ? { ...service, isNew: false } : service));
+  for (const place of places) if (deleted.has(place.service)) place.start = NOTHING;
+  const services = story.services.map((service, i) => {
+    if (deleted.has(i)) return { ...service, isNew: false, hasHints: false };
+    return created.has(i) ? { ...service, isNew: false } : service;
+  });
   return { ...story, durationMs: toMs - fromMs, services, places, changes };
 }

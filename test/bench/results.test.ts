@@ -21,6 +21,7 @@ import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN, MANAGER, floorMark, shareMark } from 
 import { keptTexts } from '../../bench/peers/kept-results.ts';
 import { scenariosByName } from '../../bench/peers/scenarios.ts';
 import { comparisonText, headOf, rowTexts } from '../../bench/peers/text.ts';
+import { commandText } from '../../bench/support/command-text.ts';
 
 const MARKS = {
   churn: { marks: [shareMark('CPU', 'controllerCpu', 0.5, '1/2'), floorMark('p50', 'slicesP50', 1.5, 0, 'ms')] },
@@ -416,6 +417,11 @@ describe('results of several commands', () => {
     for (const [name, made] of texts) {
       assert.equal(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'), made, name);
     }
+  });
+
+  it('the text of a command names no file of the machine', () => {
+    const args = ['size', '--json=/tmp/a', '--flips=9', '--page', '/tmp/b', '--results'];
+    assert.equal(commandText('growth', args), 'npm run bench -- growth size --flips=9 --results');
   });
 
   it('a command says what was left out of it', () => {

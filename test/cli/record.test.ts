@@ -338,13 +338,15 @@ describe('endpointd record --info', () => {
     writeFileSync(
       path,
       fileOf((encoder) => {
-        encoder.listed('nodes', '1', 0);
+        for (const resource of ['nodes', 'pods'] as const) encoder.listed(resource, '1', 0);
+        for (let i = 0; i < 30; i++) encoder.put('pods', pod(`web-${i}`), 'other', 100 * i);
         encoder.tell(30_000, { end: true });
       }),
     );
     const { stdout } = await endpointd(['record', '--info', path]).ended;
     assert.match(stdout, /\nIt ended before everything was listed, so it has no rates and no latencies\.\n/);
-    assert.match(stdout, /\npods +not listed /);
+    assert.match(stdout, /\nservices +not listed /);
+    assert.match(stdout, /\npods +0 +30 +- +30 +0 /);
   });
 
   it('--info tells rates below one a second', async () => {

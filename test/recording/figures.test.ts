@@ -107,6 +107,39 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([addedMs.count, addedMs.max, controller.endpoints!.notShown], [1, 40, 1]);
   });
 
+  it('pods that share an address are one change of their Service', () => {
+    const { controller } = figures(0, (encoder) => {
+      for (const name of ['host-1', 'host-2', 'host-3']) {
+        encoder.put('pods', pod(name, { podIP: '192.0.2.200', labels: ['app', 'host'] }), 'other', 1000);
+      }
+      encoder.put('services', service('api', { selector: ['app', 'host'] }), 'other', 2000);
+      const ready = [endpointOf(pod('host-1', { podIP: '192.0.2.200' }))];
+      encoder.put('endpointslices', slice('api-x', ready, { service: 'api' }), 'controller', 2040);
+    });
+    const { addedMs, superseded, notShown } = controller.endpointslices!;
+    assert.deepEqual([addedMs.count, superseded, notShown], [1, 0, 0]);
+  });
+
+  it('what an output shows while the watch of Services is lost tells no time', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('pods', pod('new-1', { labels: ['app', 'new'] }), 'other', 1000);
+      publish(encoder, ['new-1'], 3000);
+      encoder.tell(5000, { rewatched: 'services' });
+      encoder.put('services', service('web', { selector: ['app', 'new'] }), 'other', 5010);
+    });
+    const { addedMs, removedMs } = controller.endpointslices!;
+    assert.deepEqual([addedMs.count, removedMs.count], [0, 0]);
+  });
+
+  it('slices of a family that the Service has given up are deleted by the controller', () => {
+    const { controller } = figures(1, (encoder) => {
+      encoder.put('endpointslices', slice('web-6', [], { addressType: 'IPv6' }), 'controller', 1000);
+      encoder.put('services', service('web', { ipFamilies: ['IPv4'] }), 'other', 2000);
+      encoder.remove('endpointslices', 'shop', 'web-6', { by: 'unknown', version: '' }, 2010);
+    });
+    assert.equal(controller.endpointslices!.writes, 2);
+  });
+
   it('a pod without the port of its Service is awaited in slices alone', () => {
     const { controller } = figures(1, (encoder) => encoder.put('pods', pod('web-1', { ports: [] }), 'other', 1000));
     assert.deepEqual([controller.endpoints!.notShown, controller.endpointslices!.notShown], [0, 1]);

@@ -34,6 +34,8 @@ function run(played: Story, controller: Controller, settings: Partial<Settings> 
   });
 }
 
+const NOTHING_DONE = { endpoints: [], slices: [] };
+
 /** Of slices, in the order in which they were shown. */
 function latencies({ samples }: Ledger): number[] {
   return samples.slices.map(({ latencyMs }) => Math.round(latencyMs));
@@ -244,13 +246,53 @@ test('Endpoints have the first thousand addresses, slices have all', () => {
 });
 
 test('Endpoints over capacity are written at each sync, and count if they differ', () => {
-  const changes = [1000, 1100, 2500].map((atMs, i) => [atMs, 1000, i % 2 === 0 ? 'ready' : 'unready'] as const);
-  const last: Story = { ...story({ services: 1, pods: 1001, changes }), outputs: ['endpoints'] };
-  // The trigger time, which has whole seconds, differs in the first and the third.
-  assert.deepEqual(writtenAtMs(run(last, UPSTREAM), 'endpoints'), [1011, 2511]);
-  const { writes, throttledMs } = run(last, UPSTREAM, { qps: 0.1, burst: 1 });
+  const changes = [
+    [1000, 1000, 'ready'],
+    [1100, 1001, 'ready'],
+    [2500, 1000, 'unready'],
+    [2600, 1000, 'ready'],
+  ] as const;
+  const last: Story = { ...story({ services: 1, pods: 1002, changes }), outputs: ['endpoints'] };
+  // The trigger time has whole seconds: of the second pod it is the same. A pod that turns twice in a second has none.
+  assert.deepEqual(writtenAtMs(run(last, UPSTREAM), 'endpoints'), [1011, 2511, 2611]);
+  const three = { ...last, changes: last.changes.slice(0, 3) };
+  const { writes, throttledMs } = run(three, UPSTREAM, { qps: 0.1, burst: 1 });
   // The equal one takes a token too.
   assert.deepEqual([writes.endpoints.length, Math.round(throttledMs / 1000)], [2, 20]);
+});
+
+test('a write of full Endpoints that has failed is not taken for an equal one', () => {
+  const foreign: StoryChange = {
+    atMs: 1005,
+    namespace: 0,
+    kind: 'foreign',
+    output: 'endpoints',
+    places: [],
+    service: 0,
+  };
+  const one = story({ services: 1, pods: 1003, changes: [[1000, 0, 'ready']] });
+  const full: Story = { ...one, outputs: ['endpoints'], durationMs: 9000, changes: [...one.changes, foreign] };
+  const { conflicts, open, samples, writes } = run(full, UPSTREAM);
+  assert.deepEqual([conflicts, samples.endpoints.length, writes.endpoints.length, open.endpoints], [1, 1, 1, 0]);
+  // A Service is synced for another reason, and what others have changed is put right.
+  const synced: StoryChange = { atMs: 2000, namespace: 0, kind: 'service', places: [], service: 0 };
+  const spoilt = { ...full, changes: [{ ...foreign, atMs: 1000 }, synced] };
+  assert.deepEqual(writtenAtMs(run(spoilt, UPSTREAM), 'endpoints'), [2011]);
+});
+
+test('a change that is undone before its failed write is tried again is not shown', () => {
+  const foreign: StoryChange = { atMs: 1005, namespace: 0, kind: 'foreign', output: 'slices', places: [], service: 0 };
+  const two = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1500, 0, 'unready'],
+    ],
+  });
+  const [ready, unready] = two.changes;
+  const played: Story = { ...two, outputs: ['slices'], durationMs: 9000, changes: [ready!, foreign, unready!] };
+  const { hidden, samples } = run(played, UPSTREAM);
+  assert.deepEqual([samples.slices.length, hidden.slices.length], [0, 1]);
 });
 
 test('the pods that full Endpoints leave out cost kube-controller-manager time', () => {
@@ -337,6 +379,36 @@ test('the Endpoints of a Service that is gone cost kube-controller-manager token
   // At a token a second: three deletes, and the first Service's second one, come before the write of the fourth.
   assert.deepEqual(shown(UPSTREAM), { shownAfter: [[4], [0]], writes: [1, 1] });
   assert.deepEqual(shown('endpointd'), { shownAfter: [[0], [0]], writes: [1, 1] });
+});
+
+test('what a Service that is deleted does not show yet, nothing shows', () => {
+  const deleted: StoryChange = { atMs: 1100, namespace: 0, kind: 'deleted', places: [], service: 0 };
+  const node: StoryChange = { atMs: 2000, namespace: 0, kind: 'node', places: [], service: -1 };
+  const services = [{ namespace: 0, families: 1, hasHints: true }];
+  const one = story({ services: 1, changes: [[1000, 0, 'ready']] });
+  const played = { ...one, services, durationMs: 9000, changes: [...one.changes, deleted, node] };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const ledger = run(played, controller, { endpointsBatchMs: 500, slicesBatchMs: 500 });
+    assert.deepEqual([ledger.writes, ledger.samples], [NOTHING_DONE, NOTHING_DONE], controller);
+    assert.deepEqual(
+      OUTPUTS.map((output) => ledger.hidden[output].map(({ latencyMs }) => Math.round(latencyMs))),
+      [[101], [101]],
+    );
+  }
+});
+
+test('a part of a story has nothing of the Services that were deleted before', () => {
+  const deleted: StoryChange = { atMs: 1000, namespace: 0, kind: 'deleted', places: [], service: 0 };
+  const services = [0, 1].map(() => ({ namespace: 0, families: 1, hasHints: true }));
+  const whole = { ...story({ services: 2, pods: 1, changes: [] }), services, durationMs: 4000, changes: [deleted] };
+  const part = storyBetween(whole, 2000, 4000);
+  assert.deepEqual(
+    [part.services.map(({ hasHints }) => hasHints), part.places.map(({ start }) => start.slices > 0)],
+    [
+      [false, true],
+      [false, true],
+    ],
+  );
 });
 
 test('a node that changes makes no objects of a Service that is created later', () => {

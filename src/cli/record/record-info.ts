@@ -52,9 +52,9 @@ function infoText(found: RecordingInfo): string {
 }
 
 function brokenText(broken: Broken | null, contents: Contents): string[] {
-  const resources = Object.values(contents.resources);
-  const hasBegun = resources.every(({ listed, refused }) => listed || refused);
-  const unlisted = hasBegun ? [] : ['It ended before everything was listed, so it has no rates and no latencies.'];
+  const unlisted = contents.begun
+    ? []
+    : ['It ended before everything was listed, so it has no rates and no latencies.'];
   return [...endText(broken, contents), ...unlisted];
 }
 
@@ -127,7 +127,7 @@ function controllerText({ controller }: RecordingInfo): string[] {
     figures === null ? [] : [notesOf(kind, figures)],
   );
   return [
-    "Time from the event of a pod's change to the event of the object that shows the change, by the recorder's clock:",
+    "Time from the event of a pod's or Service's change to the event of the object that shows it, by the recorder's clock:",
     ...textTable(
       head,
       rows.map((cells) => head.map((_, column) => cells[column] ?? '')),
