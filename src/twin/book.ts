@@ -4,7 +4,14 @@
  */
 import type { DrawFamily, DrawRank } from './draw.ts';
 import { type ChangeKind, type Ledger, type Output, UNDONE_MS_MAX } from './ledger.ts';
-import { createPacking, type Packing, type PackedWrite, type PlaceChanges, repack } from './packing.ts';
+import {
+  createPacking,
+  type Packing,
+  type PackedWrite,
+  type PackingRules,
+  type PlaceChanges,
+  repack,
+} from './packing.ts';
 import type { PlaceChange, Published, Story, StoryChange } from './story.ts';
 
 /** A change of readiness that nothing has shown yet. */
@@ -32,6 +39,7 @@ export interface Book {
   /** Whether Endpoints with more addresses than they can have are written at every sync. */
   readonly rewritesFull: boolean;
   readonly rankOf: DrawRank;
+  readonly recycles: PackingRules['recycles'];
   readonly firstFamilyOf: DrawFamily;
   /** For each place: the last second in which it turned that a sync has read, of Endpoints that are rewritten when full. */
   readonly readSecond: Int32Array;
@@ -102,6 +110,7 @@ export interface BookOptions {
   readonly rewritesFull: boolean;
   /** The order in which a sync takes slices. What comes last waits longest for a token. */
   readonly rankOf: DrawRank;
+  readonly recycles: PackingRules['recycles'];
   /** The order in which a sync takes families. The one that is taken first is followed by those after it. */
   readonly firstFamilyOf: DrawFamily;
 }
@@ -112,7 +121,7 @@ export interface BookOptions {
  * first that came, ready or not.
  */
 export function createBook(story: Story, output: Output, ledger: Ledger, options: BookOptions): Book {
-  const { perSlice, perSliceAtStart, rewritesFull, rankOf, firstFamilyOf } = options;
+  const { perSlice, perSliceAtStart, rewritesFull, rankOf, recycles, firstFamilyOf } = options;
   const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;
   const isReady = new Uint8Array(story.places.length);
   const content = new Int32Array(story.places.length);
@@ -146,8 +155,8 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     service.published = added.length;
     if (output === 'endpoints') continue;
     for (const [family, packing] of service.packings.entries()) {
-      const rank = (founder: number): number => rankOf(founder, 0, family);
-      repack(packing, { added, changed: [], removed: [] }, perSliceAtStart, rank);
+      const rules = { perSlice: perSliceAtStart, rankOf: (founder: number) => rankOf(founder, 0, family), recycles };
+      repack(packing, { added, changed: [], removed: [] }, rules);
     }
   }
   return {
@@ -157,6 +166,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     perSlice,
     rewritesFull,
     rankOf,
+    recycles,
     firstFamilyOf,
     readSecond: new Int32Array(rewritesFull && output === 'endpoints' ? story.places.length : 0).fill(-1),
     content,
@@ -362,7 +372,8 @@ function sliceWrites(book: Book, service: number, listing: Listing, changes: Pla
   const first = book.firstFamilyOf(service, plan, families);
   return Array.from({ length: families }, (_, i) => (first + i) % families).flatMap((family) => {
     const rankOf = (founder: number): number => book.rankOf(founder, plan, family);
-    return repack(own.packings[family]!, changes, book.perSlice, rankOf).map(({ verb, endpoints, places }) => {
+    const rules = { perSlice: book.perSlice, rankOf, recycles: book.recycles };
+    return repack(own.packings[family]!, changes, rules).map(({ verb, endpoints, places }) => {
       return { verb, endpoints, shows: family === primary ? shownBy(listing, places) : [] };
     });
   });

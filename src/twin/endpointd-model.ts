@@ -137,6 +137,7 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
       rewritesFull: false,
       // Slices come by their names, which are drawn once.
       rankOf: (founder, _sync, family) => world.rankOf(founder, 0, family),
+      recycles: 'first',
       // The shorter addresses make the smaller slice, which goes first.
       firstFamilyOf: () => 0,
     }),

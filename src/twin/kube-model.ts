@@ -111,7 +111,8 @@ function createController(world: World, output: Output, workers: number, batchMs
       rewritesFull: true,
       // Slices come as a map of Go gives them, in another order for each sync.
       rankOf: world.rankOf,
-      // So do families.
+      recycles: 'last',
+      // As slices, in an order of its own for each sync.
       firstFamilyOf: world.firstFamilyOf,
     }),
     queue: createKubeQueue(agenda, FIRST_RETRY_MS[output], () => startSyncs(controller)),

@@ -36,18 +36,21 @@ export function createPacking(): Packing {
   return { counts: [], founders: [], sliceOf: new Map(), free: [], placeholder: NONE };
 }
 
+export interface PackingRules {
+  /** `--max-endpoints-per-slice`. */
+  readonly perSlice: number;
+  /** Orders slices where nothing else does, by their founders. */
+  readonly rankOf: (founder: number) => number;
+  /** Which of the new slices take the names of deleted ones: endpointd's first ones, upstream's last ones. */
+  readonly recycles: 'first' | 'last';
+}
+
 /**
  * The writes for the changes, in upstream's order: new slices, updated ones, deletes. Afterwards the slices are as the
  * writes leave them.
- * @param perSlice `--max-endpoints-per-slice`
- * @param rankOf orders slices where nothing else does, by their founders
  */
-export function repack(
-  packing: Packing,
-  changes: PlaceChanges,
-  perSlice: number,
-  rankOf: (founder: number) => number,
-): PackedWrite[] {
+export function repack(packing: Packing, changes: PlaceChanges, rules: PackingRules): PackedWrite[] {
+  const { perSlice, rankOf, recycles } = rules;
   const { counts, founders, sliceOf } = packing;
   const ranked = (slice: number): number => rankOf(founders[slice]!);
   const shown = new Map<number, number[]>();
@@ -64,7 +67,7 @@ export function repack(
   const left = fillTouched(packing, changes.added, touched, perSlice);
   const made = placeRest(packing, changes.added.slice(changes.added.length - left), touched, perSlice, ranked);
   for (const added of changes.added) show(shown, sliceOf.get(added)!, added);
-  return settle(packing, made, touched, emptied, shown);
+  return settle(packing, { made, touched, emptied, recycles }, shown);
 }
 
 function show(shown: Map<number, number[]>, slice: number, place: number): void {
@@ -140,12 +143,17 @@ function fullestWithRoom(
   return fullest;
 }
 
+interface Repacked {
+  readonly made: readonly number[];
+  readonly touched: ReadonlySet<number>;
+  readonly emptied: readonly number[];
+  readonly recycles: PackingRules['recycles'];
+}
+
 /** New slices take the names of deleted ones, so they become updates. A service without endpoints keeps one slice. */
 function settle(
   packing: Packing,
-  made: readonly number[],
-  touched: ReadonlySet<number>,
-  emptied: readonly number[],
+  { made, touched, emptied, recycles }: Repacked,
   shown: ReadonlyMap<number, readonly number[]>,
 ): PackedWrite[] {
   const { counts, founders, sliceOf, free } = packing;
@@ -159,22 +167,31 @@ function settle(
     going.push(packing.placeholder);
     packing.placeholder = NONE;
   }
-  const created = made.map((slice) => {
-    const recycled = going.pop();
-    if (recycled === undefined) return write('create', slice);
-    free.push(recycled);
-    founders[slice] = founders[recycled]!;
-    return write('update', slice, recycled);
-  });
+  const isLast = recycles === 'last';
+  const nextName = (): number | undefined => (isLast ? going.shift() : going.pop());
+  const created: PackedWrite[] = [];
+  const recycled: PackedWrite[] = [];
+  for (const slice of isLast ? made.toReversed() : made) {
+    const name = nextName();
+    if (name === undefined) {
+      created.push(write('create', slice));
+      continue;
+    }
+    free.push(name);
+    founders[slice] = founders[name]!;
+    recycled.push(write('update', slice, name));
+  }
   if (sliceOf.size === 0 && packing.placeholder === NONE) {
-    const kept = going.pop();
+    const kept = nextName();
     packing.placeholder = kept ?? free.pop() ?? counts.push(0) - 1;
     if (kept === undefined) founders[packing.placeholder] = NONE;
-    created.push(write(kept === undefined ? 'create' : 'update', packing.placeholder));
+    recycled.push(write(kept === undefined ? 'create' : 'update', packing.placeholder));
   }
   free.push(...going);
   const updates = [...touched].map((slice) => write('update', slice));
-  return [...created, ...updates, ...going.map((slice) => write('delete', slice))];
+  const deletes = going.map((slice) => write('delete', slice));
+  if (isLast) return [...created.reverse(), ...updates, ...recycled, ...deletes];
+  return [...recycled, ...created, ...updates, ...deletes];
 }
 
 const NONE = -1;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPacking, repack, type Packing, type PlaceChanges } from '../../src/twin/packing.ts';
+import { createPacking, repack, type Packing, type PackingRules, type PlaceChanges } from '../../src/twin/packing.ts';
 
 const NONE: PlaceChanges = { added: [], changed: [], removed: [] };
 
@@ -9,8 +9,10 @@ function places(count: number, first = 0): number[] {
   return Array.from({ length: count }, (_, i) => first + i);
 }
 
-function write(packing: Packing, changes: Partial<PlaceChanges>, perSlice = 100): string[] {
-  return repack(packing, { ...NONE, ...changes }, perSlice, (founder) => founder).map(
+const RULES: PackingRules = { perSlice: 100, rankOf: (founder) => founder, recycles: 'first' };
+
+function write(packing: Packing, changes: Partial<PlaceChanges>, rules: Partial<PackingRules> = {}): string[] {
+  return repack(packing, { ...NONE, ...changes }, { ...RULES, ...rules }).map(
     ({ verb, endpoints }) => `${verb} ${endpoints}`,
   );
 }
@@ -45,6 +47,23 @@ test('a slice that is emptied is deleted, or its name is used again', () => {
   assert.deepEqual(write(packed(2, 100), { removed: [0, 1], added: places(100, 1000) }), ['update 100']);
 });
 
+test('of the new slices upstream recycles the last, and writes those after all others', () => {
+  const changes = { removed: places(4), added: places(9, 1000), changed: [4] };
+  const before = (): Packing => packed(4, 4);
+  assert.deepEqual(write(before(), changes, { perSlice: 4 }), ['update 4', 'create 4', 'create 1', 'update 4']);
+  const upstream = repack(before(), changes, { ...RULES, perSlice: 4, recycles: 'last' });
+  assert.deepEqual(
+    upstream.map(({ verb, endpoints, places: shown }) => [verb, endpoints, shown.length]),
+    [
+      ['create', 4, 4],
+      ['create', 4, 4],
+      ['update', 4, 1],
+      // Those that are gone, and the last new one.
+      ['update', 1, 5],
+    ],
+  );
+});
+
 test('a service without endpoints keeps one slice, and uses it again', () => {
   const packing = packed(3);
   assert.deepEqual(write(packing, { removed: [0, 1, 2] }), ['update 0']);
@@ -53,19 +72,14 @@ test('a service without endpoints keeps one slice, and uses it again', () => {
 });
 
 test('a write names the places whose changes it shows', () => {
-  const [first, second] = repack(
-    packed(10, 10),
-    { added: [50], changed: [3], removed: [12] },
-    100,
-    (founder) => founder,
-  );
+  const [first, second] = repack(packed(10, 10), { added: [50], changed: [3], removed: [12] }, RULES);
   assert.deepEqual(first!.places, [3, 50]);
   assert.deepEqual(second!.places, [12]);
 });
 
 test('slices that nothing else orders come by the rank of their first places', () => {
   const order = (rankOf: (founder: number) => number): number[] =>
-    repack(packed(10, 10, 10), { ...NONE, changed: [0, 10, 20] }, 100, rankOf).flatMap((each) => each.places);
+    repack(packed(10, 10, 10), { ...NONE, changed: [0, 10, 20] }, { ...RULES, rankOf }).flatMap((each) => each.places);
   assert.deepEqual(
     order((founder) => founder),
     [0, 10, 20],
@@ -79,7 +93,7 @@ test('slices that nothing else orders come by the rank of their first places', (
 test('of slices that are equally full the one of the lowest rank takes the rest', () => {
   const takes = (rankOf: (founder: number) => number): number => {
     const packing = packed(10, 10);
-    repack(packing, { ...NONE, added: [50] }, 100, rankOf);
+    repack(packing, { ...NONE, added: [50] }, { ...RULES, rankOf });
     return packing.sliceOf.get(50)!;
   };
   assert.equal(

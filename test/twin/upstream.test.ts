@@ -71,8 +71,7 @@ for (let seed = 1; seed <= 5; seed++) {
             .map(([place]) => place),
           removed: [...before.keys()].filter((place) => !ready.has(place)),
         },
-        PER_SLICE,
-        (founder) => founder,
+        { perSlice: PER_SLICE, rankOf: (founder) => founder, recycles: 'last' },
       );
       const theirs = writes.map(({ verb, object }) => `${verb} ${object?.endpoints?.length ?? 0}`);
       const ours = planned.map(({ verb, endpoints }) => `${verb} ${endpoints}`);
