@@ -47,7 +47,7 @@ export interface ControllerFigures {
   /** How many changes each write showed, over writes that showed any. */
   readonly changesPerWrite: number | null;
   /** Changes that were undone before they were shown. */
-  readonly superseded: number;
+  readonly undone: number;
   /** Changes that need not be shown: the Service has ceased to ask for them, or its Endpoints are over capacity. */
   readonly notOwed: number;
   /** Changes around which a watch was lost. */
@@ -88,14 +88,14 @@ function sizesOf(sizes: readonly number[]): ServiceSizes {
 }
 
 function controllerFigures(measuring: Measuring, kind: OutputResource, seconds: number): ControllerFigures {
-  const { addedMs, removedMs, writes, showing, superseded, notOwed, hidden }: Measured = measuring.measured[kind];
+  const { addedMs, removedMs, writes, showing, undone, notOwed, hidden }: Measured = measuring.measured[kind];
   return {
     addedMs: spreadOf(addedMs),
     removedMs: spreadOf(removedMs),
     writes,
     writesPerSecond: seconds > 0 ? writes / seconds : null,
     changesPerWrite: showing > 0 ? (addedMs.length + removedMs.length) / showing : null,
-    superseded,
+    undone,
     notOwed,
     hidden,
     notShown: awaitedOf(measuring, kind),

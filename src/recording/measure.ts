@@ -20,7 +20,7 @@ export interface Measured {
   readonly addedMs: number[];
   readonly removedMs: number[];
   /** Changes that were undone before they were shown, or whose service was deleted. */
-  superseded: number;
+  undone: number;
   /** Changes that need not be shown: the service has ceased to ask for them, or its Endpoints are over capacity. */
   notOwed: number;
   /** Changes that a lost watch has hidden. */
@@ -89,7 +89,7 @@ const NOBODY: MeasureListener = { shown() {}, written() {} };
 
 export function createMeasuring(listener: MeasureListener = NOBODY): Measuring {
   const none = (): Measured => {
-    return { addedMs: [], removedMs: [], superseded: 0, notOwed: 0, hidden: 0, writes: 0, showing: 0 };
+    return { addedMs: [], removedMs: [], undone: 0, notOwed: 0, hidden: 0, writes: 0, showing: 0 };
   };
   return {
     listener,
@@ -213,7 +213,7 @@ function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputReso
   const before = early.get(address);
   const last = awaited.get(address);
   for (const kept of [early, undone, awaited]) kept.delete(address);
-  if (last !== undefined) measuring.measured[kind].superseded++;
+  if (last !== undefined) measuring.measured[kind].undone++;
   if (published.ready.has(address) === ready) {
     if (last !== undefined) keep(undone, address, { sinceMs: last.sinceMs, atMs: sinceMs });
     if (before?.ready !== ready || sinceMs - before.atMs > APART_MS_MAX) return;
@@ -259,7 +259,7 @@ function onService(
   const outputs = services.get(service);
   const { namespace, name } = service.record;
   if (after === null) {
-    for (const kind of KINDS) measured[kind].superseded += outputs![kind].awaited.size;
+    for (const kind of KINDS) measured[kind].undone += outputs![kind].awaited.size;
     services.delete(service);
     forgetPublished(measuring, namespace, name);
     return;
@@ -390,7 +390,7 @@ function onShown(
   if (change !== undefined) noteShown(measuring, kind, { address, ...change }, write, atMs);
   else if (last !== undefined && atMs - last.atMs <= APART_MS_MAX) {
     // It shows the change that was undone, so what undid it is to be shown too.
-    measuring.measured[kind].superseded--;
+    measuring.measured[kind].undone--;
     noteShown(measuring, kind, { address, ready, sinceMs: last.sinceMs }, write, atMs);
     awaited.set(address, { ready: !ready, sinceMs: last.atMs });
   } else if (ready || !published.isOverCapacity) keep(early, address, { ready, write, atMs });

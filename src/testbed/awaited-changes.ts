@@ -51,7 +51,7 @@ export function createAwaitedChanges(
     const { output, atMs } = last.change;
     // The change, and what undid it.
     ledger.overtaken[output] += 2;
-    ledger.hidden[output].push({ atMs, kind: kindOf(last.change), latencyMs: last.by.atMs - atMs });
+    ledger.unshown[output].push({ atMs, kind: kindOf(last.change), latencyMs: last.by.atMs - atMs });
   };
   const expect = (key: string, change: AwaitedChange): void => {
     open.set(key, change);

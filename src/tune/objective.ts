@@ -259,9 +259,9 @@ function isTelling(figure: Figure, ledger: Ledger): boolean {
   return !isOfLatencies(figure) || countOf(figure, ledger) >= changesMin(figure, 0);
 }
 
-function countOf({ kinds, output }: Changes, { samples, hidden }: Ledger): number {
+function countOf({ kinds, output }: Changes, { samples, unshown }: Ledger): number {
   const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
-  return samples[output].filter(isCounted).length + hidden[output].filter(isCounted).length;
+  return samples[output].filter(isCounted).length + unshown[output].filter(isCounted).length;
 }
 
 /** A p99, or a share of changes, of fewer is chance. */
@@ -287,8 +287,8 @@ function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpo
       return sentBytes(ledger, expression.outputs, expression.encoding, watchers) / seconds;
     case 'later': {
       const { thanMs } = expression;
-      const { shown, hidden } = changesOf(ledger, expression);
-      const late = hidden.length - placeAbove(hidden, thanMs);
+      const { shown, unshown } = changesOf(ledger, expression);
+      const late = unshown.length - placeAbove(unshown, thanMs);
       const total = shown.length + late;
       return total === 0 ? 0 : (shown.length - placeAbove(shown, thanMs) + late) / total;
     }
@@ -302,24 +302,24 @@ function orZero(value: number): number {
   return Number.isNaN(value) ? 0 : value;
 }
 
-/** The latencies of the changes that were shown, and the waits of those that were hidden. */
+/** The latencies of the changes that were shown, and the waits of those that nothing showed. */
 function changesOf(
-  { samples, hidden }: Ledger,
+  { samples, unshown }: Ledger,
   { output, kinds }: Changes,
-): { readonly shown: Latencies; readonly hidden: Latencies } {
-  return { shown: latenciesOf(samples[output], kinds), hidden: latenciesOf(hidden[output], kinds) };
+): { readonly shown: Latencies; readonly unshown: Latencies } {
+  return { shown: latenciesOf(samples[output], kinds), unshown: latenciesOf(unshown[output], kinds) };
 }
 
 /**
- * Quantiles of latencies; NaN = there was no change. Changes that were hidden for longer than those that were shown took count
- * with that: a pod that was unready for two seconds and in its slice all the while was not taken out in time, whatever
- * came then.
+ * Quantiles of latencies; NaN = there was no change. A change that nothing showed counts with its wait, if that is longer than
+ * those that were shown took: a pod that was unready for two seconds and in its slice all the while was not taken out in
+ * time, whatever came then.
  */
 export function quantilesOf(ledger: Ledger, changes: Changes, shares: readonly number[]): number[] {
-  const { shown, hidden } = changesOf(ledger, changes);
+  const { shown, unshown } = changesOf(ledger, changes);
   return shares.map((share) => {
     const own = quantile(shown, share);
-    const late = hidden.subarray(placeAbove(hidden, orZero(own)));
+    const late = unshown.subarray(placeAbove(unshown, orZero(own)));
     const count = shown.length + late.length;
     return late.length === 0 ? own : valueOfBoth(shown, late, Math.max(0, Math.ceil(share * count) - 1));
   });

@@ -42,7 +42,7 @@ export type Unsure = Readonly<Record<Fitted['name'], Spread>>;
 export interface LatencyRow {
   readonly output: Output;
   readonly kind: ChangeKind;
-  /** Of changes that were shown, and of those that were hidden. */
+  /** Of changes that were shown, and of those that nothing showed. */
   readonly count: number;
   readonly p50: number;
   readonly p90: number;
@@ -197,7 +197,7 @@ export function excessOf({ checks }: Outcome): number {
 
 function latencyRow(ledger: Ledger, output: Output, kind: ChangeKind, scope: Scope): LatencyRow {
   const [p50, p90, p99, p999] = quantilesOf(ledger, { output, kinds: kind }, [0.5, 0.9, 0.99, 0.999]);
-  const count = [...ledger.samples[output], ...ledger.hidden[output]].filter((sample) => sample.kind === kind).length;
+  const count = [...ledger.samples[output], ...ledger.unshown[output]].filter((sample) => sample.kind === kind).length;
   return {
     output,
     kind,

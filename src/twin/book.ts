@@ -222,10 +222,10 @@ function noteTurn(book: Book, own: ServiceBook, { place, wanted }: PlaceChange, 
 function hideUndone({ ledger, output, undone }: Book, place: number): void {
   const change = undone.get(place);
   if (change === undefined) return;
-  const { undoneAtMs, ...hidden } = change;
+  const { undoneAtMs, ...unshown } = change;
   undone.delete(place);
   ledger.overtaken[output] += 2;
-  ledger.hidden[output].push({ ...hidden, latencyMs: undoneAtMs - hidden.atMs });
+  ledger.unshown[output].push({ ...unshown, latencyMs: undoneAtMs - unshown.atMs });
 }
 
 /** The first that waits takes the room of one that has gone. It has changed long before, so it has no latency. */
@@ -272,7 +272,7 @@ export function forgetService(book: Book, service: number, nowMs: number): void 
     if (change === undefined) continue;
     open[place] = undefined;
     ledger.overtaken[output]++;
-    ledger.hidden[output].push({ ...change, latencyMs: nowMs - change.atMs });
+    ledger.unshown[output].push({ ...change, latencyMs: nowMs - change.atMs });
   }
   own.dirty.clear();
   own.waiting.clear();
@@ -429,7 +429,7 @@ export function closeBook(book: Book, left: readonly StoryChange[], nowMs: numbe
   for (const change of open) {
     if (change === undefined) continue;
     ledger.open[output]++;
-    ledger.hidden[output].push({ ...change, latencyMs: nowMs - change.atMs });
+    ledger.unshown[output].push({ ...change, latencyMs: nowMs - change.atMs });
   }
 }
 

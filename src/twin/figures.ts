@@ -79,13 +79,13 @@ export interface Span {
  */
 export function runsBetween(ledger: Ledger, spans: readonly Span[]): Ledger[] {
   const samples = perOutput((output) => partsOf(ledger.samples[output], spans));
-  const hidden = perOutput((output) => partsOf(ledger.hidden[output], spans));
+  const unshown = perOutput((output) => partsOf(ledger.unshown[output], spans));
   const writes = perOutput((output) => partsOf(ledger.writes[output], spans));
   const cpu = partsOf(ledger.cpu, spans);
   return spans.map((_, i) => ({
     ...ledger,
     samples: perOutput((output) => samples[output][i]!),
-    hidden: perOutput((output) => hidden[output][i]!),
+    unshown: perOutput((output) => unshown[output][i]!),
     writes: perOutput((output) => writes[output][i]!),
     cpu: cpu[i]!,
   }));
@@ -104,7 +104,7 @@ export function runMoved(ledger: Ledger, byMs: number): Ledger {
   return {
     ...ledger,
     samples: perOutput((output) => ledger.samples[output].map(moved)),
-    hidden: perOutput((output) => ledger.hidden[output].map(moved)),
+    unshown: perOutput((output) => ledger.unshown[output].map(moved)),
     writes: perOutput((output) => ledger.writes[output].map(moved)),
     cpu: ledger.cpu.map(moved),
   };
@@ -115,7 +115,7 @@ export function runOf(ledger: Ledger, parts: readonly Ledger[]): Ledger {
   return {
     ...ledger,
     samples: perOutput((output) => parts.flatMap(({ samples }) => samples[output])),
-    hidden: perOutput((output) => parts.flatMap(({ hidden }) => hidden[output])),
+    unshown: perOutput((output) => parts.flatMap(({ unshown }) => unshown[output])),
     writes: perOutput((output) => parts.flatMap(({ writes }) => writes[output])),
     cpu: parts.flatMap(({ cpu }) => cpu),
   };

@@ -53,7 +53,7 @@ export interface Ledger {
    * How long changes have waited, at least, that no object had shown when the next one of the same place came, or when the
    * run ended.
    */
-  readonly hidden: Readonly<Record<Output, Sample[]>>;
+  readonly unshown: Readonly<Record<Output, Sample[]>>;
   /** Changes that no object had shown at the end. */
   readonly open: Record<Output, number>;
   syncs: number;
@@ -74,7 +74,7 @@ export function createLedger(sizes: ObjectSizes): Ledger {
     writes: { endpoints: [], slices: [] },
     sizes,
     overtaken: { endpoints: 0, slices: 0 },
-    hidden: { endpoints: [], slices: [] },
+    unshown: { endpoints: [], slices: [] },
     open: { endpoints: 0, slices: 0 },
     syncs: 0,
     staleSyncs: 0,

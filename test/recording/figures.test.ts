@@ -116,8 +116,8 @@ describe('what a recording shows of its controller', () => {
       const ready = [endpointOf(pod('host-1', { podIP: '192.0.2.200' }))];
       encoder.put('endpointslices', slice('api-x', ready, { service: 'api' }), 'controller', 2040);
     });
-    const { addedMs, superseded, notShown } = controller.endpointslices!;
-    assert.deepEqual([addedMs.count, superseded, notShown], [1, 0, 0]);
+    const { addedMs, undone, notShown } = controller.endpointslices!;
+    assert.deepEqual([addedMs.count, undone, notShown], [1, 0, 0]);
   });
 
   it('what an output shows while the watch of Services is lost tells no time', () => {
@@ -183,10 +183,10 @@ describe('what a recording shows of its controller', () => {
       encoder.put('pods', pod('web-1'), 'other', 3000);
       publishSlice(encoder, ['web-1'], 3020);
     });
-    const { addedMs, removedMs, superseded, notShown } = controller.endpointslices!;
+    const { addedMs, removedMs, undone, notShown } = controller.endpointslices!;
     assert.deepEqual([removedMs.count, removedMs.p50, addedMs.count, addedMs.p50], [1, 10, 1, 20]);
     // The other pod is awaited from the time when the Service is there again.
-    assert.deepEqual([superseded, notShown], [0, 1]);
+    assert.deepEqual([undone, notShown], [0, 1]);
   });
 
   it('a change that was undone before it was shown is left out', () => {
@@ -194,8 +194,8 @@ describe('what a recording shows of its controller', () => {
       encoder.put('pods', pod('web-0', { ready: false }), 'other', 1000);
       encoder.put('pods', pod('web-0'), 'other', 1100);
     });
-    const { addedMs, removedMs, superseded, notShown } = controller.endpoints!;
-    assert.deepEqual([addedMs.count, removedMs.count, superseded, notShown], [0, 0, 1, 0]);
+    const { addedMs, removedMs, undone, notShown } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, removedMs.count, undone, notShown], [0, 0, 1, 0]);
   });
 
   it('a pod that flips twice is awaited again where its first flip is shown late', () => {
@@ -205,9 +205,9 @@ describe('what a recording shows of its controller', () => {
       publishSlice(encoder, [], 1006);
       publishSlice(encoder, ['web-0'], 3000);
     });
-    const { addedMs, removedMs, superseded, changesPerWrite } = controller.endpointslices!;
+    const { addedMs, removedMs, undone, changesPerWrite } = controller.endpointslices!;
     assert.deepEqual([removedMs.count, removedMs.max, addedMs.count, addedMs.max], [1, 6, 1, 1995]);
-    assert.deepEqual([superseded, changesPerWrite, controller.endpoints!.superseded], [0, 1, 1]);
+    assert.deepEqual([undone, changesPerWrite, controller.endpoints!.undone], [0, 1, 1]);
   });
 
   it('what an output does long after a flip was undone is not that flip', () => {
@@ -217,8 +217,8 @@ describe('what a recording shows of its controller', () => {
       publish(encoder, [], 8000);
       publish(encoder, ['web-0'], 9000);
     });
-    const { addedMs, removedMs, superseded, notShown } = controller.endpoints!;
-    assert.deepEqual([removedMs.count, addedMs.count, superseded, notShown], [0, 0, 1, 0]);
+    const { addedMs, removedMs, undone, notShown } = controller.endpoints!;
+    assert.deepEqual([removedMs.count, addedMs.count, undone, notShown], [0, 0, 1, 0]);
   });
 
   it('a change that a Service ceases to ask for is not awaited any more', () => {
@@ -309,8 +309,8 @@ describe('what a recording shows of its controller', () => {
       encoder.put('pods', pod('web-1', { ready: false }), 'other', 1100);
       encoder.put('pods', pod('web-1'), 'other', 1200);
     });
-    const { addedMs, superseded } = controller.endpoints!;
-    assert.deepEqual([addedMs.count, superseded], [0, 1]);
+    const { addedMs, undone } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, undone], [0, 1]);
   });
 
   it('an address that was shown long before its pod became ready tells no time', () => {
@@ -318,8 +318,8 @@ describe('what a recording shows of its controller', () => {
       publish(encoder, ['web-0', 'web-1'], 1000);
       encoder.put('pods', pod('web-1'), 'other', 7000);
     });
-    const { addedMs, superseded, notShown } = controller.endpoints!;
-    assert.deepEqual([addedMs.count, superseded, notShown], [0, 0, 0]);
+    const { addedMs, undone, notShown } = controller.endpoints!;
+    assert.deepEqual([addedMs.count, undone, notShown], [0, 0, 0]);
   });
 
   it('a removal of what was never shown tells no time', () => {
@@ -328,8 +328,8 @@ describe('what a recording shows of its controller', () => {
       encoder.put('pods', pod('web-1'), 'other', 7000);
       encoder.put('pods', pod('web-1', { ready: false }), 'other', 7100);
     });
-    const { removedMs, superseded } = controller.endpoints!;
-    assert.deepEqual([removedMs.count, superseded], [0, 1]);
+    const { removedMs, undone } = controller.endpoints!;
+    assert.deepEqual([removedMs.count, undone], [0, 1]);
   });
 
   it('a change that is not shown is counted, unless its pod has no address', () => {

@@ -55,16 +55,16 @@ test('a change that is undone under its write is shown, and so is what undid it'
     { atMs: 0, kind: 'remove', latencyMs: 15 },
     { atMs: 10, kind: 'add', latencyMs: 30 },
   ]);
-  assert.deepEqual([ledger.hidden.slices, ledger.overtaken.slices, ledger.open.slices], [[], 0, 0]);
+  assert.deepEqual([ledger.unshown.slices, ledger.overtaken.slices, ledger.open.slices], [[], 0, 0]);
 });
 
-test('a change that is undone and never shown is hidden', () => {
+test('a change that is undone before it is shown counts as never shown', () => {
   const { ledger, turn, isOpenAt, end } = played();
   turn(false, 0);
   turn(true, 10);
   assert.deepEqual([isOpenAt(500), isOpenAt(1100)], [true, false]);
   end();
-  assert.deepEqual(ledger.hidden.slices, [{ atMs: 0, kind: 'remove', latencyMs: 10 }]);
+  assert.deepEqual(ledger.unshown.slices, [{ atMs: 0, kind: 'remove', latencyMs: 10 }]);
   assert.deepEqual([ledger.samples.slices, ledger.overtaken.slices, ledger.open.slices], [[], 2, 0]);
 });
 
@@ -81,5 +81,5 @@ test('an object long after a change was undone shows the next one of its pod', (
     { atMs: 6000, kind: 'remove', latencyMs: 20 },
     { atMs: 7000, kind: 'add', latencyMs: 0 },
   ]);
-  assert.deepEqual([ledger.hidden.slices.length, ledger.open.slices], [1, 1]);
+  assert.deepEqual([ledger.unshown.slices.length, ledger.open.slices], [1, 1]);
 });

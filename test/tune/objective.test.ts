@@ -133,7 +133,7 @@ for (const [constraint, excess] of [
 ] as const) {
   test(`if no change is shown until the end, ${constraint} is exceeded by ${excess}`, () => {
     const never = createLedger(SIZES);
-    never.hidden.slices.push({ atMs: 0, kind: 'add', latencyMs: 600_000 });
+    never.unshown.slices.push({ atMs: 0, kind: 'add', latencyMs: 600_000 });
     assert.equal(excessOf(`${constraint}, min writes`, never), excess);
   });
 }
@@ -145,16 +145,16 @@ for (const [text, expected] of [
   ['p99(add)', 0],
 ] as const) {
   test(`if removals of two seconds were never shown, ${text} is ${expected}`, () => {
-    const hidden = createLedger(SIZES);
-    for (let i = 0; i < 100; i++) hidden.hidden.slices.push({ atMs: i, kind: 'remove', latencyMs: 2000 });
-    assert.equal(valueOf(parseObjective(`min ${text}`).goal.expression, hidden, SCOPE), expected);
+    const unshown = createLedger(SIZES);
+    for (let i = 0; i < 100; i++) unshown.unshown.slices.push({ atMs: i, kind: 'remove', latencyMs: 2000 });
+    assert.equal(valueOf(parseObjective(`min ${text}`).goal.expression, unshown, SCOPE), expected);
   });
 }
 
-test('a hidden change counts if it was hidden for longer than others took', () => {
+test('a change that nothing showed counts if it waited longer than others took', () => {
   const some = ledger();
-  some.hidden.slices.push({ atMs: 0, kind: 'add', latencyMs: 20 });
-  for (let i = 0; i < 3; i++) some.hidden.slices.push({ atMs: 0, kind: 'add', latencyMs: 3000 });
+  some.unshown.slices.push({ atMs: 0, kind: 'add', latencyMs: 20 });
+  for (let i = 0; i < 3; i++) some.unshown.slices.push({ atMs: 0, kind: 'add', latencyMs: 3000 });
   assert.equal(valueOf(parseObjective('min p50(add)').goal.expression, some, SCOPE), 52);
   assert.equal(valueOf(parseObjective('min p99(add)').goal.expression, some, SCOPE), 3000);
 });

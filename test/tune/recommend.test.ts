@@ -239,7 +239,7 @@ test('another calibration that may be as true has to meet the limits too', () =>
   assert.ok(p99Bound([slow]) > p99Bound([]) + 20);
 });
 
-test('all figures of a run count the changes that were hidden', () => {
+test('all figures of a run count the changes that nothing showed', () => {
   // A pod is ready for a second alone. A batch period of 1.5 s hides that, and shows two later pods soon.
   const flips = Array.from({ length: 30 }, (_, service) => {
     const [atMs, pod] = [3000 * service, 3 * service];

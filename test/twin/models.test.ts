@@ -73,12 +73,12 @@ test('changes that nothing shows have waited until ten minutes after the last on
   });
   for (const controller of ['endpointd', UPSTREAM] as const) {
     // The buckets hold one token for each controller that runs, and the next one comes after a day.
-    const { samples, hidden, open } = run(three, controller, { qps: 0.00001, burst: 1, controllers: 2 });
+    const { samples, unshown, open } = run(three, controller, { qps: 0.00001, burst: 1, controllers: 2 });
     const shown = samples.endpoints.length + samples.slices.length;
     assert.equal(shown, 2, controller);
-    assert.equal(hidden.endpoints.length + hidden.slices.length, 4, controller);
+    assert.equal(unshown.endpoints.length + unshown.slices.length, 4, controller);
     assert.equal(open.endpoints + open.slices, 4, controller);
-    for (const { latencyMs, kind } of [...hidden.endpoints, ...hidden.slices])
+    for (const { latencyMs, kind } of [...unshown.endpoints, ...unshown.slices])
       assert.deepEqual([Math.round(latencyMs), kind], [601_000, 'add']);
   }
 });
@@ -291,8 +291,8 @@ test('a change that is undone before its failed write is tried again is not show
   });
   const [ready, unready] = two.changes;
   const played: Story = { ...two, outputs: ['slices'], durationMs: 9000, changes: [ready!, foreign, unready!] };
-  const { hidden, samples } = run(played, UPSTREAM);
-  assert.deepEqual([samples.slices.length, hidden.slices.length], [0, 1]);
+  const { unshown, samples } = run(played, UPSTREAM);
+  assert.deepEqual([samples.slices.length, unshown.slices.length], [0, 1]);
 });
 
 test('the pods that full Endpoints leave out cost kube-controller-manager time', () => {
@@ -391,7 +391,7 @@ test('what a Service that is deleted does not show yet, nothing shows', () => {
     const ledger = run(played, controller, { endpointsBatchMs: 500, slicesBatchMs: 500 });
     assert.deepEqual([ledger.writes, ledger.samples], [NOTHING_DONE, NOTHING_DONE], controller);
     assert.deepEqual(
-      OUTPUTS.map((output) => ledger.hidden[output].map(({ latencyMs }) => Math.round(latencyMs))),
+      OUTPUTS.map((output) => ledger.unshown[output].map(({ latencyMs }) => Math.round(latencyMs))),
       [[101], [101]],
     );
   }

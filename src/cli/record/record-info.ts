@@ -149,9 +149,9 @@ function row(
   return [...counted, formatCount(of.writes), rate, of.changesPerWrite === null ? '' : of.changesPerWrite.toFixed(2)];
 }
 
-function notesOf(kind: string, { superseded, notOwed, hidden, notShown }: ControllerFigures): string {
+function notesOf(kind: string, { undone, notOwed, hidden, notShown }: ControllerFigures): string {
   const parts = [
-    ...(superseded > 0 ? [`${plural(superseded, 'change')} undone before it was shown`] : []),
+    ...(undone > 0 ? [`${plural(undone, 'change')} undone before it was shown`] : []),
     ...(notOwed > 0 ? [`${plural(notOwed, 'change')} that need not be shown`] : []),
     ...(hidden > 0 ? [`${plural(hidden, 'change')} around a lost watch`] : []),
     ...(notShown > 0 ? [`${plural(notShown, 'change')} not shown at the end`] : []),
