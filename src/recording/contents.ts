@@ -97,6 +97,7 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
     }
     case 'listed':
       countList(counting, event);
+      contents.begun = isBegun(resources);
       break;
     case 'lost':
       contents.gaps.push({ resource: event.resource, fromSeconds: since(counting, event.sinceMs), toSeconds: null });
@@ -107,6 +108,7 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       break;
     case 'refused':
       resources[event.resource].refused = !resources[event.resource].listed;
+      contents.begun = isBegun(resources);
       break;
     case 'irrelevant':
       for (const [name, count] of Object.entries(event.counts)) {
@@ -119,12 +121,13 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       contents.ended = true;
   }
   contents.seconds = since(counting, event.atMs);
-  contents.begun = hasBegun({ listed: namesOf(resources, 'listed'), refused: namesOf(resources, 'refused') });
 }
 
-function namesOf(resources: Contents['resources'], state: 'listed' | 'refused'): Set<RecordedResource> {
+function isBegun(resources: Contents['resources']): boolean {
   const names = Object.keys(resources) as RecordedResource[];
-  return new Set(names.filter((name) => resources[name][state]));
+  const namesOf = (state: 'listed' | 'refused'): Set<RecordedResource> =>
+    new Set(names.filter((name) => resources[name][state]));
+  return hasBegun({ listed: namesOf('listed'), refused: namesOf('refused') });
 }
 
 function since({ wholeAtMs }: Counting, atMs: number): number {

@@ -322,11 +322,6 @@ function forgetPublished({ published }: Measuring, namespace: string, service: s
   if (KINDS.every((kind) => published.get(key)![kind].objects.size === 0)) published.delete(key);
 }
 
-/**
- * The last object of a Service and address type is deleted by somebody else, for a controller keeps one: by the API server,
- * the garbage collector, or with the namespace, before or after the Service (docs/spec/endpoints.md "Deletes"). Slices of a
- * family that the Service has given up are the controller's to delete.
- */
 function onOutput(
   measuring: Measuring,
   kind: OutputResource,
@@ -339,10 +334,7 @@ function onOutput(
   const shown = service === null ? null : services.get(service)![kind];
   const published = shown?.published ?? publishedOf(measuring, namespace, name)[kind];
   add(published.objects, addressType, (after === null ? 0 : 1) - (before === null ? 0 : 1));
-  const isLast = !published.objects.has(addressType);
-  const isCollected =
-    after === null && (service === null || service.record.deleting || (isLast && isWanted(service, addressType)));
-  if (isWatched && by !== 'other' && !isCollected) {
+  if (isWatched && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
     measured[kind].writes++;
     listener.written(kind, atMs);
   }
@@ -361,9 +353,14 @@ function onOutput(
   if (service === null) forgetPublished(measuring, namespace, name);
 }
 
-/** Whether a controller keeps objects of the address type for the Service. */
-function isWanted({ record }: RecordedService, addressType: string): boolean {
-  return addressType === '' || sliceFamilies(record).some((family) => family === addressType);
+/**
+ * Whether somebody else has deleted an object: the API server, the garbage collector, or the namespace's end, before or
+ * after the Service (docs/spec/endpoints.md "Deletes"). A controller keeps one of each family that the Service has.
+ */
+function isCollected(service: RecordedService | null, { objects }: Published, addressType: string): boolean {
+  if (service === null || service.record.deleting) return true;
+  const isWanted = addressType === '' || sliceFamilies(service.record).some((family) => family === addressType);
+  return isWanted && !objects.has(addressType);
 }
 
 /** Endpoints that are over capacity owe no pod a place. */

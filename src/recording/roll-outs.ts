@@ -53,7 +53,7 @@ export function createRollOuts(): RollOuts {
 }
 
 export function followRollOuts(rollOuts: RollOuts, event: RecordedEvent, { service: of, selected }: Selection): void {
-  if (event.type === 'listed' && event.told === 'start') begun(rollOuts, event.atMs);
+  if (event.type === 'listed' && event.told === 'start') startClock(rollOuts, event.atMs);
   if (event.type !== 'change') return;
   if (event.resource === 'services') {
     countTemplates(rollOuts, selected);
@@ -79,7 +79,7 @@ export function followRollOuts(rollOuts: RollOuts, event: RecordedEvent, { servi
 }
 
 /** What was found between the first lists is of no time that counts. */
-function begun(rollOuts: RollOuts, atMs: number): void {
+function startClock(rollOuts: RollOuts, atMs: number): void {
   rollOuts.beganMs = atMs;
   rollOuts.found = [];
   for (const templates of rollOuts.byService.values()) templates.underWay = null;

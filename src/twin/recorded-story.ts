@@ -8,8 +8,8 @@ import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-end
 import { selectsPods } from '../core/selects-pods.ts';
 import { podEndpoints } from '../core/slices/pod-endpoints.ts';
 import { sliceFamilies } from '../core/slices/slice-families.ts';
-import { hasPortOn } from '../core/target-port.ts';
 import { hintsMode } from '../core/slices/traffic-distribution.ts';
+import { hasPortOn } from '../core/target-port.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import type { ChangeOf, RecordedEvent } from '../recording/recording.ts';
 import type { RecordedService, Selected, Selection } from '../recording/selections.ts';

@@ -15,6 +15,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
 import { formatBytes } from '../../src/lib/figures.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import type { Encoder } from '../../src/recording/encode.ts';
 import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
 import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
@@ -307,22 +308,27 @@ describe('endpointd record --info', () => {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-info-'));
   after(() => rmSync(directory, { recursive: true }));
 
+  const RESOURCES = ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const;
+
+  /** The path of a recording of what `tell` tells. */
+  const recorded = (name: string, tell: (encoder: Encoder) => void): string => {
+    const path = join(directory, name);
+    writeFileSync(path, fileOf(tell));
+    return path;
+  };
+
   it('--info tells of watches that were lost, and of what was refused at first', async () => {
-    const path = join(directory, 'lost.rec');
-    writeFileSync(
-      path,
-      fileOf((encoder) => {
-        encoder.tell(0, { refused: 'nodes' });
-        for (const resource of ['pods', 'services', 'endpoints', 'endpointslices'] as const) {
-          encoder.listed(resource, '1', 0);
-        }
-        encoder.listed('nodes', '1', 3000);
-        encoder.tell(4000, { lost: 'services', since: 5000 });
-        encoder.tell(4100, { rewatched: 'services' });
-        encoder.tell(8000, { lost: 'pods', since: 10_000 });
-        encoder.tell(9000, { end: true });
-      }),
-    );
+    const path = recorded('lost.rec', (encoder) => {
+      encoder.tell(0, { refused: 'nodes' });
+      for (const resource of ['pods', 'services', 'endpoints', 'endpointslices'] as const) {
+        encoder.listed(resource, '1', 0);
+      }
+      encoder.listed('nodes', '1', 3000);
+      encoder.tell(4000, { lost: 'services', since: 5000 });
+      encoder.tell(4100, { rewatched: 'services' });
+      encoder.tell(8000, { lost: 'pods', since: 10_000 });
+      encoder.tell(9000, { end: true });
+    });
     const { stdout } = await endpointd(['record', '--info', path]).ended;
     const told = /\n1 gap[^]*?\n\n/.exec(stdout)![0].trim().split('\n');
     assert.deepEqual(told.slice(1), [
@@ -334,15 +340,11 @@ describe('endpointd record --info', () => {
   });
 
   it('--info says that a recording ended before everything was listed', async () => {
-    const path = join(directory, 'unlisted.rec');
-    writeFileSync(
-      path,
-      fileOf((encoder) => {
-        for (const resource of ['nodes', 'pods'] as const) encoder.listed(resource, '1', 0);
-        for (let i = 0; i < 30; i++) encoder.put('pods', pod(`web-${i}`), 'other', 100 * i);
-        encoder.tell(30_000, { end: true });
-      }),
-    );
+    const path = recorded('unlisted.rec', (encoder) => {
+      for (const resource of ['nodes', 'pods'] as const) encoder.listed(resource, '1', 0);
+      for (let i = 0; i < 30; i++) encoder.put('pods', pod(`web-${i}`), 'other', 100 * i);
+      encoder.tell(30_000, { end: true });
+    });
     const { stdout } = await endpointd(['record', '--info', path]).ended;
     assert.match(stdout, /\nIt ended before everything was listed, so it has no rates and no latencies\.\n/);
     assert.match(stdout, /\nservices +not listed /);
@@ -350,36 +352,24 @@ describe('endpointd record --info', () => {
   });
 
   it('--info tells rates below one a second', async () => {
-    const path = join(directory, 'quiet.rec');
-    writeFileSync(
-      path,
-      fileOf((encoder) => {
-        encoder.put('services', service('web'), 'other', 0);
-        for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const) {
-          encoder.listed(resource, '1', 0);
-        }
-        for (let i = 0; i < 28; i++) encoder.put('pods', pod(`web-${i}`), 'other', 1000 * i);
-        encoder.tell(600_000, { end: true });
-      }),
-    );
+    const path = recorded('quiet.rec', (encoder) => {
+      encoder.put('services', service('web'), 'other', 0);
+      for (const resource of RESOURCES) encoder.listed(resource, '1', 0);
+      for (let i = 0; i < 28; i++) encoder.put('pods', pod(`web-${i}`), 'other', 1000 * i);
+      encoder.tell(600_000, { end: true });
+    });
     const { stdout } = await endpointd(['record', '--info', path]).ended;
     assert.match(stdout, /\npods +0 +28 +0\.047 /);
   });
 
   it('--info shows hostile names of a plain recording as escapes', async () => {
-    const path = join(directory, 'hostile.rec');
     const template = (name: string, hash: string) => pod(name, { labels: ['app', 'web', 'pod-template-hash', hash] });
-    writeFileSync(
-      path,
-      fileOf((encoder) => {
-        encoder.put('services', service('\u001B[2Jweb\u202E'), 'other', 0);
-        for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const) {
-          encoder.listed(resource, '1', 0);
-        }
-        encoder.put('pods', template('a-1', 'old'), 'other', 10);
-        encoder.put('pods', template('b-1', 'new'), 'other', 20);
-      }),
-    );
+    const path = recorded('hostile.rec', (encoder) => {
+      encoder.put('services', service('\u001B[2Jweb\u202E'), 'other', 0);
+      for (const resource of RESOURCES) encoder.listed(resource, '1', 0);
+      encoder.put('pods', template('a-1', 'old'), 'other', 10);
+      encoder.put('pods', template('b-1', 'new'), 'other', 20);
+    });
     const { stdout, status } = await endpointd(['record', '--info', path]).ended;
     assert.equal(status, 0);
     assert.match(stdout, /\nThere were 1 roll-out:\n/);
