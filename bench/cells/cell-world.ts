@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
+import { isRecord } from '../../src/apiserver/object.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { NODE_FLAGS, startController } from '../../src/testbed/controller-process.ts';
 import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
@@ -10,6 +11,7 @@ import { startServe } from '../../src/testbed/serve-process.ts';
 import type { Settings } from '../../src/twin/settings.ts';
 import { startCluster } from '../../test/e2e/cluster.ts';
 import type { LoadTarget } from '../support/http-load.ts';
+import { serviceKeyOf } from '../support/outputs.ts';
 import type { World } from './data.ts';
 
 /** The embedded server waits so long before it carries out a write of the controller. */
@@ -133,15 +135,19 @@ export async function makeRight(server: Server, settings: Settings): Promise<voi
   await controller.stop();
 }
 
-/** Resolves when nothing was written for a while. */
+/** Resolves when each Service of the story has slices, and nothing was written for a while. */
 export async function settled({ list }: ApiClient): Promise<void> {
   const untilMs = performance.now() + SETTLED_MS_MAX;
+  const { items: services } = await list('/api/v1/services');
+  const awaited = services.filter(({ spec }) => isRecord(spec) && spec['selector'] !== undefined).map(serviceKeyOf);
   let [last, sinceMs] = ['', performance.now()];
   while (performance.now() - sinceMs < QUIET_MS) {
-    const { items } = await list('/apis/discovery.k8s.io/v1/endpointslices');
+    const { items: slices } = await list('/apis/discovery.k8s.io/v1/endpointslices');
     const { items: endpoints } = await list('/api/v1/endpoints');
-    const now = [...items, ...endpoints].map(({ metadata }) => metadata.resourceVersion).join();
-    if (now !== last || items.length === 0) [last, sinceMs] = [now, performance.now()];
+    const now = [...slices, ...endpoints].map(({ metadata }) => metadata.resourceVersion).join();
+    // On a busy machine a controller that has just been started may pause half-way.
+    const shown = new Set(slices.map(serviceKeyOf));
+    if (now !== last || !awaited.every((name) => shown.has(name))) [last, sinceMs] = [now, performance.now()];
     if (performance.now() > untilMs) throw new Error('the controller has written nothing, or does not come to rest');
     await new Promise((resolve) => void setTimeout(resolve, POLL_MS));
   }

@@ -1,7 +1,7 @@
 /** Turns pods ready and unready, and judges the controller's writes: how late they are, and whether they are right. */
 import { performance } from 'node:perf_hooks';
 import { createPrng, nextInt } from '../../src/lib/prng.ts';
-import { ENDPOINTS_ADDRESSES_MAX, SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
+import { ENDPOINTS_ADDRESSES_MAX } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { flipPlan } from '../peers/drive.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type TimedChange,
 } from '../peers/stream.ts';
 import { samplesOf, type Samples } from '../peers/window.ts';
+import { serviceKeyOf } from '../support/outputs.ts';
 import { podFrame } from './frames.ts';
 import { endpointsAt, podPartsAt, podRevision, serviceCount, slicesAt, type Shape } from './shape.ts';
 
@@ -66,12 +67,10 @@ interface Bench {
 }
 
 export function createFlipper(shape: Shape, ports: Ports): Flipper {
-  const serviceOf = ({ metadata: { namespace, name, labels } }: KubeObject): string =>
-    `${namespace}/${labels?.[SERVICE_NAME_LABEL] ?? name}`;
   const bench: Bench = {
     shape,
     ports,
-    streams: { endpoints: createStream('endpoints', serviceOf), slices: createStream('slices', serviceOf) },
+    streams: { endpoints: createStream('endpoints', serviceKeyOf), slices: createStream('slices', serviceKeyOf) },
     begun: new Map(),
     services: new Set(),
     written: () => undefined,

@@ -12,6 +12,7 @@ import {
   MANAGED_BY_LABEL,
   MANAGED_BY_VALUE,
   MIRROR_MANAGED_BY_VALUE,
+  SERVICE_NAME_LABEL,
   SLICE_MANAGED_BY_VALUE,
 } from '../../src/kube/names.ts';
 import type { Endpoint, KubeObject, SlicePort } from '../../src/kube/types.ts';
@@ -43,6 +44,11 @@ export async function watchOutputs(client: ApiClient): Promise<Outputs> {
 export function stopOutputs({ endpoints, slices }: Outputs): void {
   endpoints.stop();
   slices.stop();
+}
+
+/** The key of the Service to which a slice or Endpoints belong; of a Service its own. */
+export function serviceKeyOf({ metadata: { namespace, name, labels } }: KubeObject): string {
+  return `${namespace}/${labels?.[SERVICE_NAME_LABEL] ?? name}`;
 }
 
 /** The writes since the start, without those in `before`. */

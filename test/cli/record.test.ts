@@ -293,7 +293,7 @@ describe('endpointd record without rights', () => {
     assert.ok(!existsSync(path));
     const full = await endpointdWithin(0, ['record', path, master]).ended;
     assert.equal(full.status, 1);
-    assert.match(full.stderr, /endpointd record: cannot write \S+\/none\.rec: EFBIG: file too large, write\n$/);
+    assert.match(full.stderr, /^endpointd record: cannot write \S+\/none\.rec: EFBIG: file too large, write$/m);
     assert.ok(!existsSync(path));
   });
 
