@@ -148,15 +148,20 @@ export function growthPage(growth: Growth): string {
     },
     facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
     notices: growth.notRun.map((one) => `Not run: ${notRunText(one)}.`),
-    sections: growthTables(growth).map((table) => sectionOf(growth, table)),
+    sections: growthSections(growth),
   });
+}
+
+/** One section for each axis. */
+export function growthSections(growth: Growth): Section[] {
+  return growthTables(growth).map((table) => sectionOf(growth, table));
 }
 
 function sectionOf(growth: Growth, table: GrowthTable): Section {
   const { title, note } = table;
   const axis = AXES.find((each) => AXIS[each].title === title)!;
   const bad = note.includes('WRONG') || note.includes('NOT flat');
-  return { title, note, tone: bad ? 'bad' : 'plain', plots: growthPlots(growth, axis), table };
+  return { title: `Growth: ${title}`, note, tone: bad ? 'bad' : 'plain', plots: growthPlots(growth, axis), table };
 }
 
 /** The picture in README: the axis along which the two controllers differ most, if both were measured there. */

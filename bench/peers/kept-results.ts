@@ -1,11 +1,11 @@
 /** The files of the results that the repository keeps: data, and the document and pictures made from them. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Plot, plotSvg } from '../../src/page/plot.ts';
-import { growthPage, growthPicture, type Growth } from '../growth/report.ts';
+import { growthPage, growthPicture, growthSections, type Growth } from '../growth/report.ts';
 import { peersPage } from './report-page.ts';
 import { addResults, compareAll, RESULTS_FORMAT, type Results, withScenarios } from './results.ts';
 import { growthText, pictures, resultsText, sweepSection } from './results-page.ts';
-import { sweepPage, sweepPicture, type Sweep } from '../sweep/report.ts';
+import { frontierSection, sweepPage, sweepPicture, type Sweep } from '../sweep/report.ts';
 import { scenariosByName, SCENARIOS } from './scenarios.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -73,7 +73,7 @@ export function remakeKept(): void {
 export function keptTexts(): Readonly<Record<string, string>> {
   const [results, growth, sweep] = [readKept(), lastGrowth(), lastSweep()];
   return {
-    ...(results === null ? {} : peersTexts(results, [...growthText(growth), ...sweepSection(sweep)])),
+    ...(results === null ? {} : peersTexts(results, growth, sweep)),
     ...(growth === null
       ? {}
       : { 'bench/growth.html': growthPage(growth), ...picture('bench-growth', growthPicture(growth)) }),
@@ -81,11 +81,15 @@ export function keptTexts(): Readonly<Record<string, string>> {
   };
 }
 
-function peersTexts(results: Results, sections: readonly string[]): Record<string, string> {
+function peersTexts(results: Results, growth: Growth | null, sweep: Sweep | null): Record<string, string> {
   const comparisons = compareAll(results, scenariosByName());
+  const further = [
+    ...(growth === null ? [] : growthSections(growth)),
+    ...(sweep === null ? [] : [frontierSection(sweep)]),
+  ];
   return {
-    'bench/RESULTS.md': [resultsText(results, comparisons), ...sections].join('\n'),
-    'bench/results.html': peersPage(results),
+    'bench/RESULTS.md': [resultsText(results, comparisons), ...growthText(growth), ...sweepSection(sweep)].join('\n'),
+    'bench/results.html': peersPage(results, further),
     ...Object.assign({}, ...pictures(results, comparisons).map(({ name, plot }) => picture(name, plot))),
   };
 }

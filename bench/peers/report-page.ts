@@ -14,11 +14,12 @@ import {
 import { scenariosByName } from './scenarios.ts';
 import { headOf, remarksOf, rowTexts } from './text.ts';
 
-export function peersPage(results: Results): string {
-  return renderPage(pageOf(results));
+/** @param further what stands behind the scenarios */
+export function peersPage(results: Results, further: readonly Section[] = []): string {
+  return renderPage(pageOf(results, further));
 }
 
-function pageOf(results: Results): Page {
+function pageOf(results: Results, further: readonly Section[]): Page {
   const comparisons = compareAll(results, scenariosByName());
   const marks = comparisons.flatMap((comparison) => comparison.marks);
   const count = (of: Verdict): number => marks.filter(({ verdict }) => verdict === of).length;
@@ -50,6 +51,7 @@ function pageOf(results: Results): Page {
       marksSection(marks),
       commandsSection(results),
       ...comparisons.map((comparison) => sectionOf(comparison, results)),
+      ...further,
     ],
   };
 }

@@ -3,7 +3,7 @@ import type { BarPlot, Plot } from '../../src/page/plot.ts';
 import { growthTables, notRunText, type Growth, type GrowthTable } from '../growth/report.ts';
 import { plotsOf } from './plots.ts';
 import { commandsOf, factsOf } from './report-page.ts';
-import { notRun, type Comparison, type Results } from './results.ts';
+import { notRun, pooled, seriesOf, type Comparison, type Results } from './results.ts';
 import { type Sweep, sweepTable } from '../sweep/report.ts';
 import { headOf, remarksOf, rowTexts, valueText } from './text.ts';
 import { FIGURES } from './window.ts';
@@ -78,24 +78,34 @@ export function sweepSection(sweep: Sweep | null): string[] {
   ];
 }
 
+/** A p99 of fewer changes turns on a few of them. */
+const P99_SAMPLES_MIN = 10_000;
+
+function samplesOf(runs: Results['runs'], scenario: string, peer: string): number {
+  return seriesOf(peer).reduce((sum, each) => sum + pooled(runs, scenario, each, 'slices').length, 0);
+}
+
 /** The figures of the summary. */
 const SUMMED = ['controllerCpu', 'sumCpu', 'slicesP50', 'slicesP99', 'writes', 'peakMB'];
 
 /** The most important figures of all scenarios, of the base and of the subject of each comparison. */
-function summaryText(comparisons: readonly Comparison[]): string[] {
-  const rowOf = ({ scenario: { name }, rows, base }: Comparison): string[] => [
+function summaryText(comparisons: readonly Comparison[], { runs }: Results): string[] {
+  const rowOf = ({ scenario: { name }, rows, base, subject }: Comparison): string[] => [
     `[${name}](#${name})`,
     ...SUMMED.map((figure) => {
       const row = rows.find((each) => each.figure === figure);
       if (row === undefined) return '';
       const { digits } = FIGURES[figure]!;
-      return [row.values[base]!, row.subject].map((value) => valueText(value, digits)).join(' -> ');
+      const text = [row.values[base]!, row.subject].map((value) => valueText(value, digits)).join(' -> ');
+      const isOfFew =
+        figure === 'slicesP99' && [base, subject].some((peer) => samplesOf(runs, name, peer) < P99_SAMPLES_MIN);
+      return isOfFew ? `(${text})` : text;
     }),
   ];
   return [
     '## Summary',
     '',
-    'Medians, and p99s of all samples, of kube-controller-manager, then of endpointd; of `net` all controllers in one, then endpointd beside the rest; of `journal` without it, then with it.',
+    `Medians, and p99s of all samples, of kube-controller-manager, then of endpointd; of \`net\` all controllers in one, then endpointd beside the rest; of \`journal\` without it, then with it. A p99 in brackets is of fewer than ${P99_SAMPLES_MIN.toLocaleString('en-US')} changes.`,
     '',
     ...tableText(
       ['scenario', ...SUMMED.map((figure) => FIGURES[figure]!.title)],
@@ -144,7 +154,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
       '---',
     ),
     '',
-    ...summaryText(comparisons),
+    ...summaryText(comparisons, results),
     ...notRun(results).flatMap(({ name, what }) => [`Not run, for want of time: ${name} (${what}).`, '']),
     ...comparisons.flatMap((comparison) => [...scenarioText(comparison, results), '']),
   ].join('\n');

@@ -21,7 +21,7 @@ import {
   type PeerName,
 } from './scenario.ts';
 import type { RunResult } from './stage.ts';
-import { CPU_SECONDS_OF, FIGURES } from './window.ts';
+import { CPU_SECONDS_OF, FIGURES, type RunSamples } from './window.ts';
 
 export interface RunRecord extends RunResult {
   /** The place of its command in `commands`. */
@@ -288,7 +288,7 @@ function countsOf(runs: readonly RunRecord[]): { all: number; right: number } {
 }
 
 /** The peers whose runs tell of this one: endpointd's are those of an A/A pair too. */
-function seriesOf(peer: PeerName): readonly PeerName[] {
+export function seriesOf(peer: PeerName): readonly PeerName[] {
   return peer === ENDPOINTD ? [ENDPOINTD, ENDPOINTD_AGAIN] : [peer];
 }
 
@@ -296,7 +296,11 @@ function seriesOf(peer: PeerName): readonly PeerName[] {
 type FigureOver = (peer: PeerName, figure: string, scenario?: string) => ReturnType<typeof figureOver>;
 
 /** The samples of which these figures are made. */
-const POOLED: Readonly<Record<string, 'endpoints' | 'slices'>> = { endpointsP99: 'endpoints', slicesP99: 'slices' };
+const POOLED: Readonly<Record<string, keyof RunSamples>> = {
+  endpointsP99: 'endpoints',
+  slicesP99: 'slices',
+  isolatedP99: 'isolated',
+};
 
 /**
  * The figure of the right ones of these runs, over the rounds that are asked for: a p99 of all their samples together, any
@@ -307,9 +311,9 @@ function figureOver(runs: readonly RunRecord[], figure: string): (rounds: readon
   const kind = POOLED[figure];
   const byRound = (of: (run: RunRecord) => readonly number[]): Map<number, number[]> =>
     new Map([...Map.groupBy(right, ({ round }) => round)].map(([round, each]) => [round, each.flatMap(of)]));
-  if (kind !== undefined)
+  if (kind !== undefined && right.every(({ samples }) => samples[kind] !== undefined))
     return pooledPercentile(
-      byRound(({ samples }) => samples[kind]),
+      byRound(({ samples }) => samples[kind]!),
       0.99,
     );
   const values = byRound(({ figures }) => [figures[figure]!]);

@@ -49,7 +49,7 @@ import {
   samplesOf,
   type Figures,
   type Reading,
-  type Samples,
+  type RunSamples,
   addThreads,
 } from './window.ts';
 import { startWatchers, type Watchers } from './watchers.ts';
@@ -58,7 +58,7 @@ export interface RunResult {
   readonly figures: Figures;
   /** CPU seconds of the measure by thread of the controller. */
   readonly threads: Readonly<Record<string, number>>;
-  readonly samples: Samples;
+  readonly samples: RunSamples;
   /** The latencies of slices over time. */
   readonly course: Course;
   readonly timeline: Timeline;
@@ -563,6 +563,7 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
   const threads = new Map<string, number>();
   for (const [name, seconds] of after.threads) threads.set(name, seconds - (before.threads.get(name) ?? 0));
   const measured = figuresOf(window);
+  const quiet = changes.filter(({ isolated }) => isolated);
   const growth = growthOf(sampler.timeline, before.ms - sampler.fromMs, after.ms - sampler.fromMs);
   return {
     figures: {
@@ -583,7 +584,10 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
       ...notes,
     },
     threads: Object.fromEntries(threads),
-    samples: samplesOf(changes.filter(({ isolated }) => !isolated)),
+    samples: {
+      ...samplesOf(changes.filter(({ isolated }) => !isolated)),
+      ...(quiet.length === 0 ? {} : { isolated: samplesOf(quiet).slices }),
+    },
     course: courseOf(changes, before.ms),
     timeline: thinned(sampler.timeline, TIMELINE_POINTS_MAX),
     peakStep: sampler.peak().step,

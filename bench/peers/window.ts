@@ -39,6 +39,12 @@ export interface Samples {
   readonly slices: readonly number[];
 }
 
+/** What a run keeps. */
+export interface RunSamples extends Samples {
+  /** To the slice, of a quiet side; absent = there is none, or the run is of before 26 November 2026. */
+  readonly isolated?: readonly number[];
+}
+
 export type Figures = Readonly<Record<string, number>>;
 
 export const LOAD_PROCESS = 'load and watchers';

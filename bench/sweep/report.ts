@@ -105,19 +105,22 @@ export function sweepPage(sweep: Sweep): string {
     },
     facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
     notices: sweepTable(sweep).notes.map((note) => `${note}.`),
-    sections: [
-      {
-        title: 'What lateness costs',
-        tone: 'plain',
-        note: 'Each line joins the settings of one controller that no other setting of it beats in both figures.',
-        plots: FRONTIERS.filter((figure) => right.some(({ figures }) => figure in figures)).map((figure) =>
-          frontierPlot(right, figure),
-        ),
-        table: { columns: columns(), rows: rows(runs) },
-      },
-      ...MAPPED.map((figure) => mapSection(shown, figure)),
-    ],
+    sections: [frontierSection(sweep), ...MAPPED.map((figure) => mapSection(shown, figure))],
   });
+}
+
+/** What each controller's settings cost, and how late they are. */
+export function frontierSection({ runs, scenario }: Sweep): Section {
+  const right = ordered(runs).filter(isRight);
+  return {
+    title: `What lateness costs: ${scenario}`,
+    tone: 'plain',
+    note: 'Each line joins the settings of one controller that no other setting of it beats in both figures.',
+    plots: FRONTIERS.filter((figure) => right.some(({ figures }) => figure in figures)).map((figure) =>
+      frontierPlot(right, figure),
+    ),
+    table: { columns: columns(), rows: rows(runs) },
+  };
 }
 
 /** The frontier of both controllers: how late changes are, by what it costs in writes. */

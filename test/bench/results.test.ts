@@ -255,6 +255,35 @@ describe('results of the peers', () => {
     assert.equal(churn!.marks[0]!.got, '0.50');
   });
 
+  it('a p99 of a quiet side is of all its samples, if each run has kept them', () => {
+    const of = (peer: string, round: number, p99: number, isolated?: readonly number[]): RunRecord => ({
+      ...run(peer, round, 1),
+      figures: { isolatedP99: p99 },
+      samples: { endpoints: [], slices: [], ...(isolated === undefined ? {} : { isolated }) },
+    });
+    const all = results(
+      of(MANAGER, 0, 1),
+      of(ENDPOINTD, 0, 2, [2, 2, 2]),
+      of(MANAGER, 1, 3),
+      of(ENDPOINTD, 1, 9, [9]),
+      of(MANAGER, 2, 5, [5]),
+      of(ENDPOINTD, 2, 2, [2]),
+    );
+    const [row] = compareAll(all, {})[0]!.rows;
+    assert.deepEqual([row!.values[MANAGER], row!.values[ENDPOINTD]], [3, 9]);
+  });
+
+  it('the summary has a p99 of few changes in brackets', () => {
+    const of = (peer: string, count: number): RunRecord => {
+      const slices = Array.from({ length: count }, () => 7);
+      return { ...run(peer, 0, 1), figures: { slicesP99: 7 }, samples: { endpoints: [], slices } };
+    };
+    const summaryOf = (...runs: RunRecord[]): string =>
+      /^\| \[churn\].*$/m.exec(resultsText(results(...runs), compareAll(results(...runs), {})))![0];
+    assert.match(summaryOf(of(MANAGER, 10_000), of(ENDPOINTD, 10_000)), / 7\.0 -> 7\.0 /);
+    assert.match(summaryOf(of(MANAGER, 10_000), of(ENDPOINTD, 9999)), / \(7\.0 -> 7\.0\) /);
+  });
+
   it('a mark is not reached if its floor was not measured', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), MARKS);
     assert.equal(churn!.marks[1]!.verdict, 'not measured');

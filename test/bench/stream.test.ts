@@ -153,17 +153,6 @@ describe('what a watcher makes of the stream', () => {
     noteEvent(seen, 'MODIFIED', slice('a', [], trigger(1000)), 9, at(1250));
     // As a restarted controller does it: the time of the Service's creation.
     noteEvent(seen, 'MODIFIED', slice('a', [], trigger(-90_000)), 9, at(1300));
-    const reading = (ms: number, cpu: number, writes: number): Reading => ({
-      ms,
-      cpu: new Map([
-        ['endpointd', cpu],
-        ['apiserver', 2 * cpu],
-      ]),
-      controllers: ['endpointd'],
-      threads: new Map(),
-      readBytes: 0,
-      streams: { endpoints: { writes: 0, bytes: 0 }, slices: { writes, bytes: writes * 9 } },
-    });
     const figures = figuresOf({
       before: reading(1000, 1, 1),
       after: reading(3000, 1.5, 2),
@@ -174,4 +163,40 @@ describe('what a watcher makes of the stream', () => {
     assert.deepEqual([controllerCpu, apiserverCpu, sumCpu, wall, writes, cpuAChange], [0.5, 1, 1.5, 2, 1, 500]);
     assert.deepEqual([figures['slicesP99'], figures['slicesOver50'], figures['slicesCl2P99']], [50, 0, 250]);
   });
+
+  it("CL2's figures are those of the worst five minutes", () => {
+    const seen = stream();
+    const minute = 60_000;
+    for (const [minutes, lateMs] of [
+      [1, 1000],
+      [4, 2000],
+      [6, 7000],
+      [9, 5000],
+      [11, 3000],
+    ] as const) {
+      const atMs = minutes * minute;
+      noteEvent(seen, 'MODIFIED', slice('a', [], trigger(atMs - lateMs)), 9, at(atMs));
+    }
+    const figures = figuresOf({
+      before: reading(0, 1, 0),
+      after: reading(12 * minute, 2, 5),
+      changes: [change(1)],
+      streams: [seen],
+    });
+    assert.deepEqual([figures['slicesCl2P50'], figures['slicesCl2P99']], [5000, 7000]);
+  });
 });
+
+function reading(ms: number, cpu: number, writes: number): Reading {
+  return {
+    ms,
+    cpu: new Map([
+      ['endpointd', cpu],
+      ['apiserver', 2 * cpu],
+    ]),
+    controllers: ['endpointd'],
+    threads: new Map(),
+    readBytes: 0,
+    streams: { endpoints: { writes: 0, bytes: 0 }, slices: { writes, bytes: writes * 9 } },
+  };
+}

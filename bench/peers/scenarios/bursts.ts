@@ -31,6 +31,7 @@ export const RAMP: Scenario = {
   additionsOnly: true,
   profile: unready(SPREAD),
   story: ramp,
+  marks: COALESCING_MARKS,
 };
 
 export const SCALE_UP: Scenario = {
@@ -42,6 +43,7 @@ export const SCALE_UP: Scenario = {
   additionsOnly: true,
   profile: unready(ONE_OF_1000),
   story: scaleUp,
+  marks: COALESCING_MARKS,
 };
 
 /** The one setting that helps a scale-up: docs/decisions.md says why it is no default. */

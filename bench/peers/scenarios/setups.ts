@@ -22,7 +22,7 @@ const ENDPOINT_CONTROLLERS = [...FLIP_CONTROLLERS, 'endpointslice-mirroring-cont
 const WITHOUT_KUBELETS = ['node-lifecycle-controller', 'taint-eviction-controller'];
 /** Nine tenths of what kube-controller-manager's 20 requests a second of each controller can do. */
 const SHIPPED_RATES = { tiny: 10, small: 18, full: 18 };
-/** The best that `bench -- sweep` has tried, for both, and the most that either of them allows. */
+/** The best of the syncs that `bench -- sweep` has tried, for both, and the most that either of them allows. */
 const BEST_SYNCS = 50;
 
 const ALL_IN_ONE = 'all in one';

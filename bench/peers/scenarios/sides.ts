@@ -3,7 +3,7 @@ import { addPod, type PodModel } from '../../../src/workload/cluster.ts';
 import { podObject, readinessConditions } from '../../../src/workload/objects.ts';
 import { createRequests, patchStatus, remove, type WorkloadRequest } from '../../../src/workload/request.ts';
 import { changesOf, flips, openLoop, shuffledBySeed, type Paced } from '../drive.ts';
-import type { Scenario, Stage } from '../scenario.ts';
+import { COALESCING_MARKS, type Scenario, type Stage } from '../scenario.ts';
 import { running } from './bursts.ts';
 import { SPREAD } from './profiles.ts';
 
@@ -18,6 +18,7 @@ export const ROLLOUT: Scenario = {
   outset: 'right',
   profile: SPREAD,
   story: rollout,
+  marks: COALESCING_MARKS,
 };
 
 export const STORM: Scenario = {
