@@ -1,6 +1,7 @@
 /**
  * /configz: the configuration in the shape of kube-controller-manager's own, for tools that read it there. Fields
- * without a meaning for endpointd are left out. /flagz has every flag.
+ * without a meaning for endpointd are left out. What `endpointd tune` chooses of endpointd's own flags is a configuration
+ * beside it. /flagz has every flag.
  */
 import { goDuration } from '../lib/duration.ts';
 import type { RunOptions } from './flags/flags.ts';
@@ -40,6 +41,10 @@ export function configz({ controller, election, serving, kubeconfig, controllers
         MirroringMaxEndpointsPerSubset: controller.mirroringMaxEndpointsPerSubset,
         MirroringEndpointUpdatesBatchPeriod: goDuration(controller.mirroringEndpointsliceUpdatesBatchPeriodMs),
       },
+    },
+    endpointd: {
+      AdaptiveBatchPeriodMax: goDuration(controller.adaptiveBatchPeriodMaxMs),
+      MaxWritesInFlight: controller.maxWritesInFlight,
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The contents of a recording in numbers: objects, changes, and gaps. */
 import { hasBegun } from './begun.ts';
 import { WORDS } from './lines.ts';
-import type { RecordedEvent, RecordedResource } from './recording.ts';
+import type { RecordedEvent, RecordedResource, Writer } from './recording.ts';
 
 export interface Contents {
   /** Seconds since everything that may be read was listed. Rates are taken over this time. */
@@ -12,6 +12,8 @@ export interface Contents {
   ended: boolean;
   readonly resources: Readonly<Record<RecordedResource, ResourceContents>>;
   readonly gaps: Gap[];
+  /** The programs that have written outputs meanwhile, as managedFields tell; [] = they tell none. */
+  readonly writers: Writer[];
 }
 
 export interface ResourceContents {
@@ -59,6 +61,7 @@ export function createCounting(): Counting {
       ended: false,
       resources: resources as Record<RecordedResource, ResourceContents>,
       gaps: [],
+      writers: [],
     },
     wholeAtMs: 0,
   };
@@ -114,6 +117,9 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       for (const [name, count] of Object.entries(event.counts)) {
         resources[name as RecordedResource].irrelevant += count;
       }
+      break;
+    case 'wrote':
+      contents.writers.push(event.writer);
       break;
     case 'sizes':
       break;

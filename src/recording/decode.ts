@@ -15,6 +15,7 @@ import type {
   RecordingHeader,
   RecordOf,
   Told,
+  Writer,
 } from './recording.ts';
 import { NO_SUMS, type OutputSizes, type SizeSums } from './sizes.ts';
 
@@ -138,6 +139,7 @@ function take(state: State, line: Fields): RecordedEvent | null {
     };
   }
   if (line['sizes'] !== undefined) return { type: 'sizes', atMs, sizes: sizesOf(readFields(line['sizes'])) };
+  if (line['wrote'] !== undefined) return { type: 'wrote', atMs, writer: writerNamed(line['wrote']) };
   if (line['end'] !== undefined) return { type: 'end', atMs };
   throw new LineError('a line tells nothing that is known');
 }
@@ -152,6 +154,12 @@ function sizesOf(line: Fields): OutputSizes {
     return { protobuf: sumsOf(sums['protobuf']), json: sumsOf(sums['json']) };
   };
   return { endpoints: of('endpoints'), endpointslices: of('endpointslices') };
+}
+
+function writerNamed(json: unknown): Writer {
+  const name = readText(json);
+  if (name !== 'endpointd' && name !== 'kube-controller-manager') throw new LineError('an unknown controller');
+  return name;
 }
 
 function resourceOf(json: unknown): RecordedResource {

@@ -3,10 +3,14 @@
  * of a millisecond since the line before.
  */
 
+import type { Writer } from './recording.ts';
 import type { OutputSizes } from './sizes.ts';
 
-/** The version of the file's layout and of its lines. Version 1 had no sizes, version 2 no lost watches. */
-export const RECORDING_VERSION = 3;
+/**
+ * The version of the file's layout and of its lines. Version 1 had no sizes, version 2 no lost watches, version 3 no
+ * writers.
+ */
+export const RECORDING_VERSION = 4;
 
 export interface HeaderLine {
   readonly recording: 'endpointd';
@@ -55,6 +59,7 @@ export type OtherLine =
   /** The sums over all changes of outputs so far. */
   | { readonly t: number; readonly sizes: OutputSizes }
   | { readonly t: number; readonly irrelevant: Readonly<Record<string, number>> }
+  | { readonly t: number; readonly wrote: Writer }
   | { readonly t: number; readonly end: true };
 
 export type Line = HeaderLine | ObjectLine | ListLine | OtherLine;

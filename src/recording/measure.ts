@@ -139,6 +139,7 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
       return;
     case 'irrelevant':
     case 'sizes':
+    case 'wrote':
     case 'end':
   }
 }

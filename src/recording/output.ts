@@ -42,7 +42,7 @@ import type {
 import { latin1, spells } from '../lib/bytes-text.ts';
 import type { Interner } from '../lib/interner.ts';
 import type { Names } from './names.ts';
-import type { By, RecordedEndpoint, RecordedOutput } from './recording.ts';
+import type { By, RecordedEndpoint, RecordedOutput, Writer } from './recording.ts';
 
 /** The field number, which is the same in every object. */
 const OBJECT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
@@ -84,6 +84,8 @@ export interface ReadOutput {
 export interface Writers {
   readonly controllersAt: number;
   readonly othersAt: number;
+  /** The controller that has written last; null = managedFields do not tell, or several have written in that second. */
+  readonly lastController: Writer | null;
 }
 
 /**
@@ -91,7 +93,10 @@ export interface Writers {
  * entries have whole seconds.
  * @param before null = the object was not known before
  */
-export function writerOf(before: Writers | null, { controllersAt, othersAt }: Writers): By {
+export function writerOf(
+  before: Pick<Writers, 'othersAt'> | null,
+  { controllersAt, othersAt }: Pick<Writers, 'controllersAt' | 'othersAt'>,
+): By {
   if (controllersAt === 0) return 'other';
   if (before === null) return othersAt > controllersAt ? 'other' : 'controller';
   return othersAt > before.othersAt ? 'other' : 'controller';
@@ -186,16 +191,23 @@ function isIn(endpoint: RecordedEndpoint, { subset, conditions }: Part): boolean
 
 /** If the server keeps no managedFields, the controllers' label shows that they are the writers. */
 function writersOf(managers: ReturnType<typeof fieldManagersOf>, labels: Labels): Writers {
-  const writers = { controllersAt: 0, othersAt: 0 };
+  let [controllersAt, othersAt] = [0, 0];
   const isManaged = labelsGet(labels, MANAGED_BY_LABEL) === MANAGED_BY_VALUE;
   if (managers.length === 0 && (isManaged || MANAGED_SLICES.has(labelsGet(labels, SLICE_MANAGED_BY_LABEL) ?? ''))) {
-    writers.controllersAt = 1;
+    controllersAt = 1;
   }
+  const last = new Set<Writer>();
   for (const { manager, time } of managers) {
-    const who = CONTROLLER_MANAGERS.has(manager) ? 'controllersAt' : 'othersAt';
-    writers[who] = Math.max(writers[who], time);
+    if (!CONTROLLER_MANAGERS.has(manager)) {
+      othersAt = Math.max(othersAt, time);
+      continue;
+    }
+    if (time > controllersAt) last.clear();
+    if (time >= controllersAt) last.add(manager === 'endpointd' ? 'endpointd' : 'kube-controller-manager');
+    controllersAt = Math.max(controllersAt, time);
   }
-  return writers;
+  const [lastController] = last;
+  return { controllersAt, othersAt, lastController: last.size === 1 ? lastController! : null };
 }
 
 type Annotations = Pick<RecordedOutput, 'triggerMs' | 'overCapacity'>;

@@ -7,6 +7,9 @@ import type { EndpointConditions, Labels, NodeRecord, PodRecord, ServiceRecord, 
 
 export type RecordedResource = 'pods' | 'services' | 'nodes' | 'endpoints' | 'endpointslices';
 
+/** The programs that may have written the outputs. k3s, RKE2 and MicroK8s have kube-controller-manager in one of their own. */
+export type Writer = 'endpointd' | 'kube-controller-manager';
+
 export interface RecordingHeader {
   /** The version of endpointd. */
   readonly program: string;
@@ -140,5 +143,7 @@ export type RecordedEvent =
     }
   /** How many bytes watchers get for a change of an output, summed over all changes so far. */
   | { readonly type: 'sizes'; readonly atMs: number; readonly sizes: OutputSizes }
+  /** The program has written an output for the first time since the recording began, as managedFields tell. */
+  | { readonly type: 'wrote'; readonly atMs: number; readonly writer: Writer }
   /** The recorder has ended in good order. */
   | { readonly type: 'end'; readonly atMs: number };

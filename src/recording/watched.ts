@@ -130,9 +130,13 @@ function targetOf(state: State): ReflectorTarget<Seen> {
         next.by = writerOf(next.writersBefore, next.writers);
       }
       seen.set(key, next);
-      if (state.listed === null) noteSize(state, next, source);
-      if (state.listed !== null) state.listed.add(key);
-      else if (!tell(state, next, watching.atMs(nowMs))) state.irrelevant++;
+      if (state.listed !== null) {
+        state.listed.add(key);
+        return next;
+      }
+      noteSize(state, next, source);
+      noteWriter(state, next, watching.atMs(nowMs));
+      if (!tell(state, next, watching.atMs(nowMs))) state.irrelevant++;
       return next;
     },
     remove({ record, resourceVersion }, { nowMs }) {
@@ -175,6 +179,12 @@ function noteSize({ sizes, watching }: State, { record, writers }: Seen, source:
     const bytes = frame[encoding];
     if (bytes !== null) sizes[encoding] = addSize(sizes[encoding], length, bytes);
   }
+}
+
+/** A list does not tell when its objects were written. */
+function noteWriter({ watching }: State, { writers, by }: Seen, atMs: number): void {
+  const writer = writers?.lastController ?? null;
+  if (by === 'controller' && writer !== null) watching.encoder.wrote(writer, atMs);
 }
 
 /** Returns whether there was something to tell. */

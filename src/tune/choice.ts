@@ -44,7 +44,9 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
     ends.push(withFewestChanges(climb(best, apart, score).best, today, apart, score, () => true));
     if (excessOf(chosenBy(ends.at(-1)!)) === 0) break;
   }
-  const looked = [today, ...ends, ...leadingOf(trials, question)].map(chosenBy);
+  const leading = [today, ...ends, ...leadingOf(trials, question)].map(chosenBy);
+  const isMet = leading.some((one) => excessOf(one) === 0);
+  const looked = isMet ? leading : [...leading, ...safestOf(trials, question).map(chosenBy)];
   const held = looked.filter((one) => excessOf(one) === 0).toSorted(compareGoals);
   const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values);
   const isTie = tiesOf(held);
@@ -98,6 +100,17 @@ function leadingOf(trials: Trials, { run, objective }: Question): Settings[] {
   return [...distinct.values()].slice(0, LOOKED_AT);
 }
 
+/** Those that are furthest below the limits in the search, or least above: what their bounds are is not known yet. */
+function safestOf(trials: Trials, { objective }: Question): Settings[] {
+  const [margin] = MARGINS.slice(-1);
+  return trials
+    .all()
+    .map(({ settings, values }) => ({ settings, score: scoreOf(objective, values, margin) }))
+    .toSorted((a, b) => compareScores(a.score, b.score))
+    .slice(0, LOOKED_AT)
+    .map(({ settings }) => settings);
+}
+
 function goalOf({ checks }: Outcome): Check {
   return checks.at(-1)!;
 }
@@ -115,10 +128,13 @@ function tiesOf(held: readonly Outcome[]): (one: Outcome) => boolean {
   return (one) => excessOf(one) === 0 && goalOf(one).bound <= boundMax && goalOf(one).value <= valueMax;
 }
 
-/** Whether it meets each limit, and is better than today's if these do so too. Today's settings are as good as they are. */
+/** Whether it meets each limit, and is better than today's if these do so too: by more than a tie. */
 function isGain(today: Outcome, one: Outcome): boolean {
   if (excessOf(one) > 0) return false;
-  return one === today || excessOf(today) > 0 || compareGoals(one, today) < 0;
+  if (one === today || excessOf(today) > 0) return true;
+  const [was, is] = [goalOf(today), goalOf(one)];
+  if (is.bound * (1 + TIE) < was.bound) return true;
+  return is.bound <= was.bound && is.value * (1 + TIE) < was.value;
 }
 
 /** How many flags differ. */

@@ -57,7 +57,7 @@ function orDefault(kind: Kind, byDefault: number): Kind {
 const SYNCS = whole(1, 10_000);
 const INT32_MAX = 2 ** 31 - 1;
 
-/** The place of each setting. Settings that only endpointd has are missing. */
+/** The place of each setting that both programs have. */
 const FIELDS = {
   endpointSyncs: { path: ['EndpointController', 'ConcurrentEndpointSyncs'], kind: SYNCS },
   serviceEndpointSyncs: { path: ['EndpointSliceController', 'ConcurrentServiceEndpointSyncs'], kind: SYNCS },
@@ -74,6 +74,13 @@ const FIELDS = {
     older: ['Generic', 'ClientConnection', 'Burst'],
     kind: orDefault(whole(0, INT32_MAX), 10),
   },
+} satisfies Partial<Record<keyof Settings, Field>>;
+
+/** What endpointd alone has. An older one does not tell it. */
+const OWN_ROOT = 'endpointd';
+const OWN_FIELDS = {
+  adaptiveBatchMs: { path: ['AdaptiveBatchPeriodMax'], kind: DURATION },
+  inFlight: { path: ['MaxWritesInFlight'], kind: whole(1, 4096) },
 } satisfies Partial<Record<keyof Settings, Field>>;
 
 const SYNCS_OF: Readonly<Record<QueueName, Field>> = {
@@ -94,9 +101,10 @@ export interface Configz {
 /** @throws ConfigzError if it is another program's, or a field is missing or out of bounds */
 export function parseConfigz(text: string): Configz {
   const config = configOf(text);
+  const own = fieldOf(jsonOf(text), OWN_ROOT);
   const controllers = fieldOf(fieldOf(config, 'Generic'), 'Controllers');
   return {
-    settings: fieldsOf(config, FIELDS),
+    settings: { ...fieldsOf(config, FIELDS), ...(own === undefined ? {} : fieldsOf(own, OWN_FIELDS)) },
     controllers: Array.isArray(controllers) ? controllers.map(String) : null,
   };
 }

@@ -4,12 +4,15 @@ import type { RecordedEvent, RecordedResource } from '../recording/recording.ts'
 import { createSelections, takeSelection } from '../recording/selections.ts';
 import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
+import type { Controller } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
 
 export interface Played {
   readonly story: Story;
   readonly evidence: Evidence;
+  /** The programs that have written outputs; [] = the recording does not tell. */
+  readonly writers: readonly Controller[];
   readonly doubts: readonly string[];
   /** Whether the recorder ended in good order. Else what it wrote before counts. */
   readonly isEnded: boolean;
@@ -30,19 +33,23 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
     written: (kind, atMs) => writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() }),
   });
   const doubts = new Set<string>();
+  const writers: Controller[] = [];
   let isEnded = false;
   for (const event of events) {
     const selection = takeSelection(selections, event);
     recorded.take(event, selection);
     measureEvent(measuring, event, selection);
     isEnded = event.type === 'end';
+    if (event.type === 'wrote') writers.push(event.writer);
     noteDoubt(doubts, event, measuring);
   }
+  if (!measuring.hasBegun) doubts.add('the recording ended before everything was listed');
   for (const resource of measuring.lost) doubts.add(lostWatch(resource));
   const outputs = runningOf(writes);
   const isShown = OUTPUTS.some((output) => samples[output].length > 0);
   if (isShown && OUTPUTS.every((output) => writes[output].length === 0)) doubts.add(UNKNOWN_WRITER);
-  return { story: { ...recorded.finish(), outputs }, evidence: { samples, writes }, doubts: [...doubts], isEnded };
+  const story = { ...recorded.finish(), outputs };
+  return { story, evidence: { samples, writes }, writers, doubts: [...doubts], isEnded };
 }
 
 const UNKNOWN_WRITER =

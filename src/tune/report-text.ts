@@ -3,9 +3,9 @@ import { formatBytes, formatCount, formatRate, plural } from '../lib/figures.ts'
 import { median } from '../lib/percentile.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, ERROR_MAX } from './answer.ts';
 import { type Confirmation, NOT_MEASURED } from './confirmation.ts';
-import type { Comparison } from './evidence.ts';
+import { type Comparison, isOff } from './evidence.ts';
 import { flagLines, settingText } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
 import type { Check, Outcome } from './outcome.ts';
@@ -65,8 +65,16 @@ export function backTestRows(comparisons: readonly Comparison[]): string[][] {
     `${one.figure} of ${one.output}`,
     figureText(one, one.measured),
     figureText(one, one.predicted),
-    one.error === Infinity ? 'no prediction' : percent(one.error),
+    errorText(one),
   ]);
+}
+
+/** A large share of little is not held against a prediction. */
+function errorText(one: Comparison): string {
+  if (one.error === Infinity) return 'no prediction';
+  return one.error > ERROR_MAX && !isOff(one)
+    ? `${percent(one.error)}, by at most ${figureText(one, one.small)}: small`
+    : percent(one.error);
 }
 
 function figureText({ unit }: Comparison, value: number): string {

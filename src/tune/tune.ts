@@ -9,6 +9,7 @@ import { calibrationNumbers, type KnownNumber, startOf, withFit } from './number
 import { recommend } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
+import type { Controller } from '../twin/settings.ts';
 import { checkStory, isChange, outputsOf, type Story } from '../twin/story.ts';
 
 export interface TuneInput {
@@ -16,6 +17,8 @@ export interface TuneInput {
   readonly run: Run;
   /** null = the story is no recording. */
   readonly evidence: Evidence | null;
+  /** The programs that have written what was recorded; [] = the recording does not tell, or there is none. */
+  readonly writers: readonly Controller[];
   /** Reasons in the recording not to believe it: gaps, refused resources. */
   readonly doubts: readonly string[];
   /** What else is to be told of the recording. */
@@ -50,6 +53,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   const absence = evidence === null ? null : absenceDoubt(evidence, settings);
   const refusals = [
     ...input.doubts,
+    ...strangers(input.writers, controller),
     ...(absence === null ? [] : [absence]),
     ...measured.doubts,
     ...(tested === null ? [] : weaknesses(changes, tested.worst, controller)),
@@ -124,7 +128,18 @@ function leftOut(story: Story): string[] {
   );
 }
 
-/** A recording does not tell which controller has written it: endpointd uses upstream's labels. */
+/** Which programs have written what was recorded, if it was not the controller alone. */
+function strangers(writers: readonly Controller[], controller: Controller): string[] {
+  const [first, ...others] = writers;
+  if (first === undefined) return [];
+  if (others.length > 0)
+    return [`${writers.join(' and ')} have both written what was recorded: it tells of neither of them alone`];
+  return first === controller
+    ? []
+    : [`${first} has written what was recorded, and not ${controller}: name it with --controller`];
+}
+
+/** Not every recording tells which controller has written it. */
 function weaknesses(changes: number, worst: number | null, controller: string): string[] {
   const reasons: string[] = [];
   if (changes < CHANGES_MIN)

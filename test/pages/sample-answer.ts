@@ -46,6 +46,7 @@ export function sampleAnswer(): Answer {
     {
       run,
       evidence: runModel({ ...run, seed: 78 }),
+      writers: [],
       doubts: [],
       notes: [],
       measured: { ...measuredOf(scrapes, null, run.controller, null), cpuMsPerWrite: null },

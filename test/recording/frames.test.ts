@@ -119,7 +119,7 @@ describe('a recording that is not whole', () => {
     newer.writeUInt32LE(RECORDING_VERSION + 1, 8 + 'endpointd recording\n'.length);
     assert.throws(
       () => read(newer),
-      /it has version 4 of the format, and this program knows those up to 3: a newer endpointd reads it/,
+      /it has version 5 of the format, and this program knows those up to 4: a newer endpointd reads it/,
     );
     assert.throws(
       () => read(Buffer.from('apiVersion: v1\nkind: Config\nclusters: []\n')),

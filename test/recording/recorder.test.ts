@@ -188,6 +188,29 @@ describe('the recorder', () => {
     assert.equal(playedOf('made', cluster.events()).story.durationMs, 200_000);
   });
 
+  it('each controller that writes is told once, by its field manager', () => {
+    const cluster = scriptedCluster('pseudonyms');
+    const write = (manager: string, second: number, ip: string): void => {
+      cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', manager, second, ip));
+      cluster.pass(5000);
+    };
+    cluster.objects.endpoints.push(apiEndpoints('web', 'kube-controller-manager', 0));
+    cluster.recorder.start();
+    cluster.pass(5000);
+    const writersNow = (): readonly string[] => playedOf('made', cluster.events()).writers;
+    // A list does not tell when, and what others write is not the controllers'.
+    write('kubectl', 1, '192.0.2.2');
+    assert.deepEqual(writersNow(), []);
+    write('endpointd', 2, '192.0.2.3');
+    write('endpointd', 3, '192.0.2.4');
+    assert.deepEqual(writersNow(), ['endpointd']);
+    write('kube-controller-manager', 4, '192.0.2.5');
+    write('k3s', 5, '192.0.2.6');
+    cluster.recorder.stop();
+    assert.deepEqual(writersNow(), ['endpointd', 'kube-controller-manager']);
+    assert.deepEqual(figuresOf(cluster.events()).contents.writers, ['endpointd', 'kube-controller-manager']);
+  });
+
   it('what comes before a refusal of pods ends is no part of the recording', () => {
     const cluster = scriptedCluster('plain');
     cluster.objects.services.push(apiService('web'));

@@ -45,10 +45,16 @@ export function smallAnswer(
 }
 
 /** The answer for 100 nodes, where nothing is known beside the recording. */
-export function answerTo(run: Run, evidence: Evidence | null, objective: string): Answer {
+export function answerTo(
+  run: Run,
+  evidence: Evidence | null,
+  objective: string,
+  writers: TuneInput['writers'] = [],
+): Answer {
   const input: TuneInput = {
     run,
     evidence,
+    writers,
     doubts: [],
     notes: [],
     measured: NOTHING_MEASURED,

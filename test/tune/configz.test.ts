@@ -12,6 +12,8 @@ const FLAGS = [
   '--max-endpoints-per-slice=50',
   '--kube-api-qps=70.5',
   '--kube-api-burst=99',
+  '--adaptive-batch-period-max=2s',
+  '--max-writes-in-flight=32',
 ];
 
 test('configz tells the flags that it has', () => {
@@ -24,7 +26,17 @@ test('configz tells the flags that it has', () => {
     endpointsPerSlice: 50,
     qps: 70.5,
     burst: 99,
+    adaptiveBatchMs: 2000,
+    inFlight: 32,
   });
+});
+
+test('the configz of an older endpointd lacks its own flags', () => {
+  const { endpointd: own, ...older } = configz(parseRunFlags(FLAGS, () => undefined)) as Record<string, object>;
+  const { settings } = parseConfigz(JSON.stringify(older));
+  assert.deepEqual([settings.adaptiveBatchMs, settings.inFlight, settings.qps], [undefined, undefined, 70.5]);
+  const bad = JSON.stringify({ ...older, endpointd: { ...own, MaxWritesInFlight: 0 } });
+  assert.throws(() => parseConfigz(bad), { message: 'MaxWritesInFlight: 0 is no whole number from 1 to 4096' });
 });
 
 test('configz tells the syncs of each queue', () => {

@@ -233,7 +233,18 @@ test('a recording is doubted for what lasts when its story begins, no more', () 
     ...START.filter((event) => !(event.type === 'listed' && ['nodes', 'endpoints'].includes(event.resource))),
     { type: 'end', atMs: 700 },
   ]);
-  assert.deepEqual(doubts, ['the recorder was not let read nodes', 'the watch of endpoints was lost for a while']);
+  assert.deepEqual(doubts, [
+    'the recorder was not let read nodes',
+    'the recording ended before everything was listed',
+    'the watch of endpoints was lost for a while',
+  ]);
+});
+
+test('a recording tells which controllers have written, each once', () => {
+  const wrote = (writer: Controller): RecordedEvent => ({ type: 'wrote', atMs: 600, writer });
+  assert.deepEqual(play({ type: 'end', atMs: 700 }).writers, []);
+  const both = [wrote('kube-controller-manager'), wrote('endpointd')] as const;
+  assert.deepEqual(play(...both, { type: 'end', atMs: 700 }).writers, ['kube-controller-manager', 'endpointd']);
 });
 
 test('a recording that was cut off is told from one that ended, and is not doubted', () => {

@@ -4,14 +4,14 @@ import { answerTo, smallAnswer } from '../support/tune-answer.ts';
 import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
-import { answerText } from '../../src/tune/report-text.ts';
+import { answerText, backTestRows } from '../../src/tune/report-text.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import type { Check } from '../../src/tune/outcome.ts';
 import { writesByTime } from '../../src/twin/figures.ts';
 import { createLedger } from '../../src/twin/ledger.ts';
 import { profileStory, USUAL_SIZES } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
-import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const BUSY = {
   name: 'busy',
@@ -184,6 +184,42 @@ test('a prediction that is off says to name the controller that was recorded', (
     smallAnswer('min bytes', 'rec', evidence).refusals.at(-1)!,
     /^the prediction for today's flags of kube-controller-manager is off by \d+ %, and more than 30 % is not to be believed: if another controller ran meanwhile, name it with --controller$/,
   );
+});
+
+test('what another controller has written is no recording of this one', () => {
+  const none = { samples: { endpoints: [], slices: [] }, writes: { endpoints: [], slices: [] } };
+  const run = {
+    story: profileStory({ ...BUSY, minutes: 1 }, 1),
+    controller: 'endpointd',
+    settings: DEFAULT_SETTINGS,
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+  } as const;
+  const refusalsOf = (...writers: Controller[]): readonly string[] =>
+    answerTo(run, none, 'min bytes', writers).refusals.filter((why) => why.includes('written what was recorded'));
+  assert.deepEqual([refusalsOf(), refusalsOf('endpointd')], [[], []]);
+  assert.deepEqual(refusalsOf('kube-controller-manager'), [
+    'kube-controller-manager has written what was recorded, and not endpointd: name it with --controller',
+  ]);
+  assert.deepEqual(refusalsOf('endpointd', 'kube-controller-manager'), [
+    'endpointd and kube-controller-manager have both written what was recorded: it tells of neither of them alone',
+  ]);
+});
+
+test('an error that is not held against the prediction is called small', () => {
+  const comparison = {
+    figure: 'p50',
+    output: 'slices',
+    unit: 'ms',
+    predicted: 4,
+    measured: 2,
+    small: 10,
+    error: 0.5,
+  } as const;
+  const errorOf = (change: object): string => backTestRows([{ ...comparison, ...change }])[0]![3]!;
+  assert.equal(errorOf({}), '50.0 %, by at most 10 ms: small');
+  assert.equal(errorOf({ predicted: 40, error: 0.95 }), '95.0 %');
+  assert.equal(errorOf({ predicted: 2.1, error: 0.05 }), '5.0 %');
 });
 
 test('a prediction that lacks what was measured is not called off by a number', () => {

@@ -46,6 +46,7 @@ function infoText(found: RecordingInfo): string {
     '',
     ...rollOutsText(found),
     '',
+    ...writersText(contents),
     ...controllerText(found),
   ];
   return `${lines.join('\n')}\n`;
@@ -114,6 +115,10 @@ function rollOutsText({ rollOuts }: RecordingInfo): string[] {
     `There were ${plural(rollOuts.length, 'roll-out')}${shown}:`,
     ...textTable(['SERVICE', 'PODS', 'AT SECOND', 'SECONDS', 'POD CHANGES'], rows),
   ];
+}
+
+function writersText({ writers }: Contents): string[] {
+  return writers.length === 0 ? [] : [`Endpoints and slices were written by ${writers.join(' and ')}.`];
 }
 
 function controllerText({ controller }: RecordingInfo): string[] {

@@ -68,9 +68,28 @@ export async function knownOf(options: TuneOptions, recorded: Recorded | null): 
       options.endpointsWatchers,
       watchers?.value.endpoints,
     ),
-    measured: { ...measured, cores: hasCores ? null : measured.cores, notes: [...measured.notes, ...version.notes] },
+    measured: {
+      ...measured,
+      cores: hasCores ? null : measured.cores,
+      notes: [...measured.notes, ...version.notes, ...unseen(options, recorded)],
+    },
     given: rows,
   };
+}
+
+/** What a recording alone does not tell of the reasons to recommend nothing. */
+function unseen({ controllerMetrics, apiserverMetrics }: TuneOptions, recorded: Recorded | null): string[] {
+  if (recorded === null) return [];
+  return [
+    ...(controllerMetrics === null && apiserverMetrics === null
+      ? ['refused requests (429) were not looked for: --controller-metrics or --apiserver-metrics tells them']
+      : []),
+    ...(controllerMetrics === null
+      ? [
+          'another leader of the same program was not looked for, but for pauses of ten seconds: --controller-metrics tells it',
+        ]
+      : []),
+  ];
 }
 
 interface Version {

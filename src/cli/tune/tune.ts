@@ -49,6 +49,7 @@ export async function tune(args: readonly string[]): Promise<number> {
         kubeMinor: known.kubeMinor,
       },
       evidence: played.evidence,
+      writers: played.writers,
       doubts: played.doubts,
       notes: played.notes,
       measured: known.measured,
@@ -92,11 +93,13 @@ async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story):
 }
 
 /** The story that is played, and the evidence that it is compared with. */
-type Input = Pick<TuneInput, 'evidence' | 'doubts' | 'notes'> & { readonly story: Story };
+type Input = Pick<TuneInput, 'evidence' | 'writers' | 'doubts' | 'notes'> & { readonly story: Story };
 
 function playedBy({ from, seed }: TuneOptions): Input {
   const profile = STORY_PROFILES.find(({ name }) => name === from);
-  if (profile !== undefined) return { story: profileStory(profile, seed), evidence: null, doubts: [], notes: [] };
+  if (profile !== undefined) {
+    return { story: profileStory(profile, seed), evidence: null, writers: [], doubts: [], notes: [] };
+  }
   return withRecording(from, ({ events, broken }) => {
     const { isEnded, ...played } = playedOf(from, events);
     const cut = broken();
