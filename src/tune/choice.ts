@@ -46,7 +46,7 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
   }
   const leading = [today, ...ends, ...leadingOf(trials, question)].map(chosenBy);
   const isMet = leading.some((one) => excessOf(one) === 0);
-  const looked = isMet ? leading : [...leading, ...safestOf(trials, question).map(chosenBy)];
+  const looked = isMet ? leading : [...leading, nearestTo(leading, flags, chosenBy)];
   const held = looked.filter((one) => excessOf(one) === 0).toSorted(compareGoals);
   const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values);
   const isTie = tiesOf(held);
@@ -100,15 +100,18 @@ function leadingOf(trials: Trials, { run, objective }: Question): Settings[] {
   return [...distinct.values()].slice(0, LOOKED_AT);
 }
 
-/** Those that are furthest below the limits in the search, or least above: what their bounds are is not known yet. */
-function safestOf(trials: Trials, { objective }: Question): Settings[] {
-  const [margin] = MARGINS.slice(-1);
-  return trials
-    .all()
-    .map(({ settings, values }) => ({ settings, score: scoreOf(objective, values, margin) }))
-    .toSorted((a, b) => compareScores(a.score, b.score))
-    .slice(0, LOOKED_AT)
-    .map(({ settings }) => settings);
+/** Climbs by the bounds, which the search does not know: a setting may be further off in it, and surer. */
+function nearestTo(
+  looked: readonly Outcome[],
+  flags: readonly Flag[],
+  chosenBy: (settings: Settings) => Outcome,
+): Outcome {
+  const [closest] = looked.toSorted((a, b) => excessOf(a) - excessOf(b));
+  const score = (settings: Settings): Score => {
+    const outcome = chosenBy(settings);
+    return { excess: excessOf(outcome), goal: goalOf(outcome).bound };
+  };
+  return chosenBy(climb(closest!.settings, flags, score).best);
 }
 
 function goalOf({ checks }: Outcome): Check {

@@ -278,6 +278,24 @@ test('where nothing meets the objective, the nearest setting has one figure', ()
   assert.equal(changes.at(-1)!.values.goal, nearest.checks.at(-1)!.value);
 });
 
+test('where nothing meets the objective, the nearest is the nearest by its bound', () => {
+  const changes = Array.from(
+    { length: 500 },
+    (_, i) => [25 * i, i % 200, i % 400 < 200 ? 'unready' : 'ready'] as const,
+  );
+  const slow = { ...DEFAULT_CALIBRATION, apiMs: { ...DEFAULT_CALIBRATION.apiMs, median: 12 } };
+  const question = questionOf('p99(add)<=100ms, min writes', story({ services: 20, changes }), {
+    calibration: slow,
+    settings: { ...DEFAULT_SETTINGS, qps: 100, burst: 100 },
+    unsure: { ...SURE, 'API latency': { down: 1, up: 3 } },
+  });
+  const { best, nearest } = recommend(question);
+  assert.equal(best, null);
+  // Without a batch period the search comes nearer the limit, but a slower API server would keep it eight times as far.
+  assert.equal(nearest.settings.slicesBatchMs, 100);
+  assert.ok(nearest.checks[0]!.value > 100 && nearest.checks[0]!.bound < 300, JSON.stringify(nearest.checks[0]));
+});
+
 test('a controller that never comes to its changes meets no objective', () => {
   const stuck = { ...DEFAULT_CALIBRATION, cpuFactor: 1e9 };
   const { best, nearest } = recommended('p99(add)<=1s, min bytes', { calibration: stuck });
