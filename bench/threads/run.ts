@@ -4,9 +4,9 @@
  */
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
-import { createThreadShards } from '../../src/node/thread-shards.ts';
+import { createPool, createThreadShards } from '../../src/node/thread-shards.ts';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
-import { encodeBatch } from '../../src/shard/codec.ts';
+import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
 import type { Batch, PlannerConfig, PlanReply } from '../../src/shard/protocol.ts';
 import type { Size } from '../support/micro-bench.ts';
@@ -22,7 +22,7 @@ const ROUNDS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
 const IN_FLIGHT = 64;
 const CORES = [2, 4, 8] as const;
 const HEAP_LIMIT_MB = 512;
-/** The marks are of large services, without the time to encode their snapshots. */
+/** The marks are of large services, whose snapshots are encoded before. */
 const MARKED_PODS = 250;
 const FASTER_MIN = 1.6;
 const LIMIT_MIN = 4;
@@ -68,16 +68,28 @@ export async function runThreadsBench(size: Size): Promise<void> {
     const batches = snapshots(SERVICES[size], pods);
     const encodeUs = encodingUs(batches);
     const inline = measureInline(batches, ROUNDS[size]);
-    const [one, two] = [await measureThreads(batches, 1, ROUNDS[size]), await measureThreads(batches, 2, ROUNDS[size])];
+    const measured = async (count: number, open: Open): Promise<Costs> =>
+      await measureThreads(batches, open(count), ROUNDS[size]);
+    const [one, two] = [await measured(1, openShards), await measured(2, openShards)];
+    const [oneReady, twoReady] = [await measured(1, openReady), await measured(2, openReady)];
     const kilobytes = (encodeBatch(batches[0]!).length / 1000).toFixed(1);
     console.log(`\nsnapshots of ${pods} pods, ${kilobytes} KB each, ${IN_FLIGHT} under way: a batch, microseconds`);
-    const rows = [rowOf('inline', inline), rowOf('1 thread', one), rowOf('2 threads', two)];
+    const rows = [
+      rowOf('inline', inline),
+      rowOf('1 thread', one),
+      rowOf('2 threads', two),
+      rowOf('1 thread, encoded before', oneReady),
+      rowOf('2 threads, encoded before', twoReady),
+    ];
     console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', 'writes'], rows));
-    console.log(`from 1 to 2 threads: ${(one.wallUs / two.wallUs).toFixed(2)} times as fast`);
+    const [faster, fasterReady] = [one.wallUs / two.wallUs, oneReady.wallUs / twoReady.wallUs];
+    console.log(
+      `from 1 to 2 threads: ${faster.toFixed(2)} times as fast, ${fasterReady.toFixed(2)} with snapshots encoded before`,
+    );
     console.log(`of the main thread beside a planner, to encode a snapshot: ${encodeUs.toFixed(0)} us`);
     const limits = limitsOf(inline, one, encodeUs);
     printLimits(limits);
-    if (pods === MARKED_PODS) printMarks(one.wallUs / two.wallUs, limits.at(-1)!);
+    if (pods === MARKED_PODS) printMarks(fasterReady, limits.at(-1)!);
   }
 }
 
@@ -160,17 +172,53 @@ function measureInline(batches: readonly Batch[], rounds: number): Costs {
   return { wallUs: (ms * 1000) / count, mainUs: micros / count, plannersUs: 0, writes };
 }
 
-async function measureThreads(batches: readonly Batch[], count: number, rounds: number): Promise<Costs> {
+/** Threads with planners, as the bench uses them. */
+interface Threads extends Pick<Shards, 'count' | 'post'> {
+  /** Takes the place of the listener before. */
+  readonly listen: (listener: (event: ShardsEvent) => void) => void;
+  readonly close: () => Promise<unknown>;
+}
+
+type Open = (count: number) => Threads;
+
+/** As the controller has them. */
+function openShards(count: number): Threads {
   let onEvent: (event: ShardsEvent) => void = () => undefined;
-  const listen = (listener: (event: ShardsEvent) => void): void => void (onEvent = listener);
+  const shards = createThreadShards({ count, heapLimitMb: HEAP_LIMIT_MB, config: CONFIG }, (event) => onEvent(event));
+  return { ...shards, listen: (listener) => void (onEvent = listener) };
+}
+
+/** The same threads, which get a copy of bytes that were made before. */
+function openReady(count: number): Threads {
+  let onEvent: (event: ShardsEvent) => void = () => undefined;
   const options = { count, heapLimitMb: HEAP_LIMIT_MB, config: CONFIG };
-  const shards = createThreadShards(options, (event) => onEvent(event));
+  const pools = Array.from({ length: count }, () => createPool(options));
+  const encoded = new Map<Batch, Uint8Array>();
+  return {
+    count,
+    post(shard, batch, work) {
+      let bytes = encoded.get(work);
+      if (bytes === undefined) encoded.set(work, (bytes = encodeBatch(work)));
+      const copy = new Uint8Array(bytes);
+      const transferList = [copy.buffer] as never;
+      pools[shard]!.run(copy, { transferList }).then(
+        (reply: Uint8Array) => onEvent({ type: 'shard.planned', shard, batch, reply: decodeReply(reply) }),
+        (error: unknown) => onEvent({ type: 'shard.lost', shard, batches: [batch], reason: String(error) }),
+      );
+    },
+    listen: (listener) => void (onEvent = listener),
+    close: () => Promise.all(pools.map((pool) => pool.destroy())),
+  };
+}
+
+async function measureThreads(batches: readonly Batch[], threads: Threads, rounds: number): Promise<Costs> {
+  const forgets = batches.map(forgetting);
   try {
     let [micros, planners, ms, writes] = [0, 0, 0, 0];
     for (let round = 0; round <= rounds; round++) {
-      await postAll(shards, batches.map(forgetting), listen);
+      await postAll(threads, forgets);
       const before = { main: mainMicros(), planners: plannerMicros(), ms: performance.now() };
-      writes = await postAll(shards, batches, listen);
+      writes = await postAll(threads, batches);
       // The first round starts and warms up the threads.
       if (round === 0) continue;
       micros += mainMicros() - before.main;
@@ -180,24 +228,20 @@ async function measureThreads(batches: readonly Batch[], count: number, rounds: 
     const all = rounds * batches.length;
     return { wallUs: (ms * 1000) / all, mainUs: micros / all, plannersUs: planners / all, writes };
   } finally {
-    await shards.close();
+    await threads.close();
   }
 }
 
 /** Keeps so many batches under way. Resolves with the number of planned writes. */
-function postAll(
-  shards: Shards,
-  batches: readonly Batch[],
-  listen: (listener: (event: ShardsEvent) => void) => void,
-): Promise<number> {
+function postAll(threads: Threads, batches: readonly Batch[]): Promise<number> {
   let [posted, answered, writes] = [0, 0, 0];
   const post = (): void => {
     if (posted >= batches.length) return;
-    shards.post(posted % shards.count, posted, batches[posted]!);
+    threads.post(posted % threads.count, posted, batches[posted]!);
     posted++;
   };
   return new Promise((resolve, reject) => {
-    listen((event) => {
+    threads.listen((event) => {
       if (event.type !== 'shard.planned') return reject(new Error(event.reason));
       writes += writesOf(event.reply);
       post();

@@ -222,7 +222,8 @@ async function askHeap(life: Life, thread: Piscina['threads'][number]): Promise<
   life.heapAsked = false;
 }
 
-function createPool(options: ThreadShardsOptions): Piscina {
+/** One thread with one planner. */
+export function createPool(options: ThreadShardsOptions): Piscina {
   const workerUrl = options.workerUrl ?? workerEntry('planner');
   return new Piscina({
     filename: workerUrl.href,
