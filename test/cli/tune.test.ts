@@ -38,8 +38,12 @@ interface Outcome {
 }
 
 function tune(...args: readonly string[]): Promise<Outcome> {
+  return tuneWith({}, ...args);
+}
+
+function tuneWith(variables: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Outcome> {
   return new Promise((resolve) => {
-    const env = { ...process.env, KUBEBUILDER_ASSETS: '' };
+    const env = { ...process.env, KUBEBUILDER_ASSETS: '', ...variables };
     const child = execFile(execPath, [BIN, 'tune', ...args], { env }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : (child.exitCode ?? -1), stdout, stderr }),
     );
@@ -213,6 +217,19 @@ describe('endpointd tune', () => {
       ].map(from),
       [path, 'given', 'not given: assumed', 'usual: measured on two cores'],
     );
+  });
+
+  it('the answer is the same to the byte in another time zone and language', async () => {
+    const path = join(directory, 'same.rec');
+    writeFileSync(path, RECORDED);
+    const flags = [`--from=${path}`, '--nodes=5000', '-o', 'html'];
+    const [here, there] = await Promise.all([
+      tuneWith({ TZ: 'UTC', LC_ALL: 'C' }, ...flags),
+      tuneWith({ TZ: 'Asia/Kathmandu', LC_ALL: 'de_DE.UTF-8' }, ...flags),
+    ]);
+    assert.equal(there.status, here.status);
+    assert.match(here.stdout, /^<!doctype html>/i);
+    assert.equal(there.stdout, here.stdout);
   });
 
   it('tune knows from /configz which controllers of endpointd run', async () => {
