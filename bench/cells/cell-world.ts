@@ -135,7 +135,7 @@ export async function makeRight(server: Server, settings: Settings): Promise<voi
   await controller.stop();
 }
 
-/** Resolves when each Service of the story has slices, and nothing was written for a while. */
+/** Resolves when each Service with a selector has both outputs, and nothing was written for a while. */
 export async function settled({ list }: ApiClient): Promise<void> {
   const untilMs = performance.now() + SETTLED_MS_MAX;
   const { items: services } = await list('/api/v1/services');
@@ -146,9 +146,15 @@ export async function settled({ list }: ApiClient): Promise<void> {
     const { items: endpoints } = await list('/api/v1/endpoints');
     const now = [...slices, ...endpoints].map(({ metadata }) => metadata.resourceVersion).join();
     // On a busy machine a controller that has just been started may pause half-way.
-    const shown = new Set(slices.map(serviceKeyOf));
-    if (now !== last || !awaited.every((name) => shown.has(name))) [last, sinceMs] = [now, performance.now()];
-    if (performance.now() > untilMs) throw new Error('the controller has written nothing, or does not come to rest');
+    const missing = [slices, endpoints].flatMap((outputs) => {
+      const shown = new Set(outputs.map(serviceKeyOf));
+      return awaited.filter((key) => !shown.has(key));
+    });
+    if (now !== last || missing.length > 0) [last, sinceMs] = [now, performance.now()];
+    if (performance.now() > untilMs) {
+      const what = missing.length > 0 ? `it has not written all of ${missing[0]!}` : 'it does not come to rest';
+      throw new Error(`the controller is not done: ${what}`);
+    }
     await new Promise((resolve) => void setTimeout(resolve, POLL_MS));
   }
 }

@@ -1,7 +1,7 @@
 /** The contents of a recording in numbers: objects, changes, and gaps. */
 import { hasBegun } from './begun.ts';
 import { WORDS } from './lines.ts';
-import type { RecordedEvent, RecordedResource, Writer } from './recording.ts';
+import type { OutputResource, RecordedEvent, RecordedResource, Writer } from './recording.ts';
 
 export interface Contents {
   /** Seconds since everything that may be read was listed. Rates are taken over this time. */
@@ -12,8 +12,8 @@ export interface Contents {
   ended: boolean;
   readonly resources: Readonly<Record<RecordedResource, ResourceContents>>;
   readonly gaps: Gap[];
-  /** The programs that have written outputs meanwhile, as managedFields tell; [] = they tell none. */
-  readonly writers: Writer[];
+  /** The programs that have written each output meanwhile, as managedFields tell; [] = they tell none. */
+  readonly writers: Readonly<Record<OutputResource, Writer[]>>;
 }
 
 export interface ResourceContents {
@@ -61,7 +61,7 @@ export function createCounting(): Counting {
       ended: false,
       resources: resources as Record<RecordedResource, ResourceContents>,
       gaps: [],
-      writers: [],
+      writers: { endpoints: [], endpointslices: [] },
     },
     wholeAtMs: 0,
   };
@@ -119,7 +119,7 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       }
       break;
     case 'wrote':
-      contents.writers.push(event.writer);
+      noteWriter(contents.writers, event);
       break;
     case 'sizes':
       break;
@@ -127,6 +127,14 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       contents.ended = true;
   }
   contents.seconds = since(counting, event.atMs);
+}
+
+/** Notes each program once. */
+export function noteWriter(
+  writers: Contents['writers'],
+  { resource, writer }: { readonly resource: OutputResource; readonly writer: Writer },
+): void {
+  if (!writers[resource].includes(writer)) writers[resource].push(writer);
 }
 
 function isBegun(resources: Contents['resources']): boolean {
@@ -167,6 +175,7 @@ function countList(
     return;
   }
   counting.wholeAtMs = atMs;
+  for (const writers of Object.values(contents.writers)) writers.length = 0;
   for (const of of Object.values(resources)) begin(of);
   const open = gaps.filter(({ toSeconds }) => toSeconds === null);
   gaps.splice(0, gaps.length, ...open.map((gap) => ({ resource: gap.resource, fromSeconds: 0, toSeconds: null })));

@@ -139,7 +139,11 @@ function take(state: State, line: Fields): RecordedEvent | null {
     };
   }
   if (line['sizes'] !== undefined) return { type: 'sizes', atMs, sizes: sizesOf(readFields(line['sizes'])) };
-  if (line['wrote'] !== undefined) return { type: 'wrote', atMs, writer: writerNamed(line['wrote']) };
+  if (line['wrote'] !== undefined) {
+    const resource = resourceOf(line['what']);
+    if (resource !== 'endpoints' && resource !== 'endpointslices') throw new LineError('a controller writes outputs');
+    return { type: 'wrote', atMs, resource, writer: writerNamed(line['wrote']) };
+  }
   if (line['end'] !== undefined) return { type: 'end', atMs };
   throw new LineError('a line tells nothing that is known');
 }

@@ -8,7 +8,7 @@ import { writeEndpoints, type Known } from './endpoint-items.ts';
 import { NODES, OUTPUTS, PODS, SERVICES, type Writing } from './fields.ts';
 import { RECORDING_VERSION, WORDS, type Fields, type ObjectLine } from './lines.ts';
 import type { Names } from './names.ts';
-import type { By, RecordedResource, RecordingHeader, RecordOf, Writer } from './recording.ts';
+import type { By, RecordedResource, RecordingHeader, RecordOf, Writer, OutputResource } from './recording.ts';
 
 export interface Encoder {
   /** The first line. */
@@ -21,8 +21,8 @@ export interface Encoder {
   readonly listing: (resource: RecordedResource, sinceMs: number, atMs: number) => void;
   /** Tells that the list is complete. @param version the version of the list */
   readonly listed: (resource: RecordedResource, version: string, atMs: number) => void;
-  /** Tells that the program has written an output, unless it was told before. */
-  readonly wrote: (writer: Writer, atMs: number) => void;
+  /** Tells that the program has written such an output, unless it was told since the last first list. */
+  readonly wrote: (resource: OutputResource, writer: Writer, atMs: number) => void;
   /** Any other line. */
   readonly tell: (atMs: number, line: Fields) => void;
   /** How many objects were told and are not gone. */
@@ -48,8 +48,8 @@ interface State {
   readonly entries: Readonly<Record<RecordedResource, Map<string, Entry>>>;
   readonly versions: Map<RecordedResource, string>;
   readonly known: Known;
-  /** Those that were told. */
-  readonly writers: Set<Writer>;
+  /** What was told of writers, `resource writer` each. */
+  readonly wrote: Set<string>;
   lastId: number;
   /** The time of the last line, in tenths of a millisecond since the recording began. */
   lastAt: number;
@@ -78,7 +78,7 @@ export function createEncoder(names: Names, beganSeconds: number, emit: (line: s
     entries,
     versions: new Map(),
     known,
-    writers: new Set(),
+    wrote: new Set(),
     lastId: 0,
     lastAt: 0,
   };
@@ -90,13 +90,18 @@ export function createEncoder(names: Names, beganSeconds: number, emit: (line: s
     remove: (resource, namespace, name, told, atMs) => remove(state, resource, `${namespace}/${name}`, told, atMs),
     listing: (resource, sinceMs, atMs) => tell(state, atMs, { listing: resource, since: Math.round(sinceMs * 10) }),
     listed(resource, version, atMs) {
-      if (!state.versions.has(resource)) state.versions.set(resource, version);
+      if (!state.versions.has(resource)) {
+        state.versions.set(resource, version);
+        // The recording may begin here, and what came before is no part of it.
+        state.wrote.clear();
+      }
       tell(state, atMs, { listed: resource });
     },
-    wrote(writer, atMs) {
-      if (state.writers.has(writer)) return;
-      state.writers.add(writer);
-      tell(state, atMs, { wrote: writer });
+    wrote(resource, writer, atMs) {
+      const key = `${resource} ${writer}`;
+      if (state.wrote.has(key)) return;
+      state.wrote.add(key);
+      tell(state, atMs, { wrote: writer, what: resource });
     },
     tell: (atMs, line) => tell(state, atMs, line),
     count: (resource) => entries[resource].size,

@@ -1,16 +1,8 @@
 /** The figures of a recording: its contents, the sizes of Services, roll-outs, and the controller's latencies. */
 import { percentile } from '../lib/percentile.ts';
 import { countEvent, createCounting, type Contents, watchedSeconds } from './contents.ts';
-import {
-  awaitedOf,
-  createMeasuring,
-  measureEvent,
-  serviceSizes,
-  type Measured,
-  type Measuring,
-  type OutputResource,
-} from './measure.ts';
-import type { RecordedEvent } from './recording.ts';
+import { awaitedOf, createMeasuring, measureEvent, serviceSizes, type Measured, type Measuring } from './measure.ts';
+import type { OutputResource, RecordedEvent } from './recording.ts';
 import { createRollOuts, followRollOuts, type RollOut } from './roll-outs.ts';
 import { createSelections, takeSelection } from './selections.ts';
 

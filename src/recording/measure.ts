@@ -9,10 +9,8 @@ import { sliceFamilies } from '../core/slices/slice-families.ts';
 import { hasPortOn } from '../core/target-port.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { hasBegun } from './begun.ts';
-import type { ChangeOf, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
+import type { ChangeOf, OutputResource, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
 import { type RecordedService, type Selection, type Selections, servicesWithPods } from './selections.ts';
-
-export type OutputResource = 'endpoints' | 'endpointslices';
 
 /** The measurements of one kind of outputs. */
 export interface Measured {

@@ -5,7 +5,9 @@
 import type { OutputSizes } from './sizes.ts';
 import type { EndpointConditions, Labels, NodeRecord, PodRecord, ServiceRecord, SlicePort } from '../kube/types.ts';
 
-export type RecordedResource = 'pods' | 'services' | 'nodes' | 'endpoints' | 'endpointslices';
+export type OutputResource = 'endpoints' | 'endpointslices';
+
+export type RecordedResource = 'pods' | 'services' | 'nodes' | OutputResource;
 
 /** The programs that may have written the outputs. k3s, RKE2 and MicroK8s have kube-controller-manager in one of their own. */
 export type Writer = 'endpointd' | 'kube-controller-manager';
@@ -143,7 +145,7 @@ export type RecordedEvent =
     }
   /** How many bytes watchers get for a change of an output, summed over all changes so far. */
   | { readonly type: 'sizes'; readonly atMs: number; readonly sizes: OutputSizes }
-  /** The program has written an output for the first time since the recording began, as managedFields tell. */
-  | { readonly type: 'wrote'; readonly atMs: number; readonly writer: Writer }
+  /** The program has written such an output, as managedFields tell. It is told once after each first list. */
+  | { readonly type: 'wrote'; readonly atMs: number; readonly resource: OutputResource; readonly writer: Writer }
   /** The recorder has ended in good order. */
   | { readonly type: 'end'; readonly atMs: number };

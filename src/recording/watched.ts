@@ -181,10 +181,15 @@ function noteSize({ sizes, watching }: State, { record, writers }: Seen, source:
   }
 }
 
-/** A list does not tell when its objects were written. */
-function noteWriter({ watching }: State, { writers, by }: Seen, atMs: number): void {
-  const writer = writers?.lastController ?? null;
-  if (by === 'controller' && writer !== null) watching.encoder.wrote(writer, atMs);
+/**
+ * A list does not tell when its objects were written. A write that only takes fields away leaves its manager's time as it
+ * was, so an entry that is no newer than before tells nothing.
+ */
+function noteWriter({ resource, watching }: State, { writers, writersBefore }: Seen, atMs: number): void {
+  if (writers === null || writers.lastController === null) return;
+  if (resource !== 'endpoints' && resource !== 'endpointslices') return;
+  if (writers.controllersAt > (writersBefore?.controllersAt ?? 0))
+    watching.encoder.wrote(resource, writers.lastController, atMs);
 }
 
 /** Returns whether there was something to tell. */

@@ -114,7 +114,7 @@ function nearestTo(
   return chosenBy(climb(closest!.settings, flags, score).best);
 }
 
-function goalOf({ checks }: Outcome): Check {
+function goalOf({ checks }: Pick<Outcome, 'checks'>): Check {
   return checks.at(-1)!;
 }
 
@@ -132,12 +132,12 @@ function tiesOf(held: readonly Outcome[]): (one: Outcome) => boolean {
 }
 
 /** Whether it meets each limit, and is better than today's if these do so too: by more than a tie. */
-function isGain(today: Outcome, one: Outcome): boolean {
+export function isGain(today: Pick<Outcome, 'checks'>, one: Pick<Outcome, 'checks'>): boolean {
   if (excessOf(one) > 0) return false;
   if (one === today || excessOf(today) > 0) return true;
   const [was, is] = [goalOf(today), goalOf(one)];
   if (is.bound * (1 + TIE) < was.bound) return true;
-  return is.bound <= was.bound && is.value * (1 + TIE) < was.value;
+  return is.bound <= was.bound * (1 + TIE) && is.value * (1 + TIE) < was.value;
 }
 
 /** How many flags differ. */

@@ -35,6 +35,8 @@ export interface Measured {
   readonly watchers: Source<{ readonly slices: number; readonly endpoints: number }> | null;
   /** Mean milliseconds that a request of a flow schema has waited, of those that these writes may have. */
   readonly flowWaits: Source<readonly { readonly schema: string; readonly ms: number }[]> | null;
+  /** What the scrapes would have told: refused requests (429), and another leader. */
+  readonly lookedFor: readonly ('refusals' | 'leader')[];
   /** Reasons not to believe a recommendation. */
   readonly doubts: readonly string[];
   /** Notes for the reader: what could not be used, and why. */
@@ -61,6 +63,7 @@ export const NOTHING_MEASURED: Measured = {
   kubeMinor: null,
   watchers: null,
   flowWaits: null,
+  lookedFor: [],
   doubts: [],
   notes: [],
 };
@@ -83,9 +86,9 @@ const WAITED_MAX = 0.05;
 
 const WRITE_VERBS: readonly string[] = ['PUT', 'POST', 'DELETE', 'PATCH'];
 
-type Part = Partial<Measured> & Pick<Measured, 'apiMs' | 'doubts' | 'notes'>;
+type Part = Partial<Measured> & Pick<Measured, 'apiMs' | 'lookedFor' | 'doubts' | 'notes'>;
 
-const NO_PART: Part = { apiMs: null, doubts: [], notes: [] };
+const NO_PART: Part = { apiMs: null, lookedFor: [], doubts: [], notes: [] };
 
 /** How many objects of each output the controller has written in the recording. */
 export type Recorded = Readonly<Record<Output, number>>;
@@ -116,6 +119,7 @@ export function measuredOf(
     ...own,
     ...server,
     apiMs,
+    lookedFor: [...own.lookedFor, ...server.lookedFor],
     doubts: [...own.doubts, ...server.doubts],
     notes: [...own.notes, ...server.notes, ...differ],
   };
@@ -175,8 +179,13 @@ function ofController({ before, after, from }: Scrapes, controller: Controller, 
     'process_cpu_seconds_total',
   ]);
   const [led, leads] = [isLeader(before, program), isLeader(after, program)];
-  if (led !== null && leads !== null && led !== leads)
-    return { ...NO_PART, doubts: [`${from}: the process led at one of the scrapes alone: another leader wrote, too`] };
+  const ofLeader = led === null || leads === null ? [] : (['leader'] as const);
+  if (ofLeader.length > 0 && led !== leads)
+    return {
+      ...NO_PART,
+      lookedFor: ofLeader,
+      doubts: [`${from}: the process led at one of the scrapes alone: another leader wrote, too`],
+    };
   const stray = strayOf(from, 'slices', grownSlices(grown, after), recorded?.slices, 'process');
   if (stray !== null) return stray;
   const all = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
@@ -196,6 +205,7 @@ function ofController({ before, after, from }: Scrapes, controller: Controller, 
     cpuMsPerWrite: cpu.known,
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
     kubeMinor: kubeMinorOf(after, from),
+    lookedFor: ['refusals', ...ofLeader],
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
     notes: [...notesOf(latency, `${count} writes`, from), ...(count >= WRITES_MIN ? cpu.notes : [])],
   };
@@ -266,6 +276,7 @@ function ofApiServer({ before, after, from }: Scrapes, program: Controller, reco
           }
         : null,
     flowWaits: flowWaitsOf(grown, after, program, from),
+    lookedFor: ['refusals'],
     doubts: refused > 0 ? [`${from}: the API server refused ${refused} writes of Endpoints and slices with 429`] : [],
     notes: [
       ...notesOf(latency, `${count} writes of Endpoints and slices`, from),

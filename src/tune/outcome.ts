@@ -191,7 +191,7 @@ function uncertain(calibration: Run['calibration'], unsure: Unsure): Run['calibr
   ];
 }
 
-export function excessOf({ checks }: Outcome): number {
+export function excessOf({ checks }: Pick<Outcome, 'checks'>): number {
   return checks.reduce((sum, { bound, most }) => sum + (bound <= most ? 0 : excessOver(most, bound)), 0);
 }
 

@@ -1,18 +1,19 @@
 /** A recording in the form that `tune` needs: the story, the controller's work, and reasons not to believe it. */
-import { createMeasuring, measureEvent, type Measuring, type OutputResource } from '../recording/measure.ts';
-import type { RecordedEvent, RecordedResource } from '../recording/recording.ts';
+import { type Contents, noteWriter } from '../recording/contents.ts';
+import { createMeasuring, measureEvent, type Measuring } from '../recording/measure.ts';
+import type { OutputResource, RecordedEvent, RecordedResource } from '../recording/recording.ts';
 import { createSelections, takeSelection } from '../recording/selections.ts';
 import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
-import type { Controller } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
+import type { WritersOf } from './strangers.ts';
 
 export interface Played {
   readonly story: Story;
   readonly evidence: Evidence;
-  /** The programs that have written outputs; [] = the recording does not tell. */
-  readonly writers: readonly Controller[];
+  /** The programs that have written each output; [] = the recording does not tell. */
+  readonly writers: WritersOf;
   readonly doubts: readonly string[];
   /** Whether the recorder ended in good order. Else what it wrote before counts. */
   readonly isEnded: boolean;
@@ -33,14 +34,16 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
     written: (kind, atMs) => writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() }),
   });
   const doubts = new Set<string>();
-  const writers: Controller[] = [];
+  const writers: Contents['writers'] = { endpoints: [], endpointslices: [] };
   let isEnded = false;
   for (const event of events) {
     const selection = takeSelection(selections, event);
     recorded.take(event, selection);
     measureEvent(measuring, event, selection);
     isEnded = event.type === 'end';
-    if (event.type === 'wrote') writers.push(event.writer);
+    if (event.type === 'wrote') noteWriter(writers, event);
+    // The story begins here.
+    if (event.type === 'listed' && event.told === 'start') for (const each of Object.values(writers)) each.length = 0;
     noteDoubt(doubts, event, measuring);
   }
   if (!measuring.hasBegun) doubts.add('the recording ended before everything was listed');
@@ -49,7 +52,8 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
   const isShown = OUTPUTS.some((output) => samples[output].length > 0);
   if (isShown && OUTPUTS.every((output) => writes[output].length === 0)) doubts.add(UNKNOWN_WRITER);
   const story = { ...recorded.finish(), outputs };
-  return { story, evidence: { samples, writes }, writers, doubts: [...doubts], isEnded };
+  const { endpoints, endpointslices: slices } = writers;
+  return { story, evidence: { samples, writes }, writers: { endpoints, slices }, doubts: [...doubts], isEnded };
 }
 
 const UNKNOWN_WRITER =

@@ -7,9 +7,9 @@ import { changesMin, isOfLatencies, type Objective } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, startOf, withFit } from './numbers.ts';
 import { recommend } from './recommend.ts';
+import { ownPart, type WritersOf } from './strangers.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
-import type { Controller } from '../twin/settings.ts';
 import { checkStory, isChange, outputsOf, type Story } from '../twin/story.ts';
 
 export interface TuneInput {
@@ -17,8 +17,8 @@ export interface TuneInput {
   readonly run: Run;
   /** null = the story is no recording. */
   readonly evidence: Evidence | null;
-  /** The programs that have written what was recorded; [] = the recording does not tell, or there is none. */
-  readonly writers: readonly Controller[];
+  /** Who has written what was recorded. */
+  readonly writers: WritersOf;
   /** Reasons in the recording not to believe it: gaps, refused resources. */
   readonly doubts: readonly string[];
   /** What else is to be told of the recording. */
@@ -38,7 +38,8 @@ export interface TuneInput {
 }
 
 /** @param progress called with the number of settings that were tried so far */
-export function tune(input: TuneInput, progress: (runs: number) => void): Answer {
+export function tune(whole: TuneInput, progress: (runs: number) => void): Answer {
+  const { input, refusals: strange } = withoutStrangers(whole);
   const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
   checkStory(story);
@@ -53,7 +54,7 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
   const absence = evidence === null ? null : absenceDoubt(evidence, settings);
   const refusals = [
     ...input.doubts,
-    ...strangers(input.writers, controller),
+    ...strange,
     ...(absence === null ? [] : [absence]),
     ...measured.doubts,
     ...(tested === null ? [] : weaknesses(changes, tested.worst, controller)),
@@ -84,9 +85,16 @@ export function tune(input: TuneInput, progress: (runs: number) => void): Answer
       ...input.given,
       ...calibrationNumbers(calibration, start, measured, sourcesOf(input, tested), input.coresFrom),
     ],
-    notes: [...input.notes, ...leftOut(story), ...measured.notes, ...guesses(tested, start.known)],
+    notes: [...input.notes, ...leftOut(whole.run.story), ...measured.notes, ...guesses(tested, start.known)],
     assumptions: ASSUMPTIONS,
   };
+}
+
+function withoutStrangers(input: TuneInput): { readonly input: TuneInput; readonly refusals: readonly string[] } {
+  const { run, evidence, writers } = input;
+  if (evidence === null) return { input, refusals: [] };
+  const { story, refusals, notes, ...own } = ownPart(run.story, evidence, writers, run.controller);
+  return { input: { ...input, ...own, run: { ...run, story }, notes: [...input.notes, ...notes] }, refusals };
 }
 
 /** Where the numbers are from that nobody has measured. */
@@ -126,17 +134,6 @@ function leftOut(story: Story): string[] {
   return OUTPUTS.filter((output) => !outputsOf(story).includes(output)).map(
     (output) => `no ${output} were written: their controller does not run, and is left out`,
   );
-}
-
-/** Which programs have written what was recorded, if it was not the controller alone. */
-function strangers(writers: readonly Controller[], controller: Controller): string[] {
-  const [first, ...others] = writers;
-  if (first === undefined) return [];
-  if (others.length > 0)
-    return [`${writers.join(' and ')} have both written what was recorded: it tells of neither of them alone`];
-  return first === controller
-    ? []
-    : [`${first} has written what was recorded, and not ${controller}: name it with --controller`];
 }
 
 /** Not every recording tells which controller has written it. */

@@ -261,16 +261,23 @@ describe('results of the peers', () => {
       figures: { isolatedP99: p99 },
       samples: { endpoints: [], slices: [], ...(isolated === undefined ? {} : { isolated }) },
     });
-    const all = results(
-      of(MANAGER, 0, 1),
-      of(ENDPOINTD, 0, 2, [2, 2, 2]),
-      of(MANAGER, 1, 3),
-      of(ENDPOINTD, 1, 9, [9]),
-      of(MANAGER, 2, 5, [5]),
-      of(ENDPOINTD, 2, 2, [2]),
-    );
-    const [row] = compareAll(all, {})[0]!.rows;
-    assert.deepEqual([row!.values[MANAGER], row!.values[ENDPOINTD]], [3, 9]);
+    const p99sOf = (...runs: RunRecord[]): (number | undefined)[] => {
+      const [row] = compareAll(results(...runs), {})[0]!.rows;
+      return [row!.values[MANAGER], row!.values[ENDPOINTD]];
+    };
+    const [old, now] = [
+      [
+        of(MANAGER, 0, 1),
+        of(ENDPOINTD, 0, 2),
+        of(MANAGER, 1, 3),
+        of(ENDPOINTD, 1, 9),
+        of(MANAGER, 2, 5),
+        of(ENDPOINTD, 2, 2),
+      ],
+      [of(MANAGER, 0, 1, [1]), of(ENDPOINTD, 0, 2, [2, 2]), of(MANAGER, 1, 3, [3]), of(ENDPOINTD, 1, 9, [9])],
+    ];
+    assert.deepEqual(p99sOf(...old), [3, 2]);
+    assert.deepEqual(p99sOf(...now), [3, 9]);
   });
 
   it('the summary has a p99 of few changes in brackets', () => {

@@ -209,6 +209,17 @@ describe('the way of an operator of a kube-controller-manager to a changed flag'
     }
   });
 
+  it('the recording tells who has written, and is not tuned as that of endpointd', async () => {
+    const only = ['kube-controller-manager'];
+    assert.deepEqual(today.contents.writers, { endpoints: only, endpointslices: only });
+    const recording = file(`today-${refused.length}.rec`);
+    const { stdout } = await endpointd('tune', `--from=${recording}`, '--controller=endpointd', '-o', 'json');
+    const { refusals, recommendation } = JSON.parse(stdout) as Answer;
+    assert.equal(recommendation, null);
+    const why = 'kube-controller-manager has written what was recorded, and not endpointd: name it with --controller';
+    assert.ok(refusals.includes(why), refusals.join());
+  });
+
   it('tune says where each number comes from: configz, metrics, or neither', () => {
     const from = (name: string): string => answer.numbers.find((number) => number.name === name)?.from ?? 'nowhere';
     assert.match(from('--kube-api-qps'), /\/configz$/);

@@ -188,27 +188,37 @@ describe('the recorder', () => {
     assert.equal(playedOf('made', cluster.events()).story.durationMs, 200_000);
   });
 
-  it('each controller that writes is told once, by its field manager', () => {
-    const cluster = scriptedCluster('pseudonyms');
-    const write = (manager: string, second: number, ip: string): void => {
-      cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', manager, second, ip));
+  describe('who has written', () => {
+    const writersOf = (...writes: (readonly [manager: string, second: number])[]): readonly string[] => {
+      const cluster = scriptedCluster('pseudonyms');
+      cluster.objects.endpoints.push(apiEndpoints('web', 'kube-controller-manager', 0));
+      cluster.recorder.start();
       cluster.pass(5000);
+      for (const [i, [manager, second]] of writes.entries()) {
+        cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', manager, second, `192.0.2.${i + 2}`));
+        cluster.pass(10);
+      }
+      cluster.recorder.stop();
+      const { endpoints, slices } = playedOf('made', cluster.events()).writers;
+      assert.deepEqual(slices, []);
+      assert.deepEqual(figuresOf(cluster.events()).contents.writers, { endpoints, endpointslices: [] });
+      return endpoints;
     };
-    cluster.objects.endpoints.push(apiEndpoints('web', 'kube-controller-manager', 0));
-    cluster.recorder.start();
-    cluster.pass(5000);
-    const writersNow = (): readonly string[] => playedOf('made', cluster.events()).writers;
-    // A list does not tell when, and what others write is not the controllers'.
-    write('kubectl', 1, '192.0.2.2');
-    assert.deepEqual(writersNow(), []);
-    write('endpointd', 2, '192.0.2.3');
-    write('endpointd', 3, '192.0.2.4');
-    assert.deepEqual(writersNow(), ['endpointd']);
-    write('kube-controller-manager', 4, '192.0.2.5');
-    write('k3s', 5, '192.0.2.6');
-    cluster.recorder.stop();
-    assert.deepEqual(writersNow(), ['endpointd', 'kube-controller-manager']);
-    assert.deepEqual(figuresOf(cluster.events()).contents.writers, ['endpointd', 'kube-controller-manager']);
+
+    it('a controller that writes is told once, by its field manager', () => {
+      assert.deepEqual(writersOf(['endpointd', 2], ['endpointd', 3]), ['endpointd']);
+      assert.deepEqual(writersOf(['endpointd', 2], ['k3s', 3]), ['endpointd', 'kube-controller-manager']);
+    });
+
+    it('a list does not tell when, and others are no controllers', () => {
+      assert.deepEqual(writersOf(['kubectl', 1]), []);
+    });
+
+    it('an entry that was there before tells of no write', () => {
+      // A write that only takes fields away leaves the time of its manager, and the other one's is the newest.
+      assert.deepEqual(writersOf(['kube-controller-manager', 0]), []);
+      assert.deepEqual(writersOf(['endpointd', 2], ['endpointd', 2]), ['endpointd']);
+    });
   });
 
   it('what comes before a refusal of pods ends is no part of the recording', () => {

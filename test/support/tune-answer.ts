@@ -1,4 +1,5 @@
 /** A small question and its answer, for the texts and pages that show it. */
+import { NO_WRITERS } from '../../src/tune/strangers.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import type { Evidence } from '../../src/tune/evidence.ts';
 import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
@@ -45,12 +46,7 @@ export function smallAnswer(
 }
 
 /** The answer for 100 nodes, where nothing is known beside the recording. */
-export function answerTo(
-  run: Run,
-  evidence: Evidence | null,
-  objective: string,
-  writers: TuneInput['writers'] = [],
-): Answer {
+export function answerTo(run: Run, evidence: Evidence | null, objective: string, writers = NO_WRITERS): Answer {
   const input: TuneInput = {
     run,
     evidence,

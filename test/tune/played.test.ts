@@ -241,10 +241,26 @@ test('a recording is doubted for what lasts when its story begins, no more', () 
 });
 
 test('a recording tells which controllers have written, each once', () => {
-  const wrote = (writer: Controller): RecordedEvent => ({ type: 'wrote', atMs: 600, writer });
-  assert.deepEqual(play({ type: 'end', atMs: 700 }).writers, []);
-  const both = [wrote('kube-controller-manager'), wrote('endpointd')] as const;
-  assert.deepEqual(play(...both, { type: 'end', atMs: 700 }).writers, ['kube-controller-manager', 'endpointd']);
+  const wrote = (resource: 'endpoints' | 'endpointslices', writer: Controller): RecordedEvent => ({
+    type: 'wrote',
+    atMs: 600,
+    resource,
+    writer,
+  });
+  const none = { endpoints: [], slices: [] };
+  assert.deepEqual(play({ type: 'end', atMs: 700 }).writers, none);
+  const two = [
+    wrote('endpoints', 'kube-controller-manager'),
+    wrote('endpointslices', 'endpointd'),
+    wrote('endpoints', 'endpointd'),
+    wrote('endpointslices', 'endpointd'),
+  ];
+  assert.deepEqual(play(...two).writers, {
+    endpoints: ['kube-controller-manager', 'endpointd'],
+    slices: ['endpointd'],
+  });
+  // What came before the recording began is no part of it.
+  assert.deepEqual(playedOf('a test', [...two, ...START]).writers, none);
 });
 
 test('a recording that was cut off is told from one that ended, and is not doubted', () => {

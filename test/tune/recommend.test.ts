@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import { FITTED } from '../../src/tune/back-test.ts';
-import { choose } from '../../src/tune/choice.ts';
+import { choose, isGain } from '../../src/tune/choice.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import {
   type Check,
@@ -137,6 +137,17 @@ const COLLECTED = { ...DEFAULT_SETTINGS, endpointsBatchMs: 500, slicesBatchMs: 5
 test("today's flags are kept where they meet the objective and nothing is better", () => {
   const { best, today, changes } = recommended('writes<=0.75/s, min p99(add)', { settings: COLLECTED });
   assert.deepEqual([best!.settings, changes], [today.settings, []]);
+});
+
+test("a gain is more than 1 % of the goal's bound, or of its figure", () => {
+  const of = (bound: number, value: number): { checks: Check[] } => ({
+    checks: [{ text: 'writes', value, bound, most: Infinity }],
+  });
+  const gains = (bound: number, value: number): boolean => isGain(of(100, 90), of(bound, value));
+  assert.deepEqual(
+    [gains(98, 95), gains(99.5, 90), gains(99.5, 80), gains(100.5, 80), gains(102, 80)],
+    [true, false, true, true, false],
+  );
 });
 
 test("today's flags stay if by the draws of what is told nothing is better", () => {

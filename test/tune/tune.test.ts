@@ -195,15 +195,39 @@ test('what another controller has written is no recording of this one', () => {
     calibration: DEFAULT_CALIBRATION,
     seed: 1,
   } as const;
-  const refusalsOf = (...writers: Controller[]): readonly string[] =>
-    answerTo(run, none, 'min bytes', writers).refusals.filter((why) => why.includes('written what was recorded'));
-  assert.deepEqual([refusalsOf(), refusalsOf('endpointd')], [[], []]);
-  assert.deepEqual(refusalsOf('kube-controller-manager'), [
+  const refusalsOf = (endpoints: readonly Controller[], slices: readonly Controller[]): readonly string[] =>
+    answerTo(run, none, 'min bytes', { endpoints, slices }).refusals.filter((why) => why.includes('written'));
+  const usual = refusalsOf([], []);
+  assert.deepEqual(refusalsOf(['endpointd'], ['endpointd']), usual);
+  assert.deepEqual(refusalsOf(['endpointd'], []), usual);
+  assert.deepEqual(refusalsOf(['kube-controller-manager'], ['kube-controller-manager']), [
     'kube-controller-manager has written what was recorded, and not endpointd: name it with --controller',
+    ...usual,
   ]);
-  assert.deepEqual(refusalsOf('endpointd', 'kube-controller-manager'), [
-    'endpointd and kube-controller-manager have both written what was recorded: it tells of neither of them alone',
+  assert.deepEqual(refusalsOf(['endpointd', 'kube-controller-manager'], ['endpointd']), [
+    'endpointd and kube-controller-manager have both written endpoints: the recording tells of neither alone',
+    ...usual,
   ]);
+});
+
+test('an output that another controller keeps is left out', () => {
+  const story = profileStory({ ...BUSY, minutes: 1 }, 1);
+  const run = {
+    story,
+    controller: 'endpointd',
+    settings: DEFAULT_SETTINGS,
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+  } as const;
+  const { samples, writes } = runModel({ ...run, story: { ...story, outputs: ['slices'] } });
+  // Endpoints as no endpointd writes them.
+  const others = Array.from({ length: 5000 }, (_, i) => ({ atMs: 12 * i }));
+  const evidence = { samples, writes: { ...writes, endpoints: others } };
+  const told = { endpoints: ['kube-controller-manager'], slices: ['endpointd'] } as const;
+  const { backTest, notes } = answerTo(run, evidence, 'min writes(slices)', told);
+  assert.ok(notes.includes('endpoints are left out: kube-controller-manager has written them'), notes.join());
+  assert.ok(backTest!.worst! < 0.1, JSON.stringify(backTest));
+  assert.ok(backTest!.comparisons.every(({ output }) => output === 'slices'));
 });
 
 test('an error that is not held against the prediction is called small', () => {

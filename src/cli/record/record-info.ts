@@ -118,7 +118,9 @@ function rollOutsText({ rollOuts }: RecordingInfo): string[] {
 }
 
 function writersText({ writers }: Contents): string[] {
-  return writers.length === 0 ? [] : [`Endpoints and slices were written by ${writers.join(' and ')}.`];
+  return Object.entries(writers).flatMap(([resource, of]) =>
+    of.length === 0 ? [] : [`Of the recorded controllers ${of.join(' and ')} wrote ${resource}.`],
+  );
 }
 
 function controllerText({ controller }: RecordingInfo): string[] {

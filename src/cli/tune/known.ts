@@ -71,24 +71,24 @@ export async function knownOf(options: TuneOptions, recorded: Recorded | null): 
     measured: {
       ...measured,
       cores: hasCores ? null : measured.cores,
-      notes: [...measured.notes, ...version.notes, ...unseen(options, recorded)],
+      notes: [...measured.notes, ...version.notes, ...unseen(measured, recorded)],
     },
     given: rows,
   };
 }
 
-/** What a recording alone does not tell of the reasons to recommend nothing. */
-function unseen({ controllerMetrics, apiserverMetrics }: TuneOptions, recorded: Recorded | null): string[] {
+/** Which reasons to recommend nothing were not looked for: no recording tells them. */
+function unseen({ lookedFor }: Measured, recorded: Recorded | null): string[] {
   if (recorded === null) return [];
   return [
-    ...(controllerMetrics === null && apiserverMetrics === null
-      ? ['refused requests (429) were not looked for: --controller-metrics or --apiserver-metrics tells them']
-      : []),
-    ...(controllerMetrics === null
-      ? [
-          'another leader of the same program was not looked for, but for pauses of ten seconds: --controller-metrics tells it',
-        ]
-      : []),
+    ...(lookedFor.includes('refusals')
+      ? []
+      : ['refused requests (429) were not looked for: --controller-metrics or --apiserver-metrics tells them']),
+    ...(lookedFor.includes('leader')
+      ? []
+      : [
+          'another leader of the same program shows only by a pause of ten seconds: --controller-metrics tells it, where leaders are elected',
+        ]),
   ];
 }
 

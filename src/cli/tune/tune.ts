@@ -18,6 +18,7 @@ import { perOutput } from '../../twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
 import type { Story } from '../../twin/story.ts';
+import { NO_WRITERS } from '../../tune/strangers.ts';
 import { busiestPart } from '../../tune/confirmation.ts';
 import { createProgress } from '../progress.ts';
 import { withRecording } from '../record/recording-file.ts';
@@ -98,7 +99,7 @@ type Input = Pick<TuneInput, 'evidence' | 'writers' | 'doubts' | 'notes'> & { re
 function playedBy({ from, seed }: TuneOptions): Input {
   const profile = STORY_PROFILES.find(({ name }) => name === from);
   if (profile !== undefined) {
-    return { story: profileStory(profile, seed), evidence: null, writers: [], doubts: [], notes: [] };
+    return { story: profileStory(profile, seed), evidence: null, writers: NO_WRITERS, doubts: [], notes: [] };
   }
   return withRecording(from, ({ events, broken }) => {
     const { isEnded, ...played } = playedOf(from, events);
