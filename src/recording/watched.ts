@@ -5,8 +5,8 @@
 import { isMissed } from '../controller/reflectors/brake.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../controller/reflectors/history.ts';
 import type { Reflector, ReflectorTarget, Removal } from '../controller/reflectors/reflector.ts';
-import { labelsFromPairs } from '../kube/labels.ts';
-import { CONTROL_PLANE_LABELS, ZONE_LABEL } from '../kube/names.ts';
+import { labelsFromPairs, labelsGet } from '../kube/labels.ts';
+import { CONTROL_PLANE_LABELS, MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL, ZONE_LABEL } from '../kube/names.ts';
 import { projectNode, projectPod, projectService } from '../kube/project.ts';
 import type { ObjectSource } from '../kube/source.ts';
 import type { NodeRecord } from '../kube/types.ts';
@@ -183,11 +183,12 @@ function noteSize({ sizes, watching }: State, { record, writers }: Seen, source:
 
 /**
  * A list does not tell when its objects were written. A write that only takes fields away leaves its manager's time as it
- * was, so an entry that is no newer than before tells nothing.
+ * was, so an entry that is no newer than before tells nothing. Mirrored slices may be another program's.
  */
-function noteWriter({ resource, watching }: State, { writers, writersBefore }: Seen, atMs: number): void {
+function noteWriter({ resource, watching }: State, { record, writers, writersBefore }: Seen, atMs: number): void {
   if (writers === null || writers.lastController === null) return;
   if (resource !== 'endpoints' && resource !== 'endpointslices') return;
+  if (labelsGet((record as RecordedOutput).labels, SLICE_MANAGED_BY_LABEL) === MIRROR_MANAGED_BY_VALUE) return;
   if (writers.controllersAt > (writersBefore?.controllersAt ?? 0))
     watching.encoder.wrote(resource, writers.lastController, atMs);
 }

@@ -214,6 +214,20 @@ describe('the recorder', () => {
       assert.deepEqual(writersOf(['kubectl', 1]), []);
     });
 
+    it('mirrored slices do not count: another program may mirror', () => {
+      const cluster = scriptedCluster('pseudonyms');
+      cluster.recorder.start();
+      cluster.pass(5000);
+      for (const [i, controller] of ['endpointslice', 'endpointslicemirroring'].entries()) {
+        const labels = { 'endpointslice.kubernetes.io/managed-by': `${controller}-controller.k8s.io` };
+        const managedFields = [{ manager: ['endpointd', 'k3s'][i], time: '2023-11-14T22:00:01Z' }];
+        const metadata = { namespace: 'shop', name: `web-${i}`, uid: `uid-${i}`, labels, managedFields };
+        cluster.event('endpointslices', 'ADDED', { metadata, addressType: 'IPv4', endpoints: [] });
+      }
+      cluster.recorder.stop();
+      assert.deepEqual(playedOf('made', cluster.events()).writers.slices, ['endpointd']);
+    });
+
     it('an entry that was there before tells of no write', () => {
       // A write that only takes fields away leaves the time of its manager, and the other one's is the newest.
       assert.deepEqual(writersOf(['kube-controller-manager', 0]), []);
