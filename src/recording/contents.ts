@@ -1,7 +1,8 @@
 /** The contents of a recording in numbers: objects, changes, and gaps. */
 import { hasBegun } from './begun.ts';
 import { WORDS } from './lines.ts';
-import type { OutputResource, RecordedEvent, RecordedResource, Writer } from './recording.ts';
+import type { RecordedEvent, RecordedResource } from './recording.ts';
+import { createOutputWriters, followWriters, type OutputWriters } from './writers.ts';
 
 export interface Contents {
   /** Seconds since everything that may be read was listed. Rates are taken over this time. */
@@ -12,8 +13,7 @@ export interface Contents {
   ended: boolean;
   readonly resources: Readonly<Record<RecordedResource, ResourceContents>>;
   readonly gaps: Gap[];
-  /** The programs that have written each output meanwhile, as managedFields tell; [] = they tell none. */
-  readonly writers: Readonly<Record<OutputResource, Writer[]>>;
+  readonly writers: OutputWriters;
 }
 
 export interface ResourceContents {
@@ -61,7 +61,7 @@ export function createCounting(): Counting {
       ended: false,
       resources: resources as Record<RecordedResource, ResourceContents>,
       gaps: [],
-      writers: { endpoints: [], endpointslices: [] },
+      writers: createOutputWriters(),
     },
     wholeAtMs: 0,
   };
@@ -85,6 +85,7 @@ function emptyResource(): ResourceContents {
 export function countEvent(counting: Counting, event: RecordedEvent): void {
   const { contents } = counting;
   const { resources } = contents;
+  followWriters(contents.writers, event);
   switch (event.type) {
     case 'change': {
       const of = resources[event.resource];
@@ -119,22 +120,12 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
       }
       break;
     case 'wrote':
-      noteWriter(contents.writers, event);
-      break;
     case 'sizes':
       break;
     case 'end':
       contents.ended = true;
   }
   contents.seconds = since(counting, event.atMs);
-}
-
-/** Notes each program once. */
-export function noteWriter(
-  writers: Contents['writers'],
-  { resource, writer }: { readonly resource: OutputResource; readonly writer: Writer },
-): void {
-  if (!writers[resource].includes(writer)) writers[resource].push(writer);
 }
 
 function isBegun(resources: Contents['resources']): boolean {
@@ -175,7 +166,6 @@ function countList(
     return;
   }
   counting.wholeAtMs = atMs;
-  for (const writers of Object.values(contents.writers)) writers.length = 0;
   for (const of of Object.values(resources)) begin(of);
   const open = gaps.filter(({ toSeconds }) => toSeconds === null);
   gaps.splice(0, gaps.length, ...open.map((gap) => ({ resource: gap.resource, fromSeconds: 0, toSeconds: null })));

@@ -135,7 +135,7 @@ function targetOf(state: State): ReflectorTarget<Seen> {
         return next;
       }
       noteSize(state, next, source);
-      noteWriter(state, next, watching.atMs(nowMs));
+      tellWriter(state, next, watching.atMs(nowMs));
       if (!tell(state, next, watching.atMs(nowMs))) state.irrelevant++;
       return next;
     },
@@ -185,7 +185,7 @@ function noteSize({ sizes, watching }: State, { record, writers }: Seen, source:
  * A list does not tell when its objects were written. A write that only takes fields away leaves its manager's time as it
  * was, so an entry that is no newer than before tells nothing. Mirrored slices may be another program's.
  */
-function noteWriter({ resource, watching }: State, { record, writers, writersBefore }: Seen, atMs: number): void {
+function tellWriter({ resource, watching }: State, { record, writers, writersBefore }: Seen, atMs: number): void {
   if (writers === null || writers.lastController === null) return;
   if (resource !== 'endpoints' && resource !== 'endpointslices') return;
   if (labelsGet((record as RecordedOutput).labels, SLICE_MANAGED_BY_LABEL) === MIRROR_MANAGED_BY_VALUE) return;

@@ -1,8 +1,8 @@
 /** A recording in the form that `tune` needs: the story, the controller's work, and reasons not to believe it. */
-import { type Contents, noteWriter } from '../recording/contents.ts';
 import { createMeasuring, measureEvent, type Measuring } from '../recording/measure.ts';
 import type { OutputResource, RecordedEvent, RecordedResource } from '../recording/recording.ts';
 import { createSelections, takeSelection } from '../recording/selections.ts';
+import { createOutputWriters, followWriters } from '../recording/writers.ts';
 import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
 import type { Story } from '../twin/story.ts';
@@ -34,16 +34,14 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
     written: (kind, atMs) => writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() }),
   });
   const doubts = new Set<string>();
-  const writers: Contents['writers'] = { endpoints: [], endpointslices: [] };
+  const writers = createOutputWriters();
   let isEnded = false;
   for (const event of events) {
     const selection = takeSelection(selections, event);
     recorded.take(event, selection);
     measureEvent(measuring, event, selection);
     isEnded = event.type === 'end';
-    if (event.type === 'wrote') noteWriter(writers, event);
-    // The story begins here.
-    if (event.type === 'listed' && event.told === 'start') for (const each of Object.values(writers)) each.length = 0;
+    followWriters(writers, event);
     noteDoubt(doubts, event, measuring);
   }
   if (!measuring.hasBegun) doubts.add('the recording ended before everything was listed');

@@ -265,19 +265,11 @@ describe('results of the peers', () => {
       const [row] = compareAll(results(...runs), {})[0]!.rows;
       return [row!.values[MANAGER], row!.values[ENDPOINTD]];
     };
-    const [old, now] = [
-      [
-        of(MANAGER, 0, 1),
-        of(ENDPOINTD, 0, 2),
-        of(MANAGER, 1, 3),
-        of(ENDPOINTD, 1, 9),
-        of(MANAGER, 2, 5),
-        of(ENDPOINTD, 2, 2),
-      ],
-      [of(MANAGER, 0, 1, [1]), of(ENDPOINTD, 0, 2, [2, 2]), of(MANAGER, 1, 3, [3]), of(ENDPOINTD, 1, 9, [9])],
-    ];
-    assert.deepEqual(p99sOf(...old), [3, 2]);
-    assert.deepEqual(p99sOf(...now), [3, 9]);
+    const p99s = { [MANAGER]: [1, 3, 5], [ENDPOINTD]: [2, 9, 2] };
+    const runsOf = (isKept: boolean): RunRecord[] =>
+      Object.entries(p99s).flatMap(([peer, own]) => own.map((ms, i) => of(peer, i, ms, isKept ? [ms] : undefined)));
+    assert.deepEqual(p99sOf(...runsOf(false)), [3, 2]);
+    assert.deepEqual(p99sOf(...runsOf(true)), [5, 9]);
   });
 
   it('the summary has a p99 of few changes in brackets', () => {
