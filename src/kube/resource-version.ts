@@ -7,3 +7,14 @@ export function compareResourceVersions(a: string, b: string): -1 | 0 | 1 {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
+
+/** Whether the text is a version that a server can have given: decimal, above zero, without leading zeros (KEP-5504). */
+export function isResourceVersion(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - ZERO;
+    if (digit < 0 || digit > 9) return false;
+  }
+  return text !== '' && text.charCodeAt(0) !== ZERO;
+}
+
+const ZERO = 0x30;

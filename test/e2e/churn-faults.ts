@@ -88,7 +88,12 @@ export const FAULTS: readonly ChurnFault[] = [
     await sleep(roundMs);
     end();
   }),
-  ...PROXY_FAULTS.map((met) => fault(met.name, ({ proxy }, roundMs) => meet(proxy, met, roundMs, true))),
+  ...PROXY_FAULTS.map((met) => ({
+    name: met.name,
+    strike: ({ proxy }: Field, roundMs: number) => meet(proxy, met, roundMs, true),
+    // Noise may look like the beginning of a long frame, and nobody cuts such a stream.
+    rightMsMax: met.does === 'garble' && met.at === 'stream' ? SILENCE_RIGHT_MS_MAX : RIGHT_MS_MAX,
+  })),
 ];
 
 /** Where the way does not come back, endpointd has to notice it itself. They take minutes each. */

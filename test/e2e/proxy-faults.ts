@@ -50,7 +50,7 @@ export interface StreamFault {
     | 'trickle'
     /** A frame of 15 MiB begins, and never ends. */
     | 'endless-frame'
-    /** Noise comes between the frames. */
+    /** Noise comes between the frames, or within one: what follows it may still look like an object. */
     | 'garble';
 }
 

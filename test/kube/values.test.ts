@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { serviceKey, splitKey } from '../../src/kube/key.ts';
 import { EMPTY_LABELS, labelsEqual, labelsFromPairs, labelsGet, labelsInclude, setKey } from '../../src/kube/labels.ts';
 import { encodingOf } from '../../src/kube/media-type.ts';
-import { compareResourceVersions } from '../../src/kube/resource-version.ts';
+import { compareResourceVersions, isResourceVersion } from '../../src/kube/resource-version.ts';
 import { formatMicroTime, formatTime, parseMicroTime, parseTime } from '../../src/kube/time.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 
@@ -57,6 +57,11 @@ test('resource versions compare by length, then by text', () => {
     0,
   );
   assert.equal(compareResourceVersions('', '1'), -1);
+});
+
+test('a resource version is decimal, above zero and without leading zeros', () => {
+  const texts = ['1', '340282366920938463463374607431768211455', '', '0', '012', '1x', ' 1', '-1', '1.5', '\u0661'];
+  assert.deepEqual(texts.filter(isResourceVersion), texts.slice(0, 2));
 });
 
 test('keys split at the places where they were joined', () => {

@@ -68,7 +68,7 @@ describe('a watch that stays open and silent', () => {
 });
 
 describe('bytes without a whole frame', () => {
-  it('single bytes are no sign of life: the watch is replaced after 150 s', () => {
+  it('single bytes are no sign of life: a list follows after 150 s', () => {
     const sim = settled();
     const from = sim.exchanges.length;
     sim.trickleWatches = true;
@@ -76,7 +76,7 @@ describe('bytes without a whole frame', () => {
     sim.run(145_000);
     sim.trickleWatches = false;
     sim.run(5000);
-    assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200']);
+    assert.deepEqual(podRequests(sim, from), ['watch-list 200']);
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 
@@ -91,7 +91,7 @@ describe('bytes without a whole frame', () => {
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.tamper = (bytes) => bytes;
     sim.run(10_000);
-    assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200']);
+    assert.deepEqual(podRequests(sim, from), ['watch-list 200']);
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 

@@ -7,7 +7,7 @@ import { addAddress, type Sim } from '../support/sim.ts';
 import { turnedAway, type FaultChances, type FaultReply } from '../../src/apiserver/faults.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import type { KubeObject, Status } from '../../src/kube/types.ts';
-import { nextInt, type Prng } from '../../src/lib/prng.ts';
+import { createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
 /** Each exchange of a kind meets the fault with one of a few chances. */
@@ -172,6 +172,29 @@ function garble(run: Run, prng: Prng, forMs: number): string {
   return `one piece of ${every}`;
 }
 
+/** Bytes that nobody has sent come within what a stream brings. What follows them may still look like an object. */
+function drawNoise(run: Run, prng: Prng, forMs: number): string {
+  const { sim } = run;
+  const every = 1 + nextInt(prng, 20);
+  const noise = createPrng(nextInt(prng, 1_000_000));
+  holdFor(
+    run,
+    'tamper',
+    forMs,
+    () => (sim.tamper = (bytes, { stream }) => (stream && nextInt(noise, every) === 0 ? withNoise(bytes, noise) : bytes)),
+    () => (sim.tamper = (bytes) => bytes),
+  );
+  return `${NOISE_BYTES} bytes within one piece of ${every}`;
+}
+
+const NOISE_BYTES = 64;
+
+function withNoise(bytes: Uint8Array, prng: Prng): Uint8Array {
+  const at = nextInt(prng, bytes.length + 1);
+  const noise = Uint8Array.from({ length: NOISE_BYTES }, () => nextInt(prng, 256));
+  return Buffer.concat([bytes.subarray(0, at), noise, bytes.subarray(at)]);
+}
+
 export const NETWORK = {
   'lose-requests': chance('loseRequest', [0.05, 0.3, 1]),
   'lose-replies': chance('loseReply', [0.05, 0.3, 1]),
@@ -253,6 +276,7 @@ export const NETWORK = {
     },
   },
   garbage: { trouble: 'network', lastsMs: [100, 20_000], act: garble },
+  noise: { trouble: 'silent', lastsMs: [100, 20_000], act: drawNoise },
   errors: refusing('network', drawErrors),
   rejection: refusing('refused', drawRejection),
   quota: refusing('refused', drawQuota),

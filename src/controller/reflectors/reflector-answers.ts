@@ -10,7 +10,7 @@ import type { TransportEvent } from '../../ports/transport.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import { readList, type ListPage } from '../../kube/list.ts';
 import { projectMeta } from '../../kube/object-meta.ts';
-import { compareResourceVersions } from '../../kube/resource-version.ts';
+import { compareResourceVersions, isResourceVersion } from '../../kube/resource-version.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import { isResourceVersionTooLarge, readStatus, readStatusSource } from '../../kube/status.ts';
 import type { Status } from '../../kube/types.ts';
@@ -184,10 +184,20 @@ function onChecked(
   }
 }
 
-/** @throws DecodeError */
+/**
+ * A version is compared with others, so one that is none would be newer than all of them for ever.
+ * @throws DecodeError
+ */
 function versionOf({ kind, resourceVersion }: Pick<ListPage, 'kind' | 'resourceVersion'>): string {
-  if (resourceVersion === '') throw new DecodeError(`${kind}.metadata.resourceVersion: missing`);
-  return resourceVersion;
+  if (isResourceVersion(resourceVersion)) return resourceVersion;
+  throw new DecodeError(`${kind}.metadata.resourceVersion: ${resourceVersion === '' ? 'missing' : 'not decimal'}`);
+}
+
+/** @throws DecodeError */
+function recordOf({ resource, target }: Reflector, source: ObjectSource): Versioned {
+  const record = target.project(source);
+  versionOf({ kind: resource, resourceVersion: record.resourceVersion });
+  return record;
 }
 
 /** Whether the same request may get another answer later. */
@@ -243,7 +253,7 @@ function applyListed(
   now: Now,
 ): void {
   try {
-    apply(reflector, underWay, reflector.target.project(item), item, listVersion, now);
+    apply(reflector, underWay, recordOf(reflector, item), item, listVersion, now);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     underWay.isIncomplete = true;
@@ -273,10 +283,9 @@ function applyInitial(
   source: ObjectSource,
   now: Now,
 ): void {
-  const { target } = reflector;
-  const record = target.project(source);
+  const record = recordOf(reflector, source);
   const version = record.resourceVersion;
-  const over = target.cachedVersion(record);
+  const over = reflector.target.cachedVersion(record);
   if (compareResourceVersions(version, over) >= 0) {
     apply(reflector, underWay, record, source, version, now);
     // The list may never end, but the object stays in the cache: its version counts as reached.
@@ -328,7 +337,6 @@ function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListU
   reflector.inPages = false;
   reflector.failedWatchLists = 0;
   reflector.refused = false;
-  reflector.undecodableInARow = 0;
   if (!reflector.synced) {
     reflector.synced = true;
     reflector.target.synced(now);
@@ -415,18 +423,14 @@ function onChunk(
       // A frame has ended the stream, for example because it was an error.
       if (!isOn(reflector, request)) return;
       noteFrame(life, now.nowMs);
-      reflector.undecodableInARow = 0;
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     countUndecodable(hands, reflector, 'stream', error);
-    reflector.undecodableInARow++;
-    const isWatchList = listOf(reflector) !== null;
-    // The same version would bring the same bytes. From the second time on a list goes around them.
-    const next = isWatchList || reflector.undecodableInARow > 1 ? 'list' : 'watch';
-    // A list in pages leaves out just that object. A stream would stop at it again.
-    if (reflector.undecodableInARow > 1 || isWatchList) reflector.inPages = true;
-    retry(hands, reflector, next, error.message, now);
+    // A list in pages leaves out just that object. A WatchList would stop at it again.
+    if (listOf(reflector) !== null) reflector.inPages = true;
+    // What came before in this stream may be damaged too, and can look like an object: only a list replaces it.
+    retry(hands, reflector, 'list', error.message, now);
   }
 }
 
@@ -457,7 +461,7 @@ function onInitialFrame(
       applyInitial(hands, reflector, phase, frame.object, now);
       return;
     case 'DELETED':
-      reflector.target.remove(reflector.target.project(frame.object), now);
+      reflector.target.remove(recordOf(reflector, frame.object), now);
       return;
     case 'BOOKMARK': {
       const meta = projectMeta(frame.object);
@@ -480,17 +484,15 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
   switch (frame.type) {
     case 'ADDED':
     case 'MODIFIED': {
-      const record = target.project(frame.object);
-      const version = versionOf({ kind: reflector.resource, resourceVersion: record.resourceVersion });
-      target.upsert(record, frame.object, version, now);
-      reflector.resourceVersion = version;
+      const record = recordOf(reflector, frame.object);
+      target.upsert(record, frame.object, record.resourceVersion, now);
+      reflector.resourceVersion = record.resourceVersion;
       return;
     }
     case 'DELETED': {
-      const record = target.project(frame.object);
-      const version = versionOf({ kind: reflector.resource, resourceVersion: record.resourceVersion });
+      const record = recordOf(reflector, frame.object);
       target.remove(record, now);
-      reflector.resourceVersion = version;
+      reflector.resourceVersion = record.resourceVersion;
       return;
     }
     case 'BOOKMARK':
@@ -550,7 +552,10 @@ function onEnded(
   }
 }
 
-/** Ends a silent stream. This is no alarm: a proxy may forget a connection on which nothing happens. */
+/**
+ * Ends a silent stream. This is no alarm: a proxy may forget a connection on which nothing happens. A frame that has
+ * begun and not come whole is damage, as one that cannot be decoded, and leads to a list.
+ */
 function endStream(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -565,7 +570,8 @@ function endStream(
   }
   hands.outbox.log('info', 0, 'Watch is opened anew', { resource, reason });
   noteRestart(hands, reflector, now);
-  check(hands, reflector, now);
+  if (phase.reader.pendingBytes() > 0) list(hands, reflector, now);
+  else check(hands, reflector, now);
 }
 
 function countUndecodable(

@@ -172,8 +172,6 @@ export interface Reflector<R extends Versioned = Versioned> {
   pageItems: number;
   /** A list has begun at least once. */
   hasListed: boolean;
-  /** Streams in a row that ended at an undecodable frame before anything new was read. */
-  undecodableInARow: number;
   /** The last list had an object that could not be read, so nothing was removed. A list takes the next watch's place. */
   owesRemovals: boolean;
   /** A list was complete. */
@@ -209,7 +207,6 @@ export function createReflector<R extends Versioned>(
     failedWatchLists: 0,
     pageItems: PAGE_ITEMS_MAX,
     hasListed: false,
-    undecodableInARow: 0,
     owesRemovals: false,
     synced: false,
     refused: false,

@@ -41,6 +41,7 @@ interface World {
   fail(kind: 'reset' | 'too-big'): void;
   open(): void;
   frames(...frames: readonly object[]): void;
+  chunk(text: string): void;
   end(error?: string): void;
   event(event: TransportEvent): void;
   hands: ReflectorHands;
@@ -139,12 +140,8 @@ function world({ watchList = true } = {}): World {
     refuse: (code) => respond(code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, message: 'no' }),
     fail: (kind) => self.event({ type: 'failure', id: lastId, kind, message: 'simulated', mayHaveArrived: true }),
     open: () => respond(200, {}),
-    frames: (...frames) =>
-      self.event({
-        type: 'chunk',
-        id: lastId,
-        bytes: Buffer.from(frames.map((frame) => `${JSON.stringify(frame)}\n`).join('')),
-      }),
+    frames: (...frames) => self.chunk(frames.map((frame) => `${JSON.stringify(frame)}\n`).join('')),
+    chunk: (text) => self.event({ type: 'chunk', id: lastId, bytes: Buffer.from(text) }),
     end: (error) => self.event({ type: 'ended', id: lastId, error: error ?? null }),
     event(event) {
       const goesOn = event.type === 'chunk' || (event.type === 'response' && reflector.phase.name === 'opening');
@@ -409,31 +406,58 @@ describe('a watch', () => {
     }
   });
 
-  it('a second frame that cannot be read makes the watch list in pages', () => {
+  it('a frame that cannot be read makes the watch list anew, then in pages', () => {
     const pods = watching();
-    pods.frames({ type: 'ADDED', object: thing('unreadable@11') });
+    pods.frames(added('unreadable@11'));
     pods.wake();
-    pods.page('10', []);
     pods.open();
-    pods.frames({ type: 'ADDED', object: thing('unreadable@11') });
+    pods.frames(added('unreadable@11'));
     pods.wake();
+    pods.page('11', ['unreadable@11', 'b@2']);
     assert.deepEqual(pods.done(), [
       'What the API server sent cannot be decoded',
       'cancel',
-      'Watch is tried again',
-      'limit=1',
-      'watch=true&resourceVersion=10',
+      'List is tried again',
+      WATCH_LIST,
       'What the API server sent cannot be decoded',
       'cancel',
       // The same reason within a minute is no second warning.
       'limit=500',
+      'What the API server sent cannot be decoded',
+      'watch=true&resourceVersion=11',
     ]);
+  });
+
+  it('what a damaged stream told before it broke goes with the list', () => {
+    const pods = watching();
+    pods.frames(added('ghost@11'), added('unreadable@12'));
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2', ghost: '11' });
+    pods.wake();
+    pods.open();
+    pods.frames(added('a@1'), added('b@2'), bookmark('12', true));
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2' });
+  });
+
+  it('a version that is not decimal makes its frame unreadable', () => {
+    for (const version of ['', '0', '012', '1x', '-1', '\u00b2']) {
+      const pods = watching();
+      pods.frames(added(`a@${version}`));
+      assert.deepEqual(pods.done()[0], 'What the API server sent cannot be decoded', version);
+      assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2' }, version);
+    }
   });
 
   it('a watch without a whole frame for 150 s is opened anew', () => {
     const pods = watching();
     pods.wake();
     assert.deepEqual([pods.nowMs, pods.done()], [150_000, ['cancel', 'limit=1']]);
+  });
+
+  it('a watch whose frame has not come whole for 150 s is listed anew', () => {
+    const pods = watching();
+    pods.chunk('{"type":"ADDED","object":{');
+    pods.wake();
+    assert.deepEqual([pods.nowMs, pods.done()], [150_000, ['cancel', WATCH_LIST]]);
   });
 });
 
