@@ -22,6 +22,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'syncs x batch period x QPS of both controllers; results are kept (--help lists the flags)',
     run: async (size, rest) => (await import('./sweep/run.ts')).runSweepBench(rest, size === 'tiny'),
   },
+  coalescing: {
+    what: 'what settings that collect changes save in writes, and what that costs in time (--help lists the flags)',
+    run: async (size, rest) => (await import('./coalescing/run.ts')).runCoalescingBench(rest, size === 'tiny'),
+  },
   results: {
     what: 'bench/RESULTS.md, its page and its pictures anew; adds the runs of a file that peers --json has written',
     run: async (_, rest) => (await import('./peers/kept-results.ts')).writeResultsOf(rest),

@@ -7,6 +7,7 @@ import { createServers, type BenchServer, type ServerKind } from '../peers/serve
 import type { Cluster } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
+import { CONTROLLERS } from '../peers/scenario.ts';
 import { compileProgram } from '../support/compile.ts';
 import { LARGE, SPREAD } from '../peers/scenarios/profiles.ts';
 import type { Size } from '../support/micro-bench.ts';
@@ -15,8 +16,6 @@ import { SEED } from '../support/records.ts';
 import { accountOfFlips } from './flips.ts';
 import type { Stage } from './process.ts';
 import { accountOfRestart, accountOfStart } from './starts.ts';
-
-const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 
 /**
  * @param args `--server=kube` measures on a real API server with TLS, without the large cluster, which takes long to put

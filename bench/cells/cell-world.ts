@@ -13,10 +13,10 @@ import { startCluster } from '../../test/e2e/cluster.ts';
 import type { LoadTarget } from '../support/http-load.ts';
 import { serviceKeyOf } from '../support/outputs.ts';
 import type { World } from './data.ts';
+import { CONTROLLERS } from '../peers/scenario.ts';
 
 /** The embedded server waits so long before it carries out a write of the controller. */
 export const WRITE_DELAY_MS = 10;
-const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const CONNECTIONS = 32;
 /** If nothing was written for so long, the controller has made everything right at the start. */
 const QUIET_MS = 1500;

@@ -10,6 +10,7 @@ import { percentile } from '../../src/lib/percentile.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
 import { startControllerManager } from '../../src/testbed/kube-cluster.ts';
+import { CONTROLLERS } from '../peers/scenario.ts';
 import { asDeployed } from '../support/as-deployed.ts';
 import { cpuSecondsOf, exactSecondsOf, usageOf } from '../support/process-usage.ts';
 import { flipsOf, KUBE_MANAGER, type Point } from './axes.ts';
@@ -29,7 +30,6 @@ interface RunningPeer {
   readonly stop: () => Promise<unknown>;
 }
 
-const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const QPS = 5000;
 const REPLAY = fileURLToPath(new URL('replay-process.ts', import.meta.url));
 /** The resources that the two controllers watch. */

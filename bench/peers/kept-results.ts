@@ -4,7 +4,8 @@ import { type Plot, plotSvg } from '../../src/page/plot.ts';
 import { growthPage, growthPicture, growthSections, type Growth } from '../growth/report.ts';
 import { peersPage } from './report-page.ts';
 import { addResults, compareAll, RESULTS_FORMAT, type Results, withScenarios } from './results.ts';
-import { growthText, pictures, resultsText, sweepSection } from './results-page.ts';
+import { coalescingSection, growthText, pictures, resultsText, sweepSection } from './results-page.ts';
+import { collectingSection, type Coalescing } from '../coalescing/report.ts';
 import { frontierSection, sweepPage, sweepPicture, type Sweep } from '../sweep/report.ts';
 import { scenariosByName, SCENARIOS } from './scenarios.ts';
 
@@ -71,9 +72,9 @@ export function remakeKept(): void {
 
 /** The documents, pages and pictures that are made of the kept data, by their paths in the repository. */
 export function keptTexts(): Readonly<Record<string, string>> {
-  const [results, growth, sweep] = [readKept(), lastGrowth(), lastSweep()];
+  const [results, growth, sweep, coalescing] = [readKept(), lastGrowth(), lastSweep(), lastCoalescing()];
   return {
-    ...(results === null ? {} : peersTexts(results, growth, sweep)),
+    ...(results === null ? {} : peersTexts(results, growth, sweep, coalescing)),
     ...(growth === null
       ? {}
       : { 'bench/growth.html': growthPage(growth), ...picture('bench-growth', growthPicture(growth)) }),
@@ -81,14 +82,25 @@ export function keptTexts(): Readonly<Record<string, string>> {
   };
 }
 
-function peersTexts(results: Results, growth: Growth | null, sweep: Sweep | null): Record<string, string> {
+function peersTexts(
+  results: Results,
+  growth: Growth | null,
+  sweep: Sweep | null,
+  coalescing: Coalescing | null,
+): Record<string, string> {
   const comparisons = compareAll(results, scenariosByName());
   const further = [
     ...(growth === null ? [] : growthSections(growth)),
     ...(sweep === null ? [] : [frontierSection(sweep)]),
+    ...(coalescing === null ? [] : [collectingSection(coalescing)]),
   ];
   return {
-    'bench/RESULTS.md': [resultsText(results, comparisons), ...growthText(growth), ...sweepSection(sweep)].join('\n'),
+    'bench/RESULTS.md': [
+      resultsText(results, comparisons),
+      ...growthText(growth),
+      ...sweepSection(sweep),
+      ...coalescingSection(coalescing),
+    ].join('\n'),
     'bench/results.html': peersPage(results, further),
     ...Object.assign({}, ...pictures(results, comparisons).map(({ name, plot }) => picture(name, plot))),
   };
@@ -106,6 +118,11 @@ function lastGrowth(): Growth | null {
 /** As `lastGrowth`, of `sweep --results`. */
 function lastSweep(): Sweep | null {
   return dataIn('sweep.json') as Sweep | null;
+}
+
+/** As `lastGrowth`, of `coalescing --results`. */
+function lastCoalescing(): Coalescing | null {
+  return dataIn('coalescing.json') as Coalescing | null;
 }
 
 function dataIn(name: string): unknown {

@@ -3,20 +3,14 @@ import { performance } from 'node:perf_hooks';
 import type { PeersOptions } from './flags.ts';
 import { echoPeer, endpointdPeer, managerPeer, otherPeer, programOf } from './peers.ts';
 import type { RunRecord } from './results.ts';
-import { ECHO, ENDPOINTD_AGAIN, ENDPOINTD_OTHERWISE, type Peer, type Scenario, type Settings } from './scenario.ts';
+import { CONTROLLERS, ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type Peer, type Scenario, type Settings } from './scenario.ts';
 import type { ServerKind, ServerRequest, Servers } from './server.ts';
 import { play } from './stage.ts';
 
-const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
-/** The peers by their names in `--peers`. */
-const PEER_WORDS: Readonly<Record<string, string>> = {
-  [ECHO]: 'echo',
-  [ENDPOINTD_AGAIN]: 'endpointd',
-  [ENDPOINTD_OTHERWISE]: 'endpointd',
-};
-
+/** The name in `--peers`: one for endpointd in all its settings. */
 function wordOf(peer: string): string {
-  return PEER_WORDS[peer] ?? peer;
+  if (peer === ECHO) return 'echo';
+  return peer.startsWith(`${ENDPOINTD} `) ? ENDPOINTD : peer;
 }
 
 /** @throws Error that names a peer of `--peers` that no scenario has */

@@ -4,7 +4,9 @@ import { growthTables, notRunText, type Growth, type GrowthTable } from '../grow
 import { plotsOf } from './plots.ts';
 import { commandsOf, factsOf } from './report-page.ts';
 import { notRun, pooled, seriesOf, type Comparison, type Results } from './results.ts';
+import { plural } from '../../src/lib/figures.ts';
 import { type Sweep, sweepTable } from '../sweep/report.ts';
+import { COLUMNS, type Coalescing, coalescingNotes, coalescingTable } from '../coalescing/report.ts';
 import { headOf, remarksOf, rowTexts, valueText } from './text.ts';
 import { FIGURES } from './window.ts';
 
@@ -78,6 +80,22 @@ export function sweepSection(sweep: Sweep | null): string[] {
   ];
 }
 
+/** What settings of endpointd that collect changes save, and cost. */
+export function coalescingSection(coalescing: Coalescing | null): string[] {
+  if (coalescing === null) return [];
+  const { command, commit, startedAt, machine, runs, note } = coalescing;
+  const rounds = Math.max(...runs.map(({ round }) => round)) + 1;
+  return [
+    '## coalescing',
+    '',
+    `Settings of endpointd beside kube-controller-manager, ${plural(rounds, 'round')}, ratios of medians with their intervals: \`${command}\`, commit ${commit}, ${startedAt}, on ${machineText(machine)}.${note === undefined ? '' : ` ${note}`}`,
+    '',
+    ...tableText(COLUMNS, coalescingTable(coalescing)),
+    '',
+    ...coalescingNotes(coalescing).flatMap((line) => [line, '']),
+  ];
+}
+
 /** A p99 of fewer changes turns on a few of them. */
 const P99_SAMPLES_MIN = 10_000;
 
@@ -117,7 +135,7 @@ function summaryText(comparisons: readonly Comparison[], { runs }: Results): str
 
 /** What all tables have in common. */
 const PREAMBLE: readonly string[] = [
-  "`npm run bench -- peers --results` writes this page from results.json; the last sections are those of `growth` and `sweep`. Where a round was taken out by hand, the row of its command says which and why. A command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. The marks that are no scenario's are in [docs/account.md](../docs/account.md#marks-that-are-no-scenarios).",
+  "`npm run bench -- peers --results` writes this page from results.json; the last sections are those of `growth`, `sweep` and `coalescing`. Where a round was taken out by hand, the row of its command says which and why. A command adds its runs: the rounds of a scenario go on as long as program, bench, settings and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. The marks that are no scenario's are in [docs/account.md](../docs/account.md#marks-that-are-no-scenarios).",
   '',
   '- **The server** is kube-apiserver with etcd on the same two cores. etcd does not wait for the disk, everything is allowed, priority and fairness is off, 2,000 requests may be in flight, and the admission of service accounts and taints is off: so latencies are those of the controllers, and lower than in a cluster. `flow-control` has the defaults of the disk and of priority and fairness. Scenarios that say so run on the embedded API server.',
   '- **endpointd** is started as in `deploy/`, without a compile cache and with its secure port. Runs of commands that do not say so had a warm cache and no secure port, which saves some 40 ms of CPU at a start.',

@@ -188,6 +188,9 @@ export interface Mark {
   readonly look: (of: FigureOf) => { readonly got: string; readonly reached: boolean } | null;
 }
 
+/** The two that are compared where a scenario names no others. */
+export const CONTROLLERS: readonly string[] = ['endpoints-controller', 'endpointslice-controller'];
+
 export const MANAGER = 'kube-controller-manager';
 export const ENDPOINTD = 'endpointd';
 /** In the order of their colours, which are the same in the plots of all benches. */

@@ -4,6 +4,7 @@
 import { parseMetrics, sumOf } from '../../../src/metrics/text.ts';
 import { endpointdPeer, managerPeer, writesFor } from '../peers.ts';
 import {
+  CONTROLLERS,
   ENDPOINTD,
   ENDPOINTD_AGAIN,
   type Mark,
@@ -16,8 +17,7 @@ import {
 import { CHURN_RATES, CHURN_SECONDS, READY, steadyFlips } from './flips.ts';
 import { SPREAD } from './profiles.ts';
 
-const FLIP_CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
-const ENDPOINT_CONTROLLERS = [...FLIP_CONTROLLERS, 'endpointslice-mirroring-controller'];
+const ENDPOINT_CONTROLLERS = [...CONTROLLERS, 'endpointslice-mirroring-controller'];
 /** Without kubelets no node renews its Lease, so these controllers would evict every pod. */
 const WITHOUT_KUBELETS = ['node-lifecycle-controller', 'taint-eviction-controller'];
 /** Nine tenths of what kube-controller-manager's 20 requests a second of each controller can do. */
@@ -120,11 +120,11 @@ export const JOURNAL: Scenario = {
   peers: (settings) => [
     endpointdPeer(
       { ...settings, endpointdFlags: [...settings.endpointdFlags, '--journal-size=0'] },
-      FLIP_CONTROLLERS,
+      CONTROLLERS,
       WITHOUT_JOURNAL,
     ),
-    endpointdPeer(settings, FLIP_CONTROLLERS),
-    endpointdPeer(settings, FLIP_CONTROLLERS, ENDPOINTD_AGAIN),
+    endpointdPeer(settings, CONTROLLERS),
+    endpointdPeer(settings, CONTROLLERS, ENDPOINTD_AGAIN),
   ],
   base: WITHOUT_JOURNAL,
   story: churn,

@@ -1,0 +1,175 @@
+/** What settings of endpointd save in writes, and what that costs in time, beside kube-controller-manager. Plain data. */
+import type { Section } from '../../src/page/page.ts';
+import { median } from '../../src/lib/percentile.ts';
+import { ENDPOINTD, MANAGER, ratioText } from '../peers/scenario.ts';
+import { ratioOver, type Ratio } from '../support/statistics.ts';
+
+export interface CoalescingRun {
+  readonly scenario: string;
+  readonly peer: string;
+  readonly round: number;
+  readonly startedAt: string;
+  readonly figures: Readonly<Record<string, number>>;
+  readonly wrong: readonly string[];
+}
+
+export interface Coalescing {
+  readonly format: 1;
+  readonly command: string;
+  readonly commit: string;
+  readonly program: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  /** Flags of endpointd that were tried beside its defaults, those of one setting with blanks between them. */
+  readonly settings: readonly string[];
+  readonly runs: readonly CoalescingRun[];
+  /** What was done beside the runs, and other facts that a reader has to know; absent = nothing. */
+  readonly note?: string;
+}
+
+/** The figures that are compared. */
+export const COMPARED = ['writes', 'slicesP99', 'endpointsP99', 'sumCpu'] as const;
+
+/** The fewest writes with which any controller shows the changes in half of the peer's own p99s. */
+const FEWEST_AT_HALF = 'fewestWritesHalf';
+
+type Compared = (typeof COMPARED)[number];
+
+/** A setting worth shipping makes no more writes than kube-controller-manager, and shows changes in half the time. */
+const WRITES_MAX = 1;
+const P99_MAX = 0.5;
+
+/** Of the peer with these flags. */
+export function peerWith(setting: string): string {
+  return `${ENDPOINTD} ${setting}`;
+}
+
+interface Row {
+  readonly setting: string;
+  readonly scenario: string;
+  readonly ratios: Readonly<Record<Compared, Ratio>>;
+  readonly verdict: Verdict;
+}
+
+/** `in one run`: there is no interval. */
+type Verdict = 'yes' | 'no' | 'within the noise' | 'yes, in one run' | 'no, in one run' | 'not measured';
+
+function coalescingRows({ settings, runs }: Coalescing): Row[] {
+  const scenarios = [...new Set(runs.map(({ scenario }) => scenario))];
+  return ['', ...settings].flatMap((setting) =>
+    scenarios.map((scenario): Row => {
+      const of = (peer: string): readonly CoalescingRun[] =>
+        runs.filter((run) => run.scenario === scenario && run.peer === peer && run.wrong.length === 0);
+      const [ours, theirs] = [of(setting === '' ? ENDPOINTD : peerWith(setting)), of(MANAGER)];
+      const ratios = Object.fromEntries(COMPARED.map((figure) => [figure, ratioOf(ours, theirs, figure)]));
+      return { setting, scenario, ratios: ratios as Row['ratios'], verdict: verdictOf(ratios as Row['ratios']) };
+    }),
+  );
+}
+
+/** Of medians over the rounds in which both have the figure. */
+function ratioOf(ours: readonly CoalescingRun[], theirs: readonly CoalescingRun[], figure: string): Ratio {
+  const [mine, others] = [ours, theirs].map(
+    (runs) => new Map(runs.flatMap(({ round, figures }) => (figure in figures ? [[round, figures[figure]!]] : []))),
+  ) as [Map<number, number>, Map<number, number>];
+  const rounds = [...mine.keys()].filter((round) => others.has(round));
+  const over = (values: ReadonlyMap<number, number>) => (drawn: readonly number[]) =>
+    median(drawn.map((round) => values.get(round)!));
+  return ratioOver(rounds, over(mine), over(others));
+}
+
+function verdictOf({ writes, slicesP99 }: Row['ratios']): Verdict {
+  const bounds = [
+    { ratio: writes, most: WRITES_MAX },
+    { ratio: slicesP99, most: P99_MAX },
+  ];
+  if (bounds.some(({ ratio: { value } }) => Number.isNaN(value))) return 'not measured';
+  const holds = bounds.every(({ ratio, most }) => ratio.value <= most);
+  if (bounds.some(({ ratio }) => Number.isNaN(ratio.low))) return holds ? 'yes, in one run' : 'no, in one run';
+  if (bounds.every(({ ratio, most }) => ratio.high <= most)) return 'yes';
+  return bounds.some(({ ratio, most }) => ratio.low > most) ? 'no' : 'within the noise';
+}
+
+export const COLUMNS: readonly string[] = [
+  'endpointd with',
+  'scenario',
+  'writes',
+  'p99 of slices',
+  'p99 of Endpoints',
+  'CPU of controller, API server, etcd',
+  'writes <= 1.00 and p99 of slices <= 0.50',
+];
+
+export function coalescingTable(coalescing: Coalescing): string[][] {
+  return coalescingRows(coalescing).map(({ setting, scenario, ratios, verdict }) =>
+    [setting === '' ? 'its defaults' : setting, scenario].concat(
+      COMPARED.map((figure) => textOf(ratios[figure])),
+      verdict,
+    ),
+  );
+}
+
+function textOf({ value, low, high }: Ratio): string {
+  const text = ratioText(value);
+  return Number.isNaN(low) ? text : `${text} (${ratioText(low)} to ${ratioText(high)})`;
+}
+
+/** How few writes allow half of kube-controller-manager's p99s, as a share of its writes: by scenario, where it is known. */
+function limitsOf({ runs }: Coalescing): readonly { readonly scenario: string; readonly share: number }[] {
+  const theirs = runs.filter(
+    ({ peer, wrong, figures }) => peer === MANAGER && wrong.length === 0 && FEWEST_AT_HALF in figures,
+  );
+  return [...Map.groupBy(theirs, ({ scenario }) => scenario)].map(([scenario, of]) => ({
+    scenario,
+    share: median(of.map(({ figures }) => figures[FEWEST_AT_HALF]! / figures['writes']!)),
+  }));
+}
+
+/** The settings with which every scenario holds, and those of which one may: none does not. */
+function shippable(coalescing: Coalescing): {
+  readonly surely: readonly string[];
+  readonly perhaps: readonly string[];
+} {
+  const bySetting = [...Map.groupBy(coalescingRows(coalescing), ({ setting }) => setting)];
+  const all = (isOne: (verdict: Verdict) => boolean): string[] =>
+    bySetting
+      .filter(([, rows]) => rows.every(({ verdict }) => isOne(verdict)))
+      .map(([setting]) => (setting === '' ? 'its defaults' : setting));
+  return {
+    surely: all((verdict) => verdict === 'yes'),
+    perhaps: all((verdict) => verdict === 'yes' || verdict === 'within the noise' || verdict === 'yes, in one run'),
+  };
+}
+
+export function wrongRuns({ runs }: Coalescing): string[] {
+  return runs.flatMap(({ peer, scenario, round, wrong }) =>
+    wrong.map((what) => `WRONG: ${scenario}, ${peer}, round ${round + 1}: ${what}`),
+  );
+}
+
+/** What follows from the table, one sentence a line. */
+export function coalescingNotes(coalescing: Coalescing): string[] {
+  const { surely, perhaps } = shippable(coalescing);
+  const limits = limitsOf(coalescing).map(({ scenario, share }) => `${scenario} ${share.toFixed(2)}`);
+  const named = (settings: readonly string[]): string => (settings.length === 0 ? 'none' : settings.join('; '));
+  return [
+    `Settings that hold in every scenario: ${named(surely)}. Settings that fail in none: ${named(perhaps)}.`,
+    ...(limits.length === 0
+      ? []
+      : [
+          `The fewest writes with which any controller can show the changes in half of kube-controller-manager's p99s, as a share of its writes: ${limits.join(', ')}. Above 1 no setting can hold.`,
+        ]),
+    ...wrongRuns(coalescing),
+  ];
+}
+
+/** The same for a page. */
+export function collectingSection(coalescing: Coalescing): Section {
+  return {
+    title: 'What settings of endpointd that collect changes save in writes, and what that costs in time',
+    tone: 'plain',
+    note: coalescingNotes(coalescing).join(' '),
+    table: { columns: COLUMNS, rows: coalescingTable(coalescing) },
+  };
+}

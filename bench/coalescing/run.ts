@@ -1,0 +1,155 @@
+/**
+ * `bench -- coalescing`: settings of endpointd that collect changes, each beside kube-controller-manager and endpointd's
+ * defaults, scenario by scenario: what they save in writes, and what that costs in time.
+ */
+import { writeFileSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
+import { createBudget } from '../peers/budget.ts';
+import { parsePeersFlags, type PeersOptions } from '../peers/flags.ts';
+import { remakeKept } from '../peers/kept-results.ts';
+import { machineOf } from '../peers/machine.ts';
+import { progress, runPair } from '../peers/pair.ts';
+import { endpointdPeer, managerPeer, programOf } from '../peers/peers.ts';
+import { CONTROLLERS, SIZES, type Peer, type Scenario, type Settings } from '../peers/scenario.ts';
+import { findScenarios } from '../peers/scenarios.ts';
+import { createServers } from '../peers/server.ts';
+import { commandText } from '../support/command-text.ts';
+import { commitText } from '../support/commit.ts';
+import { compileProgram } from '../support/compile.ts';
+import { programHash } from '../support/program-hash.ts';
+import { table } from '../support/table.ts';
+import {
+  COLUMNS,
+  COMPARED,
+  coalescingNotes,
+  coalescingTable,
+  peerWith,
+  wrongRuns,
+  type Coalescing,
+  type CoalescingRun,
+} from './report.ts';
+
+const KEPT = new URL('../coalescing.json', import.meta.url);
+const SCENARIOS = ['ready', 'burst', 'ramp', 'scale-up', 'rollout', 'best'];
+const SETTINGS = [
+  '--endpoint-updates-batch-period=100ms',
+  '--adaptive-batch-period-max=100ms',
+  '--adaptive-batch-period-max=500ms',
+];
+const KEPT_FIGURES: readonly string[] = [...COMPARED, 'fewestWritesHalf', 'slicesP50', 'endpointsP50', 'controllerCpu'];
+
+const HELP = `npm run bench -- coalescing [SCENARIO ...] [flags]
+Measures kube-controller-manager, endpointd, and endpointd with each setting, in turn. Without a scenario: ${SCENARIOS.join(', ')}.
+
+  --setting='--F=V'    flags of endpointd, several with blanks between them; may be repeated
+                       (${SETTINGS.join(', ')})
+  --pairs=N            how many runs each has (1)
+  --for=DURATION       begin no round of a scenario that would not end in time, such as 40m
+  --peers=A,B          of kube-controller-manager, endpointd, which stands for all its settings (both)
+  --server=KIND        kube or embedded, as in peers
+  --size=SIZE          ${SIZES.join(', ')} (full)
+  --seed=N             (1)
+  --json=FILE          write all runs there
+  --results            write bench/coalescing.json, and anew what is made of it
+  --help               this`;
+
+interface CoalescingOptions {
+  readonly scenarios: readonly Scenario[];
+  readonly settings: readonly string[];
+  readonly peers: PeersOptions;
+}
+
+/** @throws Error that says what is not allowed */
+export function parseCoalescingFlags(args: readonly string[], tiny: boolean): CoalescingOptions {
+  const { values, positionals, tokens } = parseArgs({
+    args: [...args],
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+    options: { setting: { type: 'string', multiple: true } },
+  });
+  const others = tokens.flatMap((token) =>
+    token.kind === 'option' && token.name !== 'setting' ? [args[token.index]!] : [],
+  );
+  const peers = parsePeersFlags(others, tiny);
+  const settings = (values['setting'] as readonly string[] | undefined) ?? SETTINGS;
+  const unknown = settings.find((setting) => !setting.split(' ').every((flag) => /^--[a-z-]+=\S+$/.test(flag)));
+  if (unknown !== undefined)
+    throw new Error(`--setting: flags such as '--F=V --G=V' were expected, not ${JSON.stringify(unknown)}`);
+  return { scenarios: findScenarios(positionals.length === 0 ? SCENARIOS : positionals), settings, peers };
+}
+
+/** @param tiny whether the run is tiny where the flags do not give the size */
+export async function runCoalescingBench(args: readonly string[], tiny: boolean): Promise<void> {
+  const options = parseCoalescingFlags(args, tiny);
+  const { help, settings, results, json } = options.peers;
+  if (help) return console.log(HELP);
+  if (settings.size !== 'tiny') compileProgram();
+  const about = {
+    format: 1 as const,
+    command: commandText('coalescing', args),
+    commit: commitText(),
+    program: programHash(programOf(settings.size)),
+    machine: machineOf(),
+    startedAt: new Date().toISOString(),
+    settings: options.settings,
+  };
+  const runs: CoalescingRun[] = [];
+  const soFar = (): Coalescing => ({ ...about, endedAt: new Date().toISOString(), runs });
+  await measure(options, (run) => {
+    runs.push(run);
+    if (json !== null) writeFileSync(json, `${JSON.stringify(soFar())}\n`);
+  });
+  const coalescing = soFar();
+  console.log([table(COLUMNS, coalescingTable(coalescing)), ...coalescingNotes(coalescing)].join('\n'));
+  if (programHash(programOf(settings.size)) !== about.program)
+    throw new Error('dist was built anew during the runs: they are not kept');
+  if (results) {
+    writeFileSync(KEPT, `${JSON.stringify(coalescing)}\n`);
+    remakeKept();
+  }
+  if (wrongRuns(coalescing).length > 0) process.exitCode = 1;
+}
+
+/** All scenarios once, then all once more, so that a machine that changes does so for all. */
+async function measure(
+  { scenarios, settings, peers: { pairs, forMs, settings: told, peers, server } }: CoalescingOptions,
+  take: (run: CoalescingRun) => void,
+): Promise<void> {
+  const budget = createBudget(forMs, told.size === 'full', () => performance.now());
+  const servers = createServers();
+  try {
+    for (let round = 0; round < pairs; round++) {
+      for (const scenario of scenarios) {
+        if (!budget.has(scenario)) {
+          progress(`${scenario.name}, round ${round + 1}: no time is left for it`);
+          continue;
+        }
+        const beginMs = performance.now();
+        const compared: Scenario = { ...scenario, peers: (all) => peersOf(scenario, all, settings) };
+        const options = { settings: told, peers, aa: false, otherwise: null, server };
+        for (const run of await runPair(compared, round, round, options, servers)) {
+          const kept = KEPT_FIGURES.filter((figure) => figure in run.figures);
+          const figures = Object.fromEntries(kept.map((figure) => [figure, run.figures[figure]!]));
+          const { peer, startedAt, wrong } = run;
+          take({ scenario: scenario.name, peer, round, startedAt, figures, wrong });
+        }
+        budget.took(scenario, performance.now() - beginMs);
+      }
+    }
+  } finally {
+    await servers.close();
+  }
+}
+
+function peersOf({ controllers = CONTROLLERS }: Scenario, told: Settings, settings: readonly string[]): Peer[] {
+  return [
+    managerPeer(told, controllers),
+    endpointdPeer(told, controllers),
+    ...settings.map((setting) => {
+      const endpointdFlags = [...told.endpointdFlags, ...setting.split(' ')];
+      return endpointdPeer({ ...told, endpointdFlags }, controllers, peerWith(setting));
+    }),
+  ];
+}

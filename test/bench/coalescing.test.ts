@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import {
+  coalescingNotes,
+  coalescingTable,
+  peerWith,
+  type Coalescing,
+  type CoalescingRun,
+} from '../../bench/coalescing/report.ts';
+import { parseCoalescingFlags } from '../../bench/coalescing/run.ts';
+import { bench } from './run-bench.ts';
+
+const SETTING = '--adaptive-batch-period-max=100ms';
+
+describe('settings that collect changes, tiny', () => {
+  it('each setting is measured in each scenario, and ends right', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
+    const json = join(directory, 'coalescing.json');
+    try {
+      const { status, out } = await bench(
+        'coalescing',
+        'ready',
+        '--peers=endpointd',
+        `--setting=${SETTING} --endpoint-updates-batch-period=50ms`,
+        `--json=${json}`,
+      );
+      assert.equal(status, 0, out);
+      const { runs } = JSON.parse(readFileSync(json, 'utf8')) as Coalescing;
+      assert.deepEqual(Object.fromEntries(runs.map(({ peer, wrong }) => [peer, wrong])), {
+        endpointd: [],
+        [`endpointd ${SETTING} --endpoint-updates-batch-period=50ms`]: [],
+      });
+      assert.ok(runs.every(({ figures }) => figures['writes']! > 0 && figures['slicesP99']! > 0));
+      assert.match(out, /^its defaults +ready +- .*not measured$/m);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it('a setting that is no flag is refused', () => {
+    assert.throws(() => parseCoalescingFlags(['--setting=100ms'], true), /--setting: flags such as .*, not "100ms"/);
+  });
+
+  it('an unknown flag is refused', () => {
+    assert.throws(() => parseCoalescingFlags(['--seting=--a=1'], true), /Unknown option '--seting'/);
+  });
+});
+
+/** Three rounds of one scenario: what kube-controller-manager has, and the shares of the setting in each round. */
+function measured(writes: readonly number[], p99: readonly number[], wrong: readonly string[] = []): Coalescing {
+  const run = (peer: string, round: number, figures: CoalescingRun['figures']): CoalescingRun => ({
+    scenario: 'ready',
+    peer,
+    round,
+    startedAt: '',
+    figures: { sumCpu: 10, endpointsP99: 50, ...figures },
+    wrong,
+  });
+  const runs = writes.flatMap((share, round) => [
+    run('kube-controller-manager', round, { writes: 1000, slicesP99: 200, fewestWritesHalf: 1250 }),
+    run('endpointd', round, { writes: 1100, slicesP99: 20 }),
+    run(peerWith(SETTING), round, { writes: 1000 * share, slicesP99: 200 * p99[round]! }),
+  ]);
+  return {
+    format: 1,
+    command: '',
+    commit: '',
+    program: '',
+    machine: {},
+    startedAt: '',
+    endedAt: '',
+    settings: [SETTING],
+    runs,
+  };
+}
+
+const verdictOf = (writes: readonly number[], p99: readonly number[]): string =>
+  coalescingTable(measured(writes, p99)).at(-1)!.at(-1)!;
+
+describe('what is said of settings', () => {
+  it('a setting holds if all rounds allow to say so', () => {
+    assert.equal(verdictOf([0.8, 0.9, 0.85], [0.3, 0.2, 0.25]), 'yes');
+    assert.equal(verdictOf([0.8, 1.1, 0.85], [0.3, 0.2, 0.25]), 'within the noise');
+    assert.equal(verdictOf([1.2, 1.1, 1.3], [0.3, 0.2, 0.25]), 'no');
+    assert.equal(verdictOf([0.8, 0.9, 0.85], [0.6, 0.7, 0.8]), 'no');
+    assert.equal(verdictOf([0.8], [0.3]), 'yes, in one run');
+    assert.equal(verdictOf([1.2], [0.3]), 'no, in one run');
+  });
+
+  it('the table has the ratios to kube-controller-manager, with intervals', () => {
+    assert.deepEqual(coalescingTable(measured([0.8, 0.9, 0.85], [0.1, 0.1, 0.1])), [
+      [
+        'its defaults',
+        'ready',
+        '1.10 (1.10 to 1.10)',
+        '1/10.0 (1/10.0 to 1/10.0)',
+        '1.00 (1.00 to 1.00)',
+        '1.00 (1.00 to 1.00)',
+        'no',
+      ],
+      [
+        SETTING,
+        'ready',
+        '0.85 (0.80 to 0.90)',
+        '1/10.0 (1/10.0 to 1/10.0)',
+        '1.00 (1.00 to 1.00)',
+        '1.00 (1.00 to 1.00)',
+        'yes',
+      ],
+    ]);
+  });
+
+  it('the notes name the settings that hold, the limit and what was wrong', () => {
+    const [settings, limit, ...wrong] = coalescingNotes(measured([0.8, 0.9, 0.85], [0.1, 0.1, 0.1]));
+    assert.match(settings!, new RegExp(`in every scenario: ${SETTING}\\. .* in none: ${SETTING}\\.$`));
+    assert.match(limit!, /share of its writes: ready 1\.25\. Above 1 no setting can hold\.$/);
+    assert.deepEqual(wrong, []);
+    const broken = measured([1], [1], ['late']);
+    assert.match(coalescingNotes(broken).join('\n'), /^WRONG: ready, endpointd, round 1: late$/m);
+    assert.match(coalescingNotes(broken)[0]!, /every scenario: none\. .* in none: none\.$/);
+  });
+});
