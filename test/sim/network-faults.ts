@@ -181,7 +181,8 @@ function drawNoise(run: Run, prng: Prng, forMs: number): string {
     run,
     'tamper',
     forMs,
-    () => (sim.tamper = (bytes, { stream }) => (stream && nextInt(noise, every) === 0 ? withNoise(bytes, noise) : bytes)),
+    () =>
+      (sim.tamper = (bytes, { stream }) => (stream && nextInt(noise, every) === 0 ? withNoise(bytes, noise) : bytes)),
     () => (sim.tamper = (bytes) => bytes),
   );
   return `${NOISE_BYTES} bytes within one piece of ${every}`;
