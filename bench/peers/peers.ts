@@ -3,7 +3,7 @@ import { asDeployed } from '../support/as-deployed.ts';
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { DebugView } from '../../src/controller/reports/debug-view.ts';
+import { type DebugView, JOURNAL_MAX } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -22,8 +22,6 @@ import {
 } from './scenario.ts';
 
 const DEFAULT_QPS = 5000;
-/** The most changes that are read from endpointd's journal, which may have fewer. */
-const JOURNAL_MAX = 100_000;
 
 const COMPILED = new URL('../../dist/src/main.js', import.meta.url);
 const SOURCES = new URL('../../src/main.ts', import.meta.url);
