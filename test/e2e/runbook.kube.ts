@@ -4,22 +4,20 @@
  * are started here, with the arguments that the applied Deployment has and as its service account.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import type { KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { clientOf } from './client.ts';
 import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
+import { commandPage, type CommandPage } from './page-commands.ts';
 import { expectAllRight } from './whole-check.ts';
 import { createPod, createService, createWorld, setReady, until, type World } from './world.ts';
 
-const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
 /** Those of kubeadm; without the ones that would take away pods of nodes without a kubelet. */
 const KUBEADM = '*,bootstrapsigner,tokencleaner';
@@ -30,28 +28,6 @@ const IMAGE = 'registry.example/endpointd:0.1.0';
 const NEEDS_KUBELET = 'kubectl logs';
 const PODS = '/api/v1/namespaces/kube-system/pods';
 
-interface Command {
-  /** The last heading above it. */
-  readonly section: string;
-  readonly text: string;
-}
-
-const RUNBOOK = await readFile(join(ROOT, 'docs/runbook.md'), 'utf8');
-const COMMANDS = commandsOf(RUNBOOK);
-
-/** Inline, and whole blocks of shell. */
-function commandsOf(text: string): Command[] {
-  const commands: Command[] = [];
-  let section = '';
-  for (const [, heading, block, inline] of text.matchAll(
-    /^#+ (.+)$|^ *```sh\n([^]+?)^ *```$|`((?:kubectl|npx endpointd) [^`]+)`/gm,
-  )) {
-    if (heading !== undefined) section = heading;
-    else commands.push({ section, text: block ?? inline! });
-  }
-  return commands;
-}
-
 describe('the runbook', () => {
   let clone: string;
   let cluster: Cluster;
@@ -59,17 +35,15 @@ describe('the runbook', () => {
   let world: World;
   let manager: ControllerManager;
   let replicas: Endpointd[] = [];
-  const done = new Set<Command>();
+  let page: CommandPage;
 
   before(async () => {
     clone = await mkdtemp(join(tmpdir(), 'endpointd-runbook-'));
     cluster = await startCluster({ rbac: true, auditLog: true });
     client = clientOf(cluster);
     await cp(join(ROOT, 'deploy'), join(clone, 'deploy'), { recursive: true });
-    await mkdir(join(clone, 'bin'));
-    await symlink(cluster.binaries.kubectl, join(clone, 'bin/kubectl'));
-    const npx = `#!/bin/sh\nshift\nexec '${process.execPath}' '${join(ROOT, 'bin/endpointd.js')}' "$@"\n`;
-    await writeFile(join(clone, 'bin/npx'), npx, { mode: 0o755 });
+    const env = { KUBECONFIG: cluster.kubeconfigPath };
+    page = await commandPage('docs/runbook.md', { directory: clone, kubectl: cluster.binaries.kubectl, env });
     manager = await startManager('');
     await client.send({ method: 'POST', path: '/api/v1/nodes', body: { metadata: { name: 'node-1' } } });
     world = await createWorld(client, 'shop');
@@ -90,23 +64,8 @@ describe('the runbook', () => {
     return startControllerManager(cluster, [KUBEADM + NO_KUBELETS + off], { flags: ['--leader-elect=true'] });
   }
 
-  /**
-   * A command of a section as an operator types it: what stands for something else is filled in.
-   * @returns what it prints
-   */
-  async function follow(section: string, start: string, fill: Readonly<Record<string, string>> = {}): Promise<string> {
-    const command = COMMANDS.find((one) => one.section === section && one.text.trim().startsWith(start));
-    assert.ok(command !== undefined, `${section}: no command begins with ${start}`);
-    done.add(command);
-    let { text } = command;
-    for (const [word, instead] of Object.entries(fill)) {
-      assert.ok(text.includes(word), `${word} in ${text}`);
-      text = text.replaceAll(word, instead);
-    }
-    const path = `${join(clone, 'bin')}:${process.env['PATH']}`;
-    const env = { ...process.env, PATH: path, KUBECONFIG: cluster.kubeconfigPath };
-    const { stdout } = await run('bash', ['-e', '-o', 'pipefail', '-c', text], { cwd: clone, env });
-    return stdout;
+  function follow(section: string, start: string, fill: Readonly<Record<string, string>> = {}): Promise<string> {
+    return page.follow(section, start, { fill });
   }
 
   /** As the Deployment that was applied would run them. */
@@ -164,7 +123,7 @@ describe('the runbook', () => {
   });
 
   it('at the switch the patch of deploy/ is applied, and endpointd waits', async () => {
-    const patch = /```yaml\n(# kustomization.yaml[^]+?)```/.exec(RUNBOOK)![1]!;
+    const patch = /```yaml\n(# kustomization.yaml[^]+?)```/.exec(page.text)![1]!;
     await writeFile(join(clone, 'kustomization.yaml'), patch);
     await follow('The switch', 'kubectl apply -k .');
     await startReplicas();
@@ -183,7 +142,7 @@ describe('the runbook', () => {
 
   it('endpointd takes over once the three are off and something harmless changes', async () => {
     assert.match(await follow('The switch', 'kubectl get lease'), /kube-controller-manager/);
-    const off = /with `(,-endpoints-controller[^`]+)` behind/.exec(RUNBOOK)![1]!;
+    const off = /with `(,-endpoints-controller[^`]+)` behind/.exec(page.text)![1]!;
     await manager.stop();
     manager = await startManager(off);
     await follow('The switch', 'kubectl create service');
@@ -234,7 +193,7 @@ describe('the runbook', () => {
 
   it('the runbook has no other command', () => {
     assert.deepEqual(
-      COMMANDS.filter((command) => !done.has(command) && !command.text.startsWith(NEEDS_KUBELET)),
+      page.rest().filter(({ text }) => !text.startsWith(NEEDS_KUBELET)),
       [],
     );
   });
