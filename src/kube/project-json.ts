@@ -4,6 +4,7 @@ import { EMPTY_LABELS, labelsFromPairs } from './labels.ts';
 import { KUBELET_END, LEADER_ANNOTATION, SERVICE_ANNOTATIONS } from './names.ts';
 import { DecodeError } from './protobuf.ts';
 import { NO_PORTS, type Draft } from './record.ts';
+import { checkedVersion } from './resource-version.ts';
 import { parseTime } from './time.ts';
 import type {
   ContainerPort,
@@ -150,7 +151,7 @@ function commonMeta(
   const meta = objectAt(value as JsonObject, '', 'metadata');
   record.name = textAt(meta, 'metadata.', 'name');
   record.uid = textAt(meta, 'metadata.', 'uid');
-  record.resourceVersion = textAt(meta, 'metadata.', 'resourceVersion');
+  record.resourceVersion = checkedVersion(textAt(meta, 'metadata.', 'resourceVersion'));
   record.labels = labelsAt(meta, 'metadata.', 'labels', interner);
   return meta;
 }

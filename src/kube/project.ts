@@ -21,6 +21,7 @@ import {
   skipField,
   type ProtoReader,
 } from './protobuf.ts';
+import { checkedVersion } from './resource-version.ts';
 import { emptyNode, emptyOutput, emptyPod, emptyService, type Draft } from './record.ts';
 import type { ObjectSource } from './source.ts';
 import { tagOf } from './tags.ts';
@@ -175,7 +176,7 @@ function readCommonMeta(
       return true;
     }
     case META_RESOURCE_VERSION: {
-      record.resourceVersion = readLatin1(reader);
+      record.resourceVersion = checkedVersion(readLatin1(reader));
       return true;
     }
     case META_LABELS: {

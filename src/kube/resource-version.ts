@@ -1,3 +1,5 @@
+import { DecodeError } from './protobuf.ts';
+
 /**
  * Orders versions of one resource, oldest first. They are decimal without leading zeros and have up to 128 bits, so
  * they are compared by length, then by text (KEP-5504). The empty string (no version) is older than all.
@@ -18,3 +20,13 @@ export function isResourceVersion(text: string): boolean {
 }
 
 const ZERO = 0x30;
+
+/**
+ * Versions are compared, so one that is no version could be newer than all others for ever.
+ * @param version of an object; '' = it has none
+ * @throws DecodeError
+ */
+export function checkedVersion(version: string): string {
+  if (version === '' || isResourceVersion(version)) return version;
+  throw new DecodeError('metadata.resourceVersion: not decimal');
+}

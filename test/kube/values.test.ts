@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { serviceKey, splitKey } from '../../src/kube/key.ts';
 import { EMPTY_LABELS, labelsEqual, labelsFromPairs, labelsGet, labelsInclude, setKey } from '../../src/kube/labels.ts';
 import { encodingOf } from '../../src/kube/media-type.ts';
-import { compareResourceVersions, isResourceVersion } from '../../src/kube/resource-version.ts';
+import { checkedVersion, compareResourceVersions, isResourceVersion } from '../../src/kube/resource-version.ts';
 import { formatMicroTime, formatTime, parseMicroTime, parseTime } from '../../src/kube/time.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 
@@ -62,6 +62,8 @@ test('resource versions compare by length, then by text', () => {
 test('a resource version is decimal, above zero and without leading zeros', () => {
   const texts = ['1', '340282366920938463463374607431768211455', '', '0', '012', '1x', ' 1', '-1', '1.5', '\u0661'];
   assert.deepEqual(texts.filter(isResourceVersion), texts.slice(0, 2));
+  assert.equal(checkedVersion(''), '');
+  assert.throws(() => checkedVersion('012'), /metadata.resourceVersion: not decimal/);
 });
 
 test('keys split at the places where they were joined', () => {

@@ -211,8 +211,19 @@ describe('slices of somebody else', () => {
   });
 
   it('a slice that cannot be read is named and left alone, and another one is made', () => {
-    const sim = withBadSlice();
-    sim.tamper = spoilt;
+    const sim = createSliceSim();
+    createService(sim, { name: 'web' });
+    createService(sim, { name: 'other' });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    makeSlice(sim, 'web-bad', { labels: LABELS, ownerReferences: [ownerOf(sim, 'web')] });
+    sim.tamper = (bytes) => {
+      const at = Buffer.from(bytes).indexOf('\n\b10.9.9.9');
+      if (at < 0) return bytes;
+      // The address claims to be longer than the endpoint that it is in.
+      const spoilt = bytes.slice();
+      spoilt[at + 1] = 0x7f;
+      return spoilt;
+    };
     sim.start();
     sim.run(5000);
     assert.deepEqual(slicesTable(sim), [
@@ -221,40 +232,10 @@ describe('slices of somebody else', () => {
       'default/web IPv4 10.9.9.9 : http:8080/TCP',
     ]);
     assert.ok(sim.logLines.some(({ fields }) => String(fields['object']).includes('web-bad')));
-    // As the list told it, and as it was read then.
-    assert.equal(metric(sim, 'endpointd_problems_total', { kind: 'undecodable-object' }), 2);
+    assert.equal(metric(sim, 'endpointd_problems_total', { kind: 'undecodable-object' }), 1);
     assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
   });
-
-  it('a slice that was damaged on the way is read, and put right', () => {
-    const sim = withBadSlice();
-    sim.tamper = (bytes, { lane }) => (lane === 'read' ? bytes : spoilt(bytes));
-    sim.start();
-    sim.run(5000);
-    assert.deepEqual(slicesTable(sim), ['default/other IPv4 10.0.0.1 : http:8080/TCP', RIGHT[0]]);
-    assert.ok(namesOf(sim).includes('web-bad'));
-    assert.equal(namesOf(sim).length, 2);
-  });
 });
-
-/** Two Services with one pod, and a slice of one of them that names another address. */
-function withBadSlice(): Sim {
-  const sim = createSliceSim();
-  createService(sim, { name: 'web' });
-  createService(sim, { name: 'other' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  makeSlice(sim, 'web-bad', { labels: LABELS, ownerReferences: [ownerOf(sim, 'web')] });
-  return sim;
-}
-
-/** The address 10.9.9.9 claims to be longer than the endpoint that it is in. */
-function spoilt(bytes: Uint8Array): Uint8Array {
-  const at = Buffer.from(bytes).indexOf('\n\b10.9.9.9');
-  if (at < 0) return bytes;
-  const spoiltBytes = bytes.slice();
-  spoiltBytes[at + 1] = 0x7f;
-  return spoiltBytes;
-}
 
 describe('a Service that is deleted and made again at once', () => {
   it('a Service made anew gets slices of its own, and the old ones go (D1, D2, D3)', () => {

@@ -14,7 +14,7 @@ import {
   writesOf,
   type Sim,
 } from '../support/sim.ts';
-import { edit, PODS } from '../support/sim-objects.ts';
+import { edit, ENDPOINTS, PODS } from '../support/sim-objects.ts';
 import { podRequests, settled } from '../support/settled.ts';
 import { getPod } from '../../src/core/selector-index.ts';
 import { encodeObject } from '../../src/kube/codec.ts';
@@ -418,6 +418,63 @@ describe('bytes that are no Kubernetes', () => {
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
     sim.tamper = (bytes) => bytes;
     sim.run(120_000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+  });
+});
+
+describe('a watch that is damaged before it breaks', () => {
+  const GARBAGE = Buffer.from('0000000affffffffffffffffffff', 'hex');
+
+  /** Changes the bytes of the first piece of the resource's watch that holds `text`, and lets it end in garbage. */
+  function damage(sim: Sim, resource: string, text: string, change: (bytes: Buffer, at: number) => void): void {
+    let isDone = false;
+    sim.tamper = (bytes, { path, stream }) => {
+      const at = Buffer.from(bytes).indexOf(text);
+      if (isDone || at < 0 || !stream || !path.startsWith(`/api/v1/${resource}?`)) return bytes;
+      isDone = true;
+      const changed = Buffer.from(bytes);
+      change(changed, at);
+      return Buffer.concat([changed, GARBAGE]);
+    };
+  }
+
+  it('a pod with too high a version gives way to the list that follows', () => {
+    const sim = settled();
+    const version = String(sim.server.revision + 1);
+    damage(sim, 'pods', version, (bytes, at) => bytes.write('9', at));
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+    setPodStatus(sim, { name: 'web-1', ready: true });
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    assert.deepEqual(samples(sim.metrics!, 'endpointd_history_resets_total', 0), []);
+  });
+
+  it('Endpoints that planning could not decode are planned after the list', () => {
+    const sim = settled();
+    // The address claims to be longer than the subset that it is in.
+    damage(sim, 'endpoints', '10.0.0.1', (bytes, at) => (bytes[at - 1] = 0x7f));
+    edit(sim, `${ENDPOINTS}/web`, { labels: { theirs: 'yes' } });
+    sim.run(1000);
+    assert.deepEqual(samples(sim.metrics!, 'endpointd_stuck_service', 0).length, 1);
+    sim.run(10_000);
+    assert.deepEqual(samples(sim.metrics!, 'endpointd_stuck_service', 0), []);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(2000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it("a damaged annotation of another writer's is not written to the server", () => {
+    const sim = settled();
+    damage(sim, 'endpoints', 'hello', (bytes, at) => bytes.write('hellO', at));
+    const { annotations } = sim.request('GET', `${ENDPOINTS}/web`).metadata;
+    edit(sim, `${ENDPOINTS}/web`, { annotations: { ...annotations, theirs: 'hello' } });
+    sim.run(10_000);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(2000);
+    const { metadata } = sim.request('GET', `${ENDPOINTS}/web`);
+    assert.equal(metadata.annotations?.['theirs'], 'hello');
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
   });
 });

@@ -251,7 +251,7 @@ function arrive(peer: Peer, request: HttpRequest, backMs: number, draws: Prng): 
     const message = `answer to ${request.method} ${request.path} is bigger than ${bytesMax} bytes`;
     return fail(peer, id, 'too-big', true, delayMs + backMs, message);
   }
-  const body = request.method === 'GET' ? settings.tamper(reply.body, request) : reply.body;
+  const body = request.lane === 'list' ? settings.tamper(reply.body, request) : reply.body;
   respond(peer, id, { ...reply, body }, delayMs + backMs);
 }
 

@@ -90,8 +90,6 @@ export interface Sync {
   readonly nodeMoves: number;
   /** `Replan.shares` when the queue handed the unit out. */
   readonly shares: CpuShares | null;
-  /** The server was asked for the objects. */
-  hasRead: boolean;
   /** Of the failures so far, the one that another try may mend soonest. It decides the wait. */
   failure: Failure | null;
   /** How many writes were applied. */

@@ -50,6 +50,9 @@ const SET_ASIDE_MAX = 1000;
  */
 const SHORT_WATCH_MS = 1000;
 
+/** A watch that ran for so long before it was damaged is listed anew at once. Lists come no closer than that. */
+const SELDOM_DAMAGED_MS = 60_000;
+
 type Response = TransportEvent & { readonly type: 'response' };
 
 /** Does what is due by time alone: sends the next request, logs about a list that takes long, ends a silent stream. */
@@ -184,20 +187,10 @@ function onChecked(
   }
 }
 
-/**
- * A version is compared with others, so one that is none would be newer than all of them for ever.
- * @throws DecodeError
- */
+/** @throws DecodeError */
 function versionOf({ kind, resourceVersion }: Pick<ListPage, 'kind' | 'resourceVersion'>): string {
   if (isResourceVersion(resourceVersion)) return resourceVersion;
   throw new DecodeError(`${kind}.metadata.resourceVersion: ${resourceVersion === '' ? 'missing' : 'not decimal'}`);
-}
-
-/** @throws DecodeError */
-function recordOf({ resource, target }: Reflector, source: ObjectSource): Versioned {
-  const record = target.project(source);
-  versionOf({ kind: resource, resourceVersion: record.resourceVersion });
-  return record;
 }
 
 /** Whether the same request may get another answer later. */
@@ -229,6 +222,7 @@ function onPage(
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     countUndecodable(hands, reflector, 'list', error);
+    reflector.damaged = true;
     retry(hands, reflector, 'list', error.message, now);
     return;
   }
@@ -253,7 +247,7 @@ function applyListed(
   now: Now,
 ): void {
   try {
-    apply(reflector, underWay, recordOf(reflector, item), item, listVersion, now);
+    apply(reflector, underWay, reflector.target.project(item), item, listVersion, now);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     underWay.isIncomplete = true;
@@ -283,9 +277,10 @@ function applyInitial(
   source: ObjectSource,
   now: Now,
 ): void {
-  const record = recordOf(reflector, source);
+  const { target } = reflector;
+  const record = target.project(source);
   const version = record.resourceVersion;
-  const over = reflector.target.cachedVersion(record);
+  const over = target.cachedVersion(record);
   if (compareResourceVersions(version, over) >= 0) {
     apply(reflector, underWay, record, source, version, now);
     // The list may never end, but the object stays in the cache: its version counts as reached.
@@ -426,12 +421,24 @@ function onChunk(
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    countUndecodable(hands, reflector, 'stream', error);
-    // A list in pages leaves out just that object. A WatchList would stop at it again.
-    if (listOf(reflector) !== null) reflector.inPages = true;
-    // What came before in this stream may be damaged too, and can look like an object: only a list replaces it.
-    retry(hands, reflector, 'list', error.message, now);
+    onDamaged(hands, reflector, error, now);
   }
+}
+
+/**
+ * Takes damage of a stream. What came before in this stream may be damaged too and still look like an object, so
+ * everything is listed.
+ */
+function onDamaged(hands: ReflectorHands, reflector: Reflector, error: DecodeError, now: Now): void {
+  const { phase } = reflector;
+  countUndecodable(hands, reflector, 'stream', error);
+  reflector.damaged = true;
+  // A list in pages leaves out just the object that cannot be read. A WatchList stops at it.
+  if (listOf(reflector) !== null || reflector.owesRemovals) reflector.inPages = true;
+  if (phase.name === 'watching' && now.nowMs - phase.life.openedAtMs >= SELDOM_DAMAGED_MS) {
+    noteWatch(reflector.reconnect, now.nowMs - phase.life.openedAtMs);
+  }
+  retry(hands, reflector, 'list', error.message, now);
 }
 
 function isOn({ phase }: Reflector, request: number): boolean {
@@ -461,7 +468,7 @@ function onInitialFrame(
       applyInitial(hands, reflector, phase, frame.object, now);
       return;
     case 'DELETED':
-      reflector.target.remove(recordOf(reflector, frame.object), now);
+      reflector.target.remove(reflector.target.project(frame.object), now);
       return;
     case 'BOOKMARK': {
       const meta = projectMeta(frame.object);
@@ -484,15 +491,17 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
   switch (frame.type) {
     case 'ADDED':
     case 'MODIFIED': {
-      const record = recordOf(reflector, frame.object);
-      target.upsert(record, frame.object, record.resourceVersion, now);
-      reflector.resourceVersion = record.resourceVersion;
+      const record = target.project(frame.object);
+      const version = versionOf({ kind: reflector.resource, resourceVersion: record.resourceVersion });
+      target.upsert(record, frame.object, version, now);
+      reflector.resourceVersion = version;
       return;
     }
     case 'DELETED': {
-      const record = recordOf(reflector, frame.object);
+      const record = target.project(frame.object);
+      const version = versionOf({ kind: reflector.resource, resourceVersion: record.resourceVersion });
       target.remove(record, now);
-      reflector.resourceVersion = record.resourceVersion;
+      reflector.resourceVersion = version;
       return;
     }
     case 'BOOKMARK':
@@ -543,7 +552,10 @@ function onEnded(
   }
   noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);
   if (error !== null) {
+    // A connection may break off within a frame.
     retry(hands, reflector, 'watch', error, now);
+  } else if (phase.reader.pendingBytes() > 0) {
+    onDamaged(hands, reflector, new DecodeError('the stream ended within a frame'), now);
   } else if (life.frames === 0 && now.nowMs - life.openedAtMs < SHORT_WATCH_MS) {
     retry(hands, reflector, 'list', 'very short watch: it ended at once without an event', now);
   } else {
@@ -554,7 +566,7 @@ function onEnded(
 
 /**
  * Ends a silent stream. This is no alarm: a proxy may forget a connection on which nothing happens. A frame that has
- * begun and not come whole is damage, as one that cannot be decoded, and leads to a list.
+ * begun and not come whole is damage.
  */
 function endStream(
   hands: ReflectorHands,
@@ -568,10 +580,13 @@ function endStream(
     giveUpWatchList(hands, reflector, phase.list, reason, now);
     return;
   }
+  if (phase.reader.pendingBytes() > 0) {
+    onDamaged(hands, reflector, new DecodeError(reason), now);
+    return;
+  }
   hands.outbox.log('info', 0, 'Watch is opened anew', { resource, reason });
   noteRestart(hands, reflector, now);
-  if (phase.reader.pendingBytes() > 0) list(hands, reflector, now);
-  else check(hands, reflector, now);
+  check(hands, reflector, now);
 }
 
 function countUndecodable(

@@ -40,7 +40,7 @@ export interface ReflectorTarget<R extends Versioned> {
   listing(): void;
   /** Whether an own delete was applied that neither the watch nor a list has shown yet. */
   awaitsDeletions(): boolean;
-  /** History went back: every cached object gives way to the next list. */
+  /** History went back, or what was told may be damaged: every cached object gives way to the next list. */
   forgetVersions(now: Now): void;
   /** The first list is complete. */
   synced(now: Now): void;
@@ -174,6 +174,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   hasListed: boolean;
   /** The last list had an object that could not be read, so nothing was removed. A list takes the next watch's place. */
   owesRemovals: boolean;
+  /** What was told since the last list may be damaged, so the next one replaces the whole cache. */
+  damaged: boolean;
   /** A list was complete. */
   synced: boolean;
   /** The last list was answered with 403 or 404. This may last until somebody changes roles or the server. */
@@ -208,6 +210,7 @@ export function createReflector<R extends Versioned>(
     pageItems: PAGE_ITEMS_MAX,
     hasListed: false,
     owesRemovals: false,
+    damaged: false,
     synced: false,
     refused: false,
     failure: '',

@@ -70,7 +70,6 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     chore,
     nodeMoves: state.replan.moves,
     shares: state.replan.shares,
-    hasRead: false,
     failure: null,
     applied: 0,
     shadow: state.isShadow ? shadowOf(unit) : null,
@@ -147,7 +146,6 @@ function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now
   const { stage } = sync;
   assert(stage.name === 'reading', `what was read of ${keyOf(unit.service)} comes unasked`);
   stage.open--;
-  sync.hasRead = true;
   sync.failure ??= failure;
   if (stage.open > 0) return;
   if (sync.failure !== null) finish(state, unit, now);
@@ -168,8 +166,6 @@ export function onPlanned(
   // The planner has dropped the service, or has another state of it than it was told.
   if (needFull || error !== null) beginAnew(state, service);
   if (error === null) state.reports.problems(service, units, problems, now);
-  const isDoubtful = problems.some(({ kind }) => kind === 'undecodable-object');
-  if (isDoubtful) doubtObjects(service);
   for (const { sync } of units) sync?.shadow?.problems.push(...problems);
   const unitOf = (kind: OutputKind): Unit | undefined => units.find(({ controller }) => controller.kind === kind);
   const waiting = new Set(units);
@@ -179,14 +175,12 @@ export function onPlanned(
     const { kind } = plan.facts;
     const unit = unitOf(kind);
     assert(unit !== undefined && waiting.delete(unit), `a plan of ${kind} of ${keyOf(service)} comes unasked`);
-    if (isDoubtful && !unit.sync!.hasRead) planAnew(state, unit, plan.writes, now);
-    else onUnitPlanned(state, unit, plan, now);
+    onUnitPlanned(state, unit, plan, now);
   }
   for (const { output, message } of failures) {
     const unit = unitOf(output);
     assert(unit !== undefined && waiting.delete(unit), `a failure of ${output} of ${keyOf(service)} comes unasked`);
-    if (isDoubtful && !unit.sync!.hasRead) planAnew(state, unit, [], now);
-    else fail(state, unit, { class: 'invalid', message, retryAfterMs: -1 }, now);
+    fail(state, unit, { class: 'invalid', message, retryAfterMs: -1 }, now);
   }
   for (const unit of waiting) {
     // The planner has planned nothing of the service.
@@ -195,30 +189,15 @@ export function onPlanned(
   }
 }
 
-/**
- * A planner was told an object that it cannot decode. The object may have been damaged on the way, so each unit asks the
- * server for its objects, once in a sync. What the server answers then is taken as it is.
- */
-function doubtObjects({ units, view }: ServiceState): void {
-  for (const { controller, sync } of units) {
-    if (sync?.hasRead !== true) for (const kind of controller.reads) noteUncertain(view, kind);
-  }
-}
-
-/** Drops the plan: the objects that it is made of have to be read first. */
-function planAnew(state: ControllerState, unit: Unit, writes: readonly PlannedWrite[], now: Now): void {
-  for (const write of writes) ackNotSent(unit, write);
-  beginPlan(state, unit, now);
-}
-
 /** Queues the writes of phase 1. The writes of a later phase wait until all before them are applied. */
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage.name === 'planning', `a plan of ${keyOf(service)} comes unasked`);
   const { writes } = plan;
   if (mustListFirst(state.leadership, unit, writes, now)) {
+    for (const write of writes) ackNotSent(unit, write);
     noteUncertain(service.view, controller.kind);
-    planAnew(state, unit, writes, now);
+    beginPlan(state, unit, now);
     return;
   }
   sync.plannedAtMs = now.nowMs;

@@ -16,6 +16,7 @@ import { createOutbox } from '../../../src/controller/outbox.ts';
 import { createInstruments } from '../../../src/controller/reports/instruments.ts';
 import { JSON_TYPE } from '../../../src/kube/media-type.ts';
 import { DecodeError } from '../../../src/kube/protobuf.ts';
+import { checkedVersion } from '../../../src/kube/resource-version.ts';
 import { createPrng } from '../../../src/lib/prng.ts';
 import { createMetricStore } from '../../../src/metrics/store.ts';
 import type { TransportEvent } from '../../../src/ports/transport.ts';
@@ -57,7 +58,7 @@ function world({ watchList = true } = {}): World {
     project: (source) => {
       const { metadata } = (source as { value: { metadata: { name: string; resourceVersion: string } } }).value;
       if (metadata.name === 'unreadable') throw new DecodeError('simulated');
-      return { name: metadata.name, resourceVersion: metadata.resourceVersion };
+      return { name: metadata.name, resourceVersion: checkedVersion(metadata.resourceVersion) };
     },
     cachedVersion: ({ name }) => cache.get(name) ?? '',
     upsert(thing, _source, upTo) {
@@ -75,7 +76,10 @@ function world({ watchList = true } = {}): World {
     },
     listing() {},
     awaitsDeletions: () => false,
-    forgetVersions: () => void done.push('versions are forgotten'),
+    forgetVersions() {
+      done.push('versions are forgotten');
+      for (const [name, { name: same }] of things) things.set(name, { name: same, resourceVersion: '0' });
+    },
     synced: () => void done.push('synced'),
   };
   const hands: ReflectorHands = {
@@ -418,24 +422,58 @@ describe('a watch', () => {
       'What the API server sent cannot be decoded',
       'cancel',
       'List is tried again',
+      'versions are forgotten',
       WATCH_LIST,
       'What the API server sent cannot be decoded',
       'cancel',
       // The same reason within a minute is no second warning.
+      'versions are forgotten',
       'limit=500',
       'What the API server sent cannot be decoded',
       'watch=true&resourceVersion=11',
     ]);
+    // The object is still there, as far as anybody knows: a WatchList would stop at it again.
+    pods.open();
+    pods.frames(added('unreadable@12'));
+    pods.wake();
+    assert.deepEqual(pods.done().slice(-2), ['versions are forgotten', 'limit=500']);
   });
 
   it('what a damaged stream told before it broke goes with the list', () => {
     const pods = watching();
-    pods.frames(added('ghost@11'), added('unreadable@12'));
-    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2', ghost: '11' });
+    pods.frames(added('ghost@11'), added('a@999'), added('unreadable@12'));
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '999', b: '2', ghost: '11' });
     pods.wake();
     pods.open();
     pods.frames(added('a@1'), added('b@2'), bookmark('12', true));
     assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2' });
+    assert.ok(!pods.done().some((what) => what.includes('History')));
+  });
+
+  it('a watch that ends within a frame is listed anew if it ends in good order', () => {
+    for (const [end, asked] of [
+      [undefined, WATCH_LIST],
+      ['reset', 'limit=1'],
+    ] as const) {
+      const pods = watching();
+      pods.chunk('{"type":"ADDED","object":{');
+      pods.end(end);
+      pods.wake();
+      assert.equal(pods.done().at(-1), asked);
+    }
+  });
+
+  it('a watch that is damaged once a minute is listed anew within two seconds', () => {
+    const pods = watching();
+    for (let minute = 1; minute <= 5; minute++) {
+      pods.nowMs = minute * 60_000 + 10_000 * minute;
+      const { nowMs } = pods;
+      pods.frames(added('unreadable@11'));
+      pods.wake();
+      assert.ok(pods.nowMs - nowMs <= 1600, `${pods.nowMs - nowMs} ms`);
+      pods.open();
+      pods.frames(bookmark('10', true));
+    }
   });
 
   it('a version that is not decimal makes its frame unreadable', () => {
@@ -457,7 +495,15 @@ describe('a watch', () => {
     const pods = watching();
     pods.chunk('{"type":"ADDED","object":{');
     pods.wake();
-    assert.deepEqual([pods.nowMs, pods.done()], [150_000, ['cancel', WATCH_LIST]]);
+    assert.equal(pods.nowMs, 150_000);
+    pods.wake();
+    assert.deepEqual(pods.done(), [
+      'What the API server sent cannot be decoded',
+      'cancel',
+      'List is tried again',
+      'versions are forgotten',
+      WATCH_LIST,
+    ]);
   });
 });
 
