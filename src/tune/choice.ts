@@ -30,12 +30,21 @@ export interface Choice {
  * Today's, what it ends at, and the best that it tried are then compared by draws that it has not seen. What is told is by
  * further draws, which may only refuse a setting. If nothing meets the limits, nothing is chosen, and what is told is by
  * the draws of the comparison.
+ * @param looking called before each of these further looks at a setting
  */
-export function choose(question: Question, flags: readonly Flag[], trials: Trials): Choice {
+export function choose(
+  question: Question,
+  flags: readonly Flag[],
+  trials: Trials,
+  looking: () => void = () => undefined,
+): Choice {
   const { run, objective } = question;
   const today = run.settings;
   const told = withDraws(question, TOLD_DRAWS);
-  const [chosenBy, toldBy] = [outcomesOf(withDraws(question, CHOICE_DRAWS)), outcomesOf(told)];
+  const [chosenBy, toldBy] = [withDraws(question, CHOICE_DRAWS), told].map((asked) => outcomesOf(asked, looking)) as [
+    Look,
+    Look,
+  ];
   const apart = asksOfBoth(objective) ? singly(flags) : flags;
   const ends: Settings[] = [];
   for (const margin of MARGINS) {
@@ -46,7 +55,7 @@ export function choose(question: Question, flags: readonly Flag[], trials: Trial
   }
   const leading = [today, ...ends, ...leadingOf(trials, question)].map(chosenBy);
   const isMet = leading.some((one) => excessOf(one) === 0);
-  const looked = isMet ? leading : [...leading, nearestTo(leading, flags, chosenBy)];
+  const looked = isMet ? leading : [...leading, nearestTo(leading, [flags, apart], chosenBy)];
   const held = looked.filter((one) => excessOf(one) === 0).toSorted(compareGoals);
   const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values);
   const isTie = tiesOf(held);
@@ -69,13 +78,17 @@ function withDraws(question: Question, more: number): Question {
   return { ...question, run: { ...question.run, seed: question.run.seed + more } };
 }
 
+type Look = (settings: Settings) => Outcome;
+
 /** Finds each outcome once. */
-function outcomesOf(question: Question): (settings: Settings) => Outcome {
+function outcomesOf(question: Question, looking: () => void): Look {
   const known = new Map<string, Outcome>();
   return (settings) => {
     const key = JSON.stringify(settings);
     let found = known.get(key);
-    if (found === undefined) known.set(key, (found = outcomeOf(question, settings)));
+    if (found !== undefined) return found;
+    looking();
+    known.set(key, (found = outcomeOf(question, settings)));
     return found;
   };
 }
@@ -101,17 +114,13 @@ function leadingOf(trials: Trials, { run, objective }: Question): Settings[] {
 }
 
 /** Climbs by the bounds, which the search does not know: a setting may be further off in it, and surer. */
-function nearestTo(
-  looked: readonly Outcome[],
-  flags: readonly Flag[],
-  chosenBy: (settings: Settings) => Outcome,
-): Outcome {
+function nearestTo(looked: readonly Outcome[], inTurn: readonly (readonly Flag[])[], chosenBy: Look): Outcome {
   const [closest] = looked.toSorted((a, b) => excessOf(a) - excessOf(b));
   const score = (settings: Settings): Score => {
     const outcome = chosenBy(settings);
     return { excess: excessOf(outcome), goal: goalOf(outcome).bound };
   };
-  return chosenBy(climb(closest!.settings, flags, score).best);
+  return chosenBy(inTurn.reduce((settings, flags) => climb(settings, flags, score).best, closest!.settings));
 }
 
 function goalOf({ checks }: Pick<Outcome, 'checks'>): Check {

@@ -43,12 +43,14 @@ export interface Grid {
 
 const CANDIDATES_MAX = 3;
 
-/** @param progress called with the number of runs so far */
-export function recommend(question: Question, progress: (runs: number) => void = () => undefined): Recommendation {
+/** @param progress called with the number of looks at a setting so far */
+export function recommend(question: Question, progress: (looks: number) => void = () => undefined): Recommendation {
   const { run, objective } = question;
   const flags = flagsOf(run.controller);
-  const trials = createTrials(question, progress);
-  const { today, best, nearest, told } = choose(question, flags, trials);
+  let looks = 0;
+  const looking = (): void => progress(++looks);
+  const trials = createTrials(question, looking);
+  const { today, best, nearest, told } = choose(question, flags, trials, looking);
   const { settings } = nearest;
   const score = (one: Settings): Score => scoreOf(objective, trials.of(one).values);
   const simplestOf = (one: Settings): Settings => withFewestChanges(one, run.settings, flags, score, () => true);
@@ -56,12 +58,7 @@ export function recommend(question: Question, progress: (runs: number) => void =
     today,
     best,
     nearest,
-    changes: changesTo(
-      settings,
-      run.settings,
-      objective,
-      createTrials(told, () => undefined),
-    ),
+    changes: changesTo(settings, run.settings, objective, createTrials(told, looking)),
     candidates: candidatesOf(settings, trials.all(), question, simplestOf),
     frontier: frontierOf(trials.all(), run.settings),
     grid: gridOf(settings, flags, trials),

@@ -23,8 +23,8 @@ export interface Trials {
   readonly all: () => Tried[];
 }
 
-/** @param progress called with the number of runs so far */
-export function createTrials(question: Question, progress: (runs: number) => void): Trials {
+/** @param looking called before each run */
+export function createTrials(question: Question, looking: () => void): Trials {
   const { run, objective } = question;
   const scope = scopeOf(question);
   const tried = new Map<string, Tried>();
@@ -33,6 +33,7 @@ export function createTrials(question: Question, progress: (runs: number) => voi
       const key = JSON.stringify(settings);
       let found = tried.get(key);
       if (found === undefined) {
+        looking();
         const ledger = runModel({ ...run, settings });
         const values = valuesOf(objective, ledger, scope);
         const writesPerSecond = writesOf(ledger) / (scope.durationMs / 1000);
@@ -42,7 +43,6 @@ export function createTrials(question: Question, progress: (runs: number) => voi
         );
         found = { settings, values, p99Ms: p99OfAdditions(ledger, scope), writesPerSecond, waitedMs };
         tried.set(key, found);
-        progress(tried.size);
       }
       return found;
     },

@@ -37,8 +37,8 @@ export interface TuneInput {
   readonly program: string;
 }
 
-/** @param progress called with the number of settings that were tried so far */
-export function tune(whole: TuneInput, progress: (runs: number) => void): Answer {
+/** @param progress called with the number of looks at a setting so far */
+export function tune(whole: TuneInput, progress: (looks: number) => void): Answer {
   const { input, refusals: strange } = withoutStrangers(whole);
   const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;

@@ -79,7 +79,7 @@ describe('a signal ends a command', { timeout: TIMEOUT_MS }, () => {
 
     it(`${signal} ends tune while it searches`, async () => {
       const child = start(['tune', '--from=huge']);
-      for (let said = ''; !said.includes('settings tried');) {
+      for (let said = ''; !said.includes('at settings');) {
         const [chunk] = (await once(child.stderr!, 'data')) as [Buffer];
         said += chunk.toString();
       }

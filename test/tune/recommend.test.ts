@@ -300,11 +300,20 @@ test('where nothing meets the objective, the nearest is the nearest by its bound
     settings: { ...DEFAULT_SETTINGS, qps: 100, burst: 100 },
     unsure: { ...SURE, 'API latency': { down: 1, up: 3 } },
   });
-  const { best, nearest } = recommend(question);
+  let looks = 0;
+  const { best, nearest, runs } = recommend(question, (count) => (looks = count));
   assert.equal(best, null);
+  assert.ok(looks > runs + 10, `${looks} looks are told, and ${runs} are of the search alone`);
   // Without a batch period the search comes nearer the limit, but a slower API server would keep it eight times as far.
   assert.equal(nearest.settings.slicesBatchMs, 100);
   assert.ok(nearest.checks[0]!.value > 100 && nearest.checks[0]!.bound < 300, JSON.stringify(nearest.checks[0]));
+});
+
+test('where nothing meets limits of both outputs, the nearest sets each by itself', () => {
+  const asked = 'p99(add)<=1ms, p99(add, endpoints)<=10s, min writes';
+  const { best, nearest } = recommended(asked, { settings: COLLECTED });
+  assert.equal(best, null);
+  assert.ok(nearest.settings.slicesBatchMs < nearest.settings.endpointsBatchMs, JSON.stringify(nearest.settings));
 });
 
 test('a controller that never comes to its changes meets no objective', () => {

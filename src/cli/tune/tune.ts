@@ -14,6 +14,7 @@ import { playedOf } from '../../tune/played.ts';
 import { answerPage } from '../../tune/report-page.ts';
 import { answerText } from '../../tune/report-text.ts';
 import type { TuneInput } from '../../tune/tune.ts';
+import { plural } from '../../lib/figures.ts';
 import { perOutput } from '../../twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
@@ -62,7 +63,7 @@ export async function tune(args: readonly string[]): Promise<number> {
       objective: options.objective,
       program: version(),
     },
-    (runs) => progress.show(`${runs} ${runs === 1 ? 'setting' : 'settings'} tried`),
+    (looks) => progress.show(`${plural(looks, 'look')} at settings`),
   );
   const { answer, signalled } =
     tries === null
