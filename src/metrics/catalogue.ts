@@ -242,9 +242,11 @@ export const CATALOGUE = [
     'endpointd_mass_removals_total',
     'Times that a list took most ready endpoints away, after second lists had said the same',
   ),
-  counter('endpointd_decode_errors_total', 'Objects or streams from the API server that could not be read', [
-    'resource',
-  ]),
+  counter(
+    'endpointd_decode_errors_total',
+    'Objects or streams from the API server that could not be read, or ended within a frame',
+    ['resource'],
+  ),
   gauge('endpointd_cache_objects', 'Objects in the cache of a resource', ['resource']),
 
   counter('endpointd_shard_restarts_total', 'Threads of a shard that were lost and replaced', ['shard']),

@@ -451,6 +451,21 @@ describe('a watch that is damaged before it breaks', () => {
     assert.deepEqual(samples(sim.metrics!, 'endpointd_history_resets_total', 0), []);
   });
 
+  it('an own write while a list is awaited shows nothing of history', () => {
+    const sim = settled();
+    damage(sim, 'endpoints', String(sim.server.revision + 1), (bytes, at) => bytes.write('9', at));
+    edit(sim, `${ENDPOINTS}/web`, { labels: { theirs: 'yes' } });
+    sim.run(100);
+    const from = sim.exchanges.length;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(500);
+    setPodStatus(sim, { name: 'web-1', ready: true });
+    sim.run(20_000);
+    assert.deepEqual(podRequests(sim, from), []);
+    assert.deepEqual(samples(sim.metrics!, 'endpointd_history_resets_total', 0), []);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+  });
+
   it('Endpoints that planning could not decode are planned after the list', () => {
     const sim = settled();
     // The address claims to be longer than the subset that it is in.

@@ -8,7 +8,7 @@
 import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
-import type { ReflectorTarget } from '../reflectors/reflector.ts';
+import type { Distrust, ReflectorTarget } from '../reflectors/reflector.ts';
 import { isBehind } from '../leader/leadership.ts';
 import { hasTakenOver, noteObjectWritten } from '../leader/take-over.ts';
 import { ADMISSION, writerOf } from '../reports/writer-name.ts';
@@ -85,8 +85,8 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
       for (const { endpoints } of allServices(state)) if (endpoints.deletedUid !== '') return true;
       return false;
     },
-    forgetVersions(now) {
-      for (const { endpoints } of allServices(state)) forgetVersion(state, endpoints, now);
+    forgetVersions(reason, now) {
+      for (const { endpoints } of allServices(state)) forgetVersion(state, endpoints, reason, now);
     },
     synced: onSynced,
   };
@@ -130,8 +130,8 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
       for (const { deletedUid } of allSlices(state)) if (deletedUid !== '') return true;
       return false;
     },
-    forgetVersions(now) {
-      for (const slice of allSlices(state)) forgetVersion(state, slice, now);
+    forgetVersions(reason, now) {
+      for (const slice of allSlices(state)) forgetVersion(state, slice, reason, now);
     },
     synced: onSynced,
   };
@@ -144,15 +144,17 @@ function versionTold(object: ObjectState | undefined): string {
   return givesWay(known, held) ? held : known;
 }
 
-/** History went back: no echo and no answer from before says anything about the object now, and no fight goes on. */
-function forgetVersion(state: ControllerState, object: ObjectState, now: Now): void {
+/**
+ * No echo and no answer from before says anything about the object now. Where history went back, no fight goes on.
+ */
+function forgetVersion(state: ControllerState, object: ObjectState, reason: Distrust, now: Now): void {
   const unit = writerOfObject(object);
   dropExpected(state, object);
   object.held = null;
   object.deletedUid = '';
   if (object.record !== null) object.record = { ...object.record, resourceVersion: FORGOTTEN_VERSION };
   if (unit === undefined) return;
-  forgetFight(unit);
+  if (reason === 'restored') forgetFight(unit);
   if (object.inFlight === 0) return;
   becomeUncertain(object);
   if (unit.controller.running) lookLater(unit, now);
@@ -342,7 +344,8 @@ function takeObject(state: ControllerState, object: ObjectState, event: HeldEven
   else state.missed.delete(object);
   if (event.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, event.content);
-    noteForTakeOver(state, object, event.content, now);
+    // Whether somebody has written an object since its version was forgotten is not known.
+    if (known?.resourceVersion !== FORGOTTEN_VERSION) noteForTakeOver(state, object, event.content, now);
     noteConflictWriter(state, object, event.content, now);
   }
   if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
@@ -436,7 +439,7 @@ function writerOfObject({ unit, service }: ObjectState): Unit | undefined {
   return unit ?? service.units.find(({ controller }) => controller.writes === 'Endpoints');
 }
 
-/** The state is not newer than the known one: nobody has written, but history went back. */
+/** The state is not newer than the known one, or the known version was forgotten: nobody is known to have written. */
 function isOfThePast(known: OutputRecord | null, { record }: ObjectState): boolean {
   if (known === null) return false;
   if (known.resourceVersion === FORGOTTEN_VERSION) return true;

@@ -69,7 +69,7 @@ export function noteListVersion(
   });
   reflector.resourceVersion = '';
   reflector.answeredVersion = '';
-  target.forgetVersions(now);
+  target.forgetVersions('restored', now);
   return true;
 }
 

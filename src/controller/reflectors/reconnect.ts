@@ -46,7 +46,7 @@ export function createReconnect(): Reconnect {
  * noted here: it leads to a list, which is expensive.
  */
 export function noteWatch(reconnect: Reconnect, ranMs: number): void {
-  if (ranMs >= GOOD_WATCH_MS) beginAnew(reconnect);
+  if (ranMs >= GOOD_WATCH_MS) resetPauses(reconnect);
 }
 
 /**
@@ -54,7 +54,7 @@ export function noteWatch(reconnect: Reconnect, ranMs: number): void {
  * server that answers at last is asked again soon.
  */
 export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number, cost: TryCost): number {
-  if (nowMs - reconnect.lastMs > RESET_MS) beginAnew(reconnect);
+  if (nowMs - reconnect.lastMs > RESET_MS) resetPauses(reconnect);
   if (reconnect.unreached && cost !== 'nothing') reconnect.cheapBaseMs = FIRST_MS;
   reconnect.unreached = cost === 'nothing';
   const { baseMs, cheapBaseMs } = reconnect;
@@ -66,7 +66,8 @@ export function nextReconnectMs(reconnect: Reconnect, prng: Prng, nowMs: number,
   return pauseMs;
 }
 
-function beginAnew(reconnect: Reconnect): void {
+/** The next failure counts as the first. */
+export function resetPauses(reconnect: Reconnect): void {
   reconnect.baseMs = FIRST_MS;
   reconnect.cheapBaseMs = FIRST_MS;
 }

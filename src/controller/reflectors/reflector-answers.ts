@@ -2,10 +2,10 @@
 import { takeProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
 import { tellBack, watchRuns } from './outages.ts';
-import { noteWatch } from './reconnect.ts';
+import { resetPauses, noteWatch } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import { noteTold, noteListVersion } from './history.ts';
-import { describeEnd, isPastItsTime, lifeEndsAtMs, noteFrame, noteOpened } from './stream-life.ts';
+import { describeEnd, isPastItsTime, lifeEndsAtMs, noteFrame, noteOpened, notePending } from './stream-life.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import { readList, type ListPage } from '../../kube/list.ts';
@@ -50,8 +50,11 @@ const SET_ASIDE_MAX = 1000;
  */
 const SHORT_WATCH_MS = 1000;
 
-/** A watch that ran for so long before it was damaged is listed anew at once. Lists come no closer than that. */
+/** Damage so long after the last list has the shortest pause. Damage that comes sooner has the next longer one. */
 const SELDOM_DAMAGED_MS = 60_000;
+
+/** A frame that is so old and has not come whole is damage, and no connection that broke off within a frame. */
+const FRAME_MS_MAX = 10_000;
 
 type Response = TransportEvent & { readonly type: 'response' };
 
@@ -193,6 +196,13 @@ function versionOf({ kind, resourceVersion }: Pick<ListPage, 'kind' | 'resourceV
   throw new DecodeError(`${kind}.metadata.resourceVersion: ${resourceVersion === '' ? 'missing' : 'not decimal'}`);
 }
 
+/** @throws DecodeError */
+function recordOf({ resource, target }: Reflector, source: ObjectSource): Versioned {
+  const record = target.project(source);
+  versionOf({ kind: resource, resourceVersion: record.resourceVersion });
+  return record;
+}
+
 /** Whether the same request may get another answer later. */
 function isTransient(status: number): boolean {
   return status === 429 || status >= 500 || status === 401 || status === 403;
@@ -222,7 +232,7 @@ function onPage(
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     countUndecodable(hands, reflector, 'list', error);
-    reflector.damaged = true;
+    noteDamaged(reflector);
     retry(hands, reflector, 'list', error.message, now);
     return;
   }
@@ -247,7 +257,7 @@ function applyListed(
   now: Now,
 ): void {
   try {
-    apply(reflector, underWay, reflector.target.project(item), item, listVersion, now);
+    apply(reflector, underWay, recordOf(reflector, item), item, listVersion, now);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     underWay.isIncomplete = true;
@@ -277,10 +287,9 @@ function applyInitial(
   source: ObjectSource,
   now: Now,
 ): void {
-  const { target } = reflector;
-  const record = target.project(source);
+  const record = recordOf(reflector, source);
   const version = record.resourceVersion;
-  const over = target.cachedVersion(record);
+  const over = reflector.target.cachedVersion(record);
   if (compareResourceVersions(version, over) >= 0) {
     apply(reflector, underWay, record, source, version, now);
     // The list may never end, but the object stays in the cache: its version counts as reached.
@@ -336,7 +345,8 @@ function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListU
     reflector.synced = true;
     reflector.target.synced(now);
   }
-  reflector.owesRemovals = marks !== null && isIncomplete;
+  reflector.owesRemovals = isIncomplete;
+  reflector.listedAtMs = now.nowMs;
   const removal = marks === null || isIncomplete ? null : { marks, upTo: reflector.resourceVersion };
   return hands.listEnds(reflector, removal, now);
 }
@@ -419,6 +429,7 @@ function onChunk(
       if (!isOn(reflector, request)) return;
       noteFrame(life, now.nowMs);
     }
+    notePending(life, reader.pendingBytes(), now.nowMs);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     onDamaged(hands, reflector, error, now);
@@ -430,15 +441,23 @@ function onChunk(
  * everything is listed.
  */
 function onDamaged(hands: ReflectorHands, reflector: Reflector, error: DecodeError, now: Now): void {
-  const { phase } = reflector;
   countUndecodable(hands, reflector, 'stream', error);
-  reflector.damaged = true;
   // A list in pages leaves out just the object that cannot be read. A WatchList stops at it.
   if (listOf(reflector) !== null || reflector.owesRemovals) reflector.inPages = true;
-  if (phase.name === 'watching' && now.nowMs - phase.life.openedAtMs >= SELDOM_DAMAGED_MS) {
-    noteWatch(reflector.reconnect, now.nowMs - phase.life.openedAtMs);
-  }
+  // The server has an object that cannot be read, as the last list has shown. So the stream may be as it should be.
+  if (!reflector.owesRemovals) noteDamaged(reflector);
+  if (now.nowMs - reflector.listedAtMs >= SELDOM_DAMAGED_MS) resetPauses(reflector.reconnect);
   retry(hands, reflector, 'list', error.message, now);
+}
+
+/**
+ * A damaged object may have the version of the true one, or one that no other is newer than. So no version that was told
+ * counts any more.
+ */
+function noteDamaged(reflector: Reflector): void {
+  reflector.damaged = true;
+  reflector.resourceVersion = '';
+  reflector.answeredVersion = '';
 }
 
 function isOn({ phase }: Reflector, request: number): boolean {
@@ -468,7 +487,7 @@ function onInitialFrame(
       applyInitial(hands, reflector, phase, frame.object, now);
       return;
     case 'DELETED':
-      reflector.target.remove(reflector.target.project(frame.object), now);
+      reflector.target.remove(recordOf(reflector, frame.object), now);
       return;
     case 'BOOKMARK': {
       const meta = projectMeta(frame.object);
@@ -491,17 +510,15 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
   switch (frame.type) {
     case 'ADDED':
     case 'MODIFIED': {
-      const record = target.project(frame.object);
-      const version = versionOf({ kind: reflector.resource, resourceVersion: record.resourceVersion });
-      target.upsert(record, frame.object, version, now);
-      reflector.resourceVersion = version;
+      const record = recordOf(reflector, frame.object);
+      target.upsert(record, frame.object, record.resourceVersion, now);
+      reflector.resourceVersion = record.resourceVersion;
       return;
     }
     case 'DELETED': {
-      const record = target.project(frame.object);
-      const version = versionOf({ kind: reflector.resource, resourceVersion: record.resourceVersion });
+      const record = recordOf(reflector, frame.object);
       target.remove(record, now);
-      reflector.resourceVersion = version;
+      reflector.resourceVersion = record.resourceVersion;
       return;
     }
     case 'BOOKMARK':
@@ -539,6 +556,7 @@ function onEnded(
   const { life } = phase;
   if (phase.name === 'initial') {
     if (error === null) {
+      if (phase.reader.pendingBytes() > 0) noteDamaged(reflector);
       // The server has ended it by choice, and would again: its time limit was too short for all objects, or so much
       // changed meanwhile that the changes no longer fitted the server's buffer for this stream.
       giveUpWatchList(hands, reflector, phase.list, 'the stream ended before its initial events', now);
@@ -550,12 +568,14 @@ function onEnded(
     retry(hands, reflector, 'list', error, now);
     return;
   }
+  const isWhole = phase.reader.pendingBytes() === 0;
+  if (!isWhole && (error === null || now.nowMs - life.pendingSinceMs > FRAME_MS_MAX)) {
+    onDamaged(hands, reflector, new DecodeError('the stream ended within a frame'), now);
+    return;
+  }
   noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);
   if (error !== null) {
-    // A connection may break off within a frame.
     retry(hands, reflector, 'watch', error, now);
-  } else if (phase.reader.pendingBytes() > 0) {
-    onDamaged(hands, reflector, new DecodeError('the stream ended within a frame'), now);
   } else if (life.frames === 0 && now.nowMs - life.openedAtMs < SHORT_WATCH_MS) {
     retry(hands, reflector, 'list', 'very short watch: it ended at once without an event', now);
   } else {
@@ -565,7 +585,7 @@ function onEnded(
 }
 
 /**
- * Ends a silent stream. This is no alarm: a proxy may forget a connection on which nothing happens. A frame that has
+ * Ends a silent stream. Silence is no alarm: a proxy may forget a connection on which nothing happens. A frame that has
  * begun and not come whole is damage.
  */
 function endStream(
@@ -576,11 +596,13 @@ function endStream(
 ): void {
   const { resource } = reflector;
   const reason = describeEnd(phase.life, now.nowMs);
+  const isDamaged = phase.reader.pendingBytes() > 0;
   if (phase.name === 'initial') {
+    if (isDamaged) noteDamaged(reflector);
     giveUpWatchList(hands, reflector, phase.list, reason, now);
     return;
   }
-  if (phase.reader.pendingBytes() > 0) {
+  if (isDamaged) {
     onDamaged(hands, reflector, new DecodeError(reason), now);
     return;
   }

@@ -44,7 +44,8 @@ export function listAgain(hands: ReflectorHands, reflector: Reflector, sinceMs: 
 
 export function list(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   leave(hands, reflector);
-  if (reflector.damaged) forgetDamage(reflector, now);
+  if (reflector.damaged) reflector.target.forgetVersions('damaged', now);
+  reflector.damaged = false;
   const underWay: ListUnderWay = {
     progress: createListProgress(now.nowMs),
     // The cache is empty before the first list, so no object in it can be gone.
@@ -62,17 +63,6 @@ export function list(hands: ReflectorHands, reflector: Reflector, now: Now): voi
   }
   const query = 'resourceVersion=&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
   openStream(hands, reflector, underWay, query);
-}
-
-/**
- * A damaged object may have the version of the true one, or one that no other is newer than. So no version counts that
- * was told before.
- */
-function forgetDamage(reflector: Reflector, now: Now): void {
-  reflector.damaged = false;
-  reflector.resourceVersion = '';
-  reflector.answeredVersion = '';
-  reflector.target.forgetVersions(now);
 }
 
 /** @param continueToken from the page before; '' = this is the first page */

@@ -22,6 +22,9 @@ export interface Versioned {
   readonly resourceVersion: string;
 }
 
+/** Why versions count no more: history went back, or what was told may be damaged. */
+export type Distrust = 'restored' | 'damaged';
+
 /** The cache that a reflector fills. */
 export interface ReflectorTarget<R extends Versioned> {
   /** @throws DecodeError */
@@ -40,8 +43,8 @@ export interface ReflectorTarget<R extends Versioned> {
   listing(): void;
   /** Whether an own delete was applied that neither the watch nor a list has shown yet. */
   awaitsDeletions(): boolean;
-  /** History went back, or what was told may be damaged: every cached object gives way to the next list. */
-  forgetVersions(now: Now): void;
+  /** Every cached object gives way to the next list. */
+  forgetVersions(reason: Distrust, now: Now): void;
   /** The first list is complete. */
   synced(now: Now): void;
 }
@@ -159,6 +162,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   answeredVersion: string;
   /** Monotonic ms when a list, or a check before a watch, was last asked for. */
   askedAtMs: number;
+  /** Monotonic ms when a list was last complete. */
+  listedAtMs: number;
   /** Whether WatchList may be used at all. */
   readonly watchList: boolean;
   /**
@@ -174,7 +179,7 @@ export interface Reflector<R extends Versioned = Versioned> {
   hasListed: boolean;
   /** The last list had an object that could not be read, so nothing was removed. A list takes the next watch's place. */
   owesRemovals: boolean;
-  /** What was told since the last list may be damaged, so the next one replaces the whole cache. */
+  /** What was told may be damaged, so the next list replaces the whole cache. */
   damaged: boolean;
   /** A list was complete. */
   synced: boolean;
@@ -204,6 +209,7 @@ export function createReflector<R extends Versioned>(
     resourceVersion: '',
     answeredVersion: '',
     askedAtMs: -Infinity,
+    listedAtMs: -Infinity,
     watchList,
     inPages: false,
     failedWatchLists: 0,

@@ -23,11 +23,19 @@ export interface StreamLife {
   lastFrameAtMs: number;
   /** Whole frames that have come. */
   frames: number;
+  /** When bytes came of the frame that has not come whole yet; Infinity = there is none. */
+  pendingSinceMs: number;
 }
 
 /** @param random from [0, 1), so that streams that begin together end at different times */
 export function createStreamLife(random: number): StreamLife {
-  return { seconds: Math.floor(SECONDS_MIN * (1 + random)), openedAtMs: 0, lastFrameAtMs: 0, frames: 0 };
+  return {
+    seconds: Math.floor(SECONDS_MIN * (1 + random)),
+    openedAtMs: 0,
+    lastFrameAtMs: 0,
+    frames: 0,
+    pendingSinceMs: Infinity,
+  };
 }
 
 export function noteOpened(life: StreamLife, nowMs: number): void {
@@ -38,6 +46,12 @@ export function noteOpened(life: StreamLife, nowMs: number): void {
 export function noteFrame(life: StreamLife, nowMs: number): void {
   life.lastFrameAtMs = nowMs;
   life.frames++;
+  life.pendingSinceMs = Infinity;
+}
+
+/** @param bytes of a frame that has not come whole */
+export function notePending(life: StreamLife, bytes: number, nowMs: number): void {
+  if (bytes > 0) life.pendingSinceMs = Math.min(life.pendingSinceMs, nowMs);
 }
 
 /** Whether the stream is older than its `timeoutSeconds`. */

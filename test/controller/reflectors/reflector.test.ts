@@ -76,8 +76,8 @@ function world({ watchList = true } = {}): World {
     },
     listing() {},
     awaitsDeletions: () => false,
-    forgetVersions() {
-      done.push('versions are forgotten');
+    forgetVersions(reason) {
+      done.push(`versions are forgotten: ${reason}`);
       for (const [name, { name: same }] of things) things.set(name, { name: same, resourceVersion: '0' });
     },
     synced: () => void done.push('synced'),
@@ -391,7 +391,7 @@ describe('a watch', () => {
       'Watch is tried again',
       'limit=1',
       'History went back, as etcd does when it is restored: the cache is replaced',
-      'versions are forgotten',
+      'versions are forgotten: restored',
       'the others are told',
       WATCH_LIST,
     ]);
@@ -422,21 +422,21 @@ describe('a watch', () => {
       'What the API server sent cannot be decoded',
       'cancel',
       'List is tried again',
-      'versions are forgotten',
+      'versions are forgotten: damaged',
       WATCH_LIST,
       'What the API server sent cannot be decoded',
       'cancel',
       // The same reason within a minute is no second warning.
-      'versions are forgotten',
+      'versions are forgotten: damaged',
       'limit=500',
       'What the API server sent cannot be decoded',
       'watch=true&resourceVersion=11',
     ]);
-    // The object is still there, as far as anybody knows: a WatchList would stop at it again.
+    // The object is there: a WatchList would stop at it again, and it damages nothing else.
     pods.open();
     pods.frames(added('unreadable@12'));
     pods.wake();
-    assert.deepEqual(pods.done().slice(-2), ['versions are forgotten', 'limit=500']);
+    assert.deepEqual(pods.done().slice(-3), ['What the API server sent cannot be decoded', 'cancel', 'limit=500']);
   });
 
   it('what a damaged stream told before it broke goes with the list', () => {
@@ -450,17 +450,41 @@ describe('a watch', () => {
     assert.ok(!pods.done().some((what) => what.includes('History')));
   });
 
-  it('a watch that ends within a frame is listed anew if it ends in good order', () => {
-    for (const [end, asked] of [
-      [undefined, WATCH_LIST],
-      ['reset', 'limit=1'],
+  it('a watch that ends within a frame is listed anew, unless its connection broke', () => {
+    for (const [end, afterMs, asked] of [
+      [undefined, 0, WATCH_LIST],
+      ['reset', 0, 'limit=1'],
+      ['reset', 11_000, WATCH_LIST],
     ] as const) {
       const pods = watching();
       pods.chunk('{"type":"ADDED","object":{');
+      pods.nowMs = afterMs;
       pods.end(end);
       pods.wake();
-      assert.equal(pods.done().at(-1), asked);
+      assert.equal(pods.done().at(-1), asked, `${end} after ${afterMs} ms`);
     }
+  });
+
+  it('a WatchList that ends within a frame is damaged', () => {
+    const pods = world();
+    pods.start();
+    pods.open();
+    pods.frames(added('ghost@999'));
+    pods.chunk('{"type":"ADDED","object":{');
+    pods.end();
+    pods.page('10', ['a@1']);
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1' });
+    assert.ok(pods.done().includes('versions are forgotten: damaged'));
+  });
+
+  it('what a first list could not read is listed again in place of the next watch', () => {
+    const pods = world({ watchList: false });
+    pods.start();
+    pods.page('10', ['a@1', 'unreadable@2']);
+    pods.open();
+    pods.nowMs = 5000;
+    pods.end();
+    assert.equal(pods.done().at(-1), 'limit=500');
   });
 
   it('a watch that is damaged once a minute is listed anew within two seconds', () => {
@@ -501,7 +525,7 @@ describe('a watch', () => {
       'What the API server sent cannot be decoded',
       'cancel',
       'List is tried again',
-      'versions are forgotten',
+      'versions are forgotten: damaged',
       WATCH_LIST,
     ]);
   });
