@@ -52,18 +52,31 @@ interface Row {
   readonly verdict: Verdict;
 }
 
-/** `in one run`: there is no interval. */
-type Verdict = 'yes' | 'no' | 'within the noise' | 'yes, in one run' | 'no, in one run' | 'not measured';
+/** `no controller can`: half of the p99 needs more writes. `in one run`: there is no interval. */
+type Verdict =
+  | 'yes'
+  | 'no'
+  | 'no controller can'
+  | 'within the noise'
+  | 'yes, in one run'
+  | 'no, in one run'
+  | 'not measured';
 
-function coalescingRows({ settings, runs }: Coalescing): Row[] {
+function coalescingRows(coalescing: Coalescing): Row[] {
+  const { settings, runs } = coalescing;
+  const tooMany = new Set(
+    limitsOf(coalescing).flatMap(({ scenario, share }) => (share > WRITES_MAX ? [scenario] : [])),
+  );
   const scenarios = [...new Set(runs.map(({ scenario }) => scenario))];
   return ['', ...settings].flatMap((setting) =>
     scenarios.map((scenario): Row => {
       const of = (peer: string): readonly CoalescingRun[] =>
         runs.filter((run) => run.scenario === scenario && run.peer === peer && run.wrong.length === 0);
       const [ours, theirs] = [of(setting === '' ? ENDPOINTD : peerWith(setting)), of(MANAGER)];
-      const ratios = Object.fromEntries(COMPARED.map((figure) => [figure, ratioOf(ours, theirs, figure)]));
-      return { setting, scenario, ratios: ratios as Row['ratios'], verdict: verdictOf(ratios as Row['ratios']) };
+      const each = COMPARED.map((figure) => [figure, ratioOf(ours, theirs, figure)]);
+      const ratios = Object.fromEntries(each) as Row['ratios'];
+      const verdict = tooMany.has(scenario) ? 'no controller can' : verdictOf(ratios);
+      return { setting, scenario, ratios, verdict };
     }),
   );
 }
@@ -126,12 +139,13 @@ function limitsOf({ runs }: Coalescing): readonly { readonly scenario: string; r
   }));
 }
 
-/** The settings with which every scenario holds, and those of which one may: none does not. */
+/** The settings that hold in every scenario in which any controller can, and those that fail in none of them. */
 function shippable(coalescing: Coalescing): {
   readonly surely: readonly string[];
   readonly perhaps: readonly string[];
 } {
-  const bySetting = [...Map.groupBy(coalescingRows(coalescing), ({ setting }) => setting)];
+  const possible = coalescingRows(coalescing).filter(({ verdict }) => verdict !== 'no controller can');
+  const bySetting = [...Map.groupBy(possible, ({ setting }) => setting)];
   const all = (isOne: (verdict: Verdict) => boolean): string[] =>
     bySetting
       .filter(([, rows]) => rows.every(({ verdict }) => isOne(verdict)))
@@ -154,11 +168,11 @@ export function coalescingNotes(coalescing: Coalescing): string[] {
   const limits = limitsOf(coalescing).map(({ scenario, share }) => `${scenario} ${share.toFixed(2)}`);
   const named = (settings: readonly string[]): string => (settings.length === 0 ? 'none' : settings.join('; '));
   return [
-    `Settings that hold in every scenario: ${named(surely)}. Settings that fail in none: ${named(perhaps)}.`,
+    `Settings that hold in every scenario in which any controller can: ${named(surely)}. Settings that fail in none of them: ${named(perhaps)}.`,
     ...(limits.length === 0
       ? []
       : [
-          `The fewest writes with which any controller can show the changes in half of kube-controller-manager's p99s, as a share of its writes: ${limits.join(', ')}. Above 1 no setting can hold.`,
+          `The fewest writes with which any controller can show the changes in half of kube-controller-manager's p99s, as a share of its writes: ${limits.join(', ')}. Above 1 no controller can hold both.`,
         ]),
     ...wrongRuns(coalescing),
   ];

@@ -84,11 +84,14 @@ export function sweepSection(sweep: Sweep | null): string[] {
 export function coalescingSection(coalescing: Coalescing | null): string[] {
   if (coalescing === null) return [];
   const { command, commit, startedAt, machine, runs, note } = coalescing;
-  const rounds = Math.max(...runs.map(({ round }) => round)) + 1;
+  const rounds = [...Map.groupBy(runs, ({ scenario }) => scenario).values()].map(
+    (of) => new Set(of.map(({ round }) => round)).size,
+  );
+  const fewest = plural(Math.min(...rounds), 'round');
   return [
     '## coalescing',
     '',
-    `Settings of endpointd beside kube-controller-manager, ${plural(rounds, 'round')}, ratios of medians with their intervals: \`${command}\`, commit ${commit}, ${startedAt}, on ${machineText(machine)}.${note === undefined ? '' : ` ${note}`}`,
+    `Settings of endpointd beside kube-controller-manager, at least ${fewest} of each scenario, ratios of medians with their intervals: \`${command}\`, commit ${commit}, ${startedAt}, on ${machineText(machine)}.${note === undefined ? '' : ` ${note}`}`,
     '',
     ...tableText(COLUMNS, coalescingTable(coalescing)),
     '',
