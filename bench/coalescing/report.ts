@@ -29,10 +29,13 @@ export interface Coalescing {
 }
 
 /** The figures that are compared. */
-export const COMPARED = ['writes', 'slicesP99', 'endpointsP99', 'sumCpu'] as const;
+const COMPARED = ['writes', 'slicesP99', 'endpointsP99', 'sumCpu'] as const;
 
 /** The fewest writes with which any controller shows the changes in half of the peer's own p99s. */
 const FEWEST_AT_HALF = 'fewestWritesHalf';
+
+/** The figures of a run that are kept, where it has them. */
+export const KEPT_FIGURES: readonly string[] = [...COMPARED, FEWEST_AT_HALF];
 
 type Compared = (typeof COMPARED)[number];
 

@@ -3,14 +3,13 @@
  * defaults, scenario by scenario: what they save in writes, and what that costs in time.
  */
 import { writeFileSync } from 'node:fs';
-import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { createBudget } from '../peers/budget.ts';
 import { parsePeersFlags, type PeersOptions } from '../peers/flags.ts';
 import { remakeKept } from '../peers/kept-results.ts';
 import { machineOf } from '../peers/machine.ts';
-import { progress, runPair } from '../peers/pair.ts';
+import { runPair } from '../peers/pair.ts';
 import { endpointdPeer, managerPeer, programOf } from '../peers/peers.ts';
+import { runRounds } from '../peers/rounds.ts';
 import { CONTROLLERS, SIZES, type Peer, type Scenario, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { createServers } from '../peers/server.ts';
@@ -21,9 +20,9 @@ import { programHash } from '../support/program-hash.ts';
 import { table } from '../support/table.ts';
 import {
   COLUMNS,
-  COMPARED,
   coalescingNotes,
   coalescingTable,
+  KEPT_FIGURES,
   peerWith,
   wrongRuns,
   type Coalescing,
@@ -37,7 +36,6 @@ const SETTINGS = [
   '--adaptive-batch-period-max=100ms',
   '--adaptive-batch-period-max=500ms',
 ];
-const KEPT_FIGURES: readonly string[] = [...COMPARED, 'fewestWritesHalf', 'slicesP50', 'endpointsP50', 'controllerCpu'];
 
 const HELP = `npm run bench -- coalescing [SCENARIO ...] [flags]
 Measures kube-controller-manager, endpointd, and endpointd with each setting, in turn. Without a scenario: ${SCENARIOS.join(', ')}.
@@ -112,32 +110,19 @@ export async function runCoalescingBench(args: readonly string[], tiny: boolean)
   if (wrongRuns(coalescing).length > 0) process.exitCode = 1;
 }
 
-/** All scenarios once, then all once more, so that a machine that changes does so for all. */
 async function measure(
-  { scenarios, settings, peers: { pairs, forMs, settings: told, peers, server } }: CoalescingOptions,
+  { scenarios, settings, peers: options }: CoalescingOptions,
   take: (run: CoalescingRun) => void,
 ): Promise<void> {
-  const budget = createBudget(forMs, told.size === 'full', () => performance.now());
   const servers = createServers();
   try {
-    for (let round = 0; round < pairs; round++) {
-      for (const scenario of scenarios) {
-        if (!budget.has(scenario)) {
-          progress(`${scenario.name}, round ${round + 1}: no time is left for it`);
-          continue;
-        }
-        const beginMs = performance.now();
-        const compared: Scenario = { ...scenario, peers: (all) => peersOf(scenario, all, settings) };
-        const options = { settings: told, peers, aa: false, otherwise: null, server };
-        for (const run of await runPair(compared, round, round, options, servers)) {
-          const kept = KEPT_FIGURES.filter((figure) => figure in run.figures);
-          const figures = Object.fromEntries(kept.map((figure) => [figure, run.figures[figure]!]));
-          const { peer, startedAt, wrong } = run;
-          take({ scenario: scenario.name, peer, round, startedAt, figures, wrong });
-        }
-        budget.took(scenario, performance.now() - beginMs);
+    await runRounds(scenarios, options, async (scenario, round) => {
+      const compared: Scenario = { ...scenario, peers: (told) => peersOf(scenario, told, settings) };
+      for (const { peer, startedAt, figures, wrong } of await runPair(compared, round, round, options, servers)) {
+        const kept = KEPT_FIGURES.filter((figure) => figure in figures).map((figure) => [figure, figures[figure]!]);
+        take({ scenario: scenario.name, peer, round, startedAt, figures: Object.fromEntries(kept), wrong });
       }
-    }
+    });
   } finally {
     await servers.close();
   }

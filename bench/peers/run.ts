@@ -3,12 +3,10 @@
  * table, as data and as a page.
  */
 import { writeFileSync } from 'node:fs';
-import { performance } from 'node:perf_hooks';
 import { pathToFileURL } from 'node:url';
 import { commandText } from '../support/command-text.ts';
 import { commitText } from '../support/commit.ts';
 import { compileProgram } from '../support/compile.ts';
-import { createBudget } from './budget.ts';
 import {
   type Command,
   compareAll,
@@ -26,6 +24,7 @@ import type { Scenario } from './scenario.ts';
 import { findScenarios, scenariosByName, SCENARIOS } from './scenarios.ts';
 import { isSaid, progress, requestOf, checkPeers, runPair } from './pair.ts';
 import { programOf } from './peers.ts';
+import { runRounds } from './rounds.ts';
 import { programHash } from '../support/program-hash.ts';
 import { createServers, preparedData } from './server.ts';
 import { comparisonText } from './text.ts';
@@ -120,27 +119,4 @@ async function runAll(
 
 function listed({ name, what, pairSeconds }: Scenario): string {
   return `${name.padEnd(20)}${what} (${pairSeconds < 90 ? `${pairSeconds} s` : `${Math.round(pairSeconds / 60)} min`})`;
-}
-
-/**
- * Runs all scenarios once, then all once more, so that a machine that changes does so for all. If time is short, each
- * is run once before any is run twice.
- */
-async function runRounds(
-  scenarios: readonly Scenario[],
-  { pairs, forMs, settings }: PeersOptions,
-  run: (scenario: Scenario, round: number) => Promise<void>,
-): Promise<void> {
-  const budget = createBudget(forMs, settings.size === 'full', () => performance.now());
-  for (let round = 0; round < pairs; round++) {
-    for (const scenario of scenarios) {
-      if (!budget.has(scenario)) {
-        progress(`${scenario.name}, round ${round + 1}: no time is left for it`);
-        continue;
-      }
-      const beginMs = performance.now();
-      await run(scenario, round);
-      budget.took(scenario, performance.now() - beginMs);
-    }
-  }
 }

@@ -41,10 +41,8 @@ export function choose(
   const { run, objective } = question;
   const today = run.settings;
   const told = withDraws(question, TOLD_DRAWS);
-  const [chosenBy, toldBy] = [withDraws(question, CHOICE_DRAWS), told].map((asked) => outcomesOf(asked, looking)) as [
-    Look,
-    Look,
-  ];
+  const chosenBy = outcomesOf(withDraws(question, CHOICE_DRAWS), looking);
+  const toldBy = outcomesOf(told, looking);
   const apart = asksOfBoth(objective) ? singly(flags) : flags;
   const ends: Settings[] = [];
   for (const margin of MARGINS) {
