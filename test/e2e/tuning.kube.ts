@@ -36,8 +36,8 @@ const RECORDINGS_MAX = 3;
 const RATIO_ERROR_MAX = 0.3;
 /** The address of kube-controller-manager's port on the page. */
 const ADDRESS = '127.0.0.1:10257';
-/** Only a kubelet forwards a port. No endpointd runs here, and kube-controller-manager is alone. */
 const LOOK = '1. Look at the metrics: advise';
+/** Only a kubelet forwards a port. No endpointd runs here, and kube-controller-manager is alone. */
 const NOT_FOLLOWED = ['kubectl port-forward', 'kubectl -n kube-system get lease'];
 
 function hasLost({ gaps, resources }: RecordingFigures['contents']): boolean {
