@@ -7,14 +7,21 @@ import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
 import { storyBetween } from '../twin/story.ts';
 import { UNSURE } from './measured.ts';
-import { compare, type Comparison, type Evidence, evidenceBetween, isOff, shownBefore } from './evidence.ts';
+import {
+  compare,
+  type Comparison,
+  type Evidence,
+  errorBeyondChance,
+  evidenceBetween,
+  shownBefore,
+} from './evidence.ts';
 import { type Objective, smallMs } from './objective.ts';
 import { ownFigures, type OwnFigures, type Raise } from './own-figures.ts';
 
 export interface BackTest {
   readonly calibration: Calibration;
   readonly comparisons: readonly Comparison[];
-  /** The largest error in the second half, without small differences; null = nothing was measured there. */
+  /** The largest error in the second half, without what is small or chance; null = nothing was measured there. */
   readonly worst: number | null;
   /** The numbers that the recording does not tell: half and twice as much predict the same. They are as they were given. */
   readonly untold: readonly NumberName[];
@@ -121,8 +128,7 @@ export function backTest(
   const small = objective === null ? 0 : smallMs(objective);
   const own = objective === null ? NO_OWN : ownFigures(objective, predicted, measured, small);
   const comparisons = [...compare(predicted, measured, small), ...own.comparisons];
-  const errors = comparisons.filter(isOff).map(({ error }) => error);
-  const worst = comparisons.length === 0 ? null : Math.max(0, ...errors);
+  const worst = comparisons.length === 0 ? null : Math.max(...comparisons.map(errorBeyondChance));
   return { ...fitted, comparisons, worst, raises: own.raises };
 }
 

@@ -86,6 +86,7 @@ function compareOwn(
     measured: shares[1],
     error: Math.max(...shares) === 0 ? 0 : Math.abs(shares[0] - shares[1]) / Math.max(...shares),
     small: Math.max(most / 2, CHANCE_CHANGES / latencies.length),
+    chance: { least: shares[0], most: shares[0] },
   };
   return { comparison, changes: latencies.length };
 }

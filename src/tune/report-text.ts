@@ -5,7 +5,7 @@ import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
 import { type Answer, ERROR_MAX } from './answer.ts';
 import { type Confirmation, NOT_MEASURED } from './confirmation.ts';
-import { type Comparison, isOff } from './evidence.ts';
+import { type Comparison, errorBeyondChance } from './evidence.ts';
 import { flagLines, settingText } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
 import type { Check, Outcome } from './outcome.ts';
@@ -72,9 +72,11 @@ export function backTestRows(comparisons: readonly Comparison[]): string[][] {
 /** A large share of little is not held against a prediction. */
 function errorText(one: Comparison): string {
   if (one.error === Infinity) return 'no prediction';
-  return one.error > ERROR_MAX && !isOff(one)
-    ? `${percent(one.error)}, by at most ${figureText(one, one.small)}: small`
-    : percent(one.error);
+  if (one.error <= ERROR_MAX || errorBeyondChance(one) > ERROR_MAX) return percent(one.error);
+  const { least, most } = one.chance;
+  return least < most && Math.abs(one.predicted - one.measured) > one.small
+    ? `${percent(one.error)}, but chance alone makes it ${figureText(one, least)} to ${figureText(one, most)}`
+    : `${percent(one.error)}, by at most ${figureText(one, one.small)}: small`;
 }
 
 function figureText({ unit }: Comparison, value: number): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Evidence, isOff } from '../../src/tune/evidence.ts';
+import { type Comparison, errorBeyondChance, type Evidence } from '../../src/tune/evidence.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { ownFigures, type OwnFigures } from '../../src/tune/own-figures.ts';
 
@@ -13,6 +13,10 @@ function evidence(late: number, lateMs: number, writes: number): Evidence {
   }));
   const written = Array.from({ length: writes }, (_, atMs) => ({ atMs }));
   return { samples: { endpoints: [], slices: samples }, writes: { endpoints: [], slices: written } };
+}
+
+function isOff(comparison: Comparison): boolean {
+  return errorBeyondChance(comparison) > 0;
 }
 
 function figuresOf(objective: string, predicted: Evidence, measured: Evidence): OwnFigures {

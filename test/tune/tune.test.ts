@@ -6,6 +6,7 @@ import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText, backTestRows } from '../../src/tune/report-text.ts';
 import type { Answer } from '../../src/tune/answer.ts';
+import { compare } from '../../src/tune/evidence.ts';
 import type { Check } from '../../src/tune/outcome.ts';
 import { writesByTime } from '../../src/twin/figures.ts';
 import { createLedger } from '../../src/twin/ledger.ts';
@@ -95,8 +96,10 @@ test('the answer tells bytes by resource and encoding, and the CPU of the API se
 });
 
 test('what nothing was predicted for has no prediction, and no error', () => {
-  const one = { figure: 'p50', output: 'slices', unit: 'ms', predicted: Number.NaN, measured: 5, small: 0 } as const;
-  const backTest = { comparisons: [{ ...one, error: Infinity }], worst: Infinity };
+  const nothing = { samples: { endpoints: [], slices: [] }, writes: { endpoints: [], slices: [] } };
+  const slices = [{ atMs: 0, latencyMs: 5, kind: 'add' as const }];
+  const comparisons = compare(nothing, { ...nothing, samples: { endpoints: [], slices } });
+  const backTest = { comparisons, worst: Infinity };
   assert.match(answerText({ ...ANSWER, backTest }, textTable), /^p50 of slices +5\.0 ms +- +no prediction$/m);
 });
 
@@ -230,20 +233,14 @@ test('an output that another controller keeps is left out', () => {
   assert.ok(backTest!.comparisons.every(({ output }) => output === 'slices'));
 });
 
-test('an error that is not held against the prediction is called small', () => {
-  const comparison = {
-    figure: 'p50',
-    output: 'slices',
-    unit: 'ms',
-    predicted: 4,
-    measured: 2,
-    small: 10,
-    error: 0.5,
-  } as const;
-  const errorOf = (change: object): string => backTestRows([{ ...comparison, ...change }])[0]![3]!;
-  assert.equal(errorOf({}), '50.0 %, by at most 10 ms: small');
-  assert.equal(errorOf({ predicted: 40, error: 0.95 }), '95.0 %');
-  assert.equal(errorOf({ predicted: 2.1, error: 0.05 }), '5.0 %');
+test('an error that is not held against the prediction is called small, or chance', () => {
+  const comparison = { figure: 'p50', output: 'slices', unit: 'ms', measured: 2, small: 10 } as const;
+  const errorOf = (predicted: number, error: number, least = predicted, most = predicted): string =>
+    backTestRows([{ ...comparison, predicted, error, chance: { least, most } }])[0]![3]!;
+  assert.equal(errorOf(4, 0.5), '50.0 %, by at most 10 ms: small');
+  assert.equal(errorOf(40, 19), '1900.0 %');
+  assert.equal(errorOf(2.1, 0.05), '5.0 %');
+  assert.equal(errorOf(900, 449, 2, 1000), '44900.0 %, but chance alone makes it 2.0 ms to 1.00 s');
 });
 
 test('a prediction that lacks what was measured is not called off by a number', () => {
