@@ -50,7 +50,11 @@ Measures kube-controller-manager, endpointd, and endpointd with each setting, in
   --seed=N             (1)
   --json=FILE          write all runs there
   --results            write bench/coalescing.json, and anew what is made of it
-  --help               this`;
+  --help               this
+Flags of peers that change what is measured, such as --qps and --seconds, are taken too.`;
+
+/** Flags of peers that have no meaning here. */
+const FOREIGN_FLAGS: ReadonlySet<string> = new Set(['aa', 'other-flag', 'other-program', 'page', 'list', 'prepare']);
 
 interface CoalescingOptions {
   readonly scenarios: readonly Scenario[];
@@ -70,6 +74,8 @@ export function parseCoalescingFlags(args: readonly string[], tiny: boolean): Co
   const others = tokens.flatMap((token) =>
     token.kind === 'option' && token.name !== 'setting' ? [args[token.index]!] : [],
   );
+  const foreign = tokens.find((token) => token.kind === 'option' && FOREIGN_FLAGS.has(token.name));
+  if (foreign?.kind === 'option') throw new Error(`--${foreign.name} is a flag of peers, and has no meaning here`);
   const peers = parsePeersFlags(others, tiny);
   const settings = (values['setting'] as readonly string[] | undefined) ?? SETTINGS;
   const unknown = settings.find((setting) => !setting.split(' ').every((flag) => /^--[a-z-]+=\S+$/.test(flag)));

@@ -44,8 +44,10 @@ describe('settings that collect changes, tiny', () => {
     assert.throws(() => parseCoalescingFlags(['--setting=100ms'], true), /--setting: flags such as .*, not "100ms"/);
   });
 
-  it('an unknown flag is refused', () => {
+  it('an unknown flag is refused, and one of peers that would be ignored', () => {
     assert.throws(() => parseCoalescingFlags(['--seting=--a=1'], true), /Unknown option '--seting'/);
+    assert.throws(() => parseCoalescingFlags(['--other-flag=--a=1'], true), /--other-flag is a flag of peers/);
+    assert.equal(parseCoalescingFlags(['--qps=20'], true).peers.settings.qps, 20);
   });
 });
 
@@ -53,7 +55,7 @@ describe('settings that collect changes, tiny', () => {
 function measured(
   writes: readonly number[],
   p99: readonly number[],
-  { wrong = [], fewest = 900 }: { readonly wrong?: readonly string[]; readonly fewest?: number } = {},
+  { wrong = [] }: { readonly wrong?: readonly string[] } = {},
 ): Coalescing {
   const run = (peer: string, round: number, figures: CoalescingRun['figures']): CoalescingRun => ({
     scenario: 'ready',
@@ -64,7 +66,7 @@ function measured(
     wrong,
   });
   const runs = writes.flatMap((share, round) => [
-    run('kube-controller-manager', round, { writes: 1000, slicesP99: 200, fewestWritesHalf: fewest }),
+    run('kube-controller-manager', round, { writes: 1000, slicesP99: 200, fewestWritesHalf: 900 }),
     run('endpointd', round, { writes: 1100, slicesP99: 20 }),
     run(peerWith(SETTING), round, { writes: 1000 * share, slicesP99: 200 * p99[round]! }),
   ]);
@@ -86,18 +88,13 @@ const verdictOf = (writes: readonly number[], p99: readonly number[]): string =>
 
 describe('what is said of settings', () => {
   it('a setting holds if all rounds allow to say so', () => {
-    assert.equal(verdictOf([0.8, 0.9, 0.85], [0.3, 0.2, 0.25]), 'yes');
+    assert.equal(verdictOf([0.8, 0.9, 0.85, 0.8, 0.8], [0.3, 0.2, 0.25, 0.3, 0.3]), 'yes');
+    assert.equal(verdictOf([0.8, 0.9, 0.85], [0.3, 0.2, 0.25]), 'yes, in few runs');
     assert.equal(verdictOf([0.8, 1.1, 0.85], [0.3, 0.2, 0.25]), 'within the noise');
-    assert.equal(verdictOf([1.2, 1.1, 1.3], [0.3, 0.2, 0.25]), 'no');
-    assert.equal(verdictOf([0.8, 0.9, 0.85], [0.6, 0.7, 0.8]), 'no');
+    assert.equal(verdictOf([1.2, 1.1, 1.3, 1.2, 1.2], [0.3, 0.2, 0.25, 0.3, 0.3]), 'no');
+    assert.equal(verdictOf([0.8, 0.9, 0.85], [0.6, 0.7, 0.8]), 'no, in few runs');
     assert.equal(verdictOf([0.8], [0.3]), 'yes, in one run');
     assert.equal(verdictOf([1.2], [0.3]), 'no, in one run');
-  });
-
-  it('where half the p99 needs more writes, no controller can', () => {
-    const impossible = measured([1.3, 1.3, 1.3], [0.3, 0.2, 0.25], { fewest: 1250 });
-    assert.equal(coalescingTable(impossible).at(-1)!.at(-1), 'no controller can');
-    assert.match(coalescingNotes(impossible).join('\n'), /as a share of its writes: ready 1\.25\. Above 1/);
   });
 
   it('the table has the ratios to kube-controller-manager, with intervals', () => {
@@ -109,7 +106,7 @@ describe('what is said of settings', () => {
         '1/10.0 (1/10.0 to 1/10.0)',
         '1.00 (1.00 to 1.00)',
         '1.00 (1.00 to 1.00)',
-        'no',
+        'no, in few runs',
       ],
       [
         SETTING,
@@ -118,18 +115,20 @@ describe('what is said of settings', () => {
         '1/10.0 (1/10.0 to 1/10.0)',
         '1.00 (1.00 to 1.00)',
         '1.00 (1.00 to 1.00)',
-        'yes',
+        'yes, in few runs',
       ],
     ]);
   });
 
   it('the notes name the settings that hold, the limit and what was wrong', () => {
-    const [settings, limit, ...wrong] = coalescingNotes(measured([0.8, 0.9, 0.85], [0.1, 0.1, 0.1]));
-    assert.match(settings!, new RegExp(`any controller can: ${SETTING}\\. .* in none of them: ${SETTING}\\.$`));
-    assert.match(limit!, /share of its writes: ready 0\.90\. Above 1 no controller can hold both\.$/);
+    const [settings, limit, ...wrong] = coalescingNotes(
+      measured([0.8, 0.9, 0.85, 0.8, 0.8], [0.1, 0.1, 0.1, 0.1, 0.1]),
+    );
+    assert.equal(settings, `Settings that hold in every scenario: ${SETTING}. Settings that fail in none: ${SETTING}.`);
+    assert.match(limit!, /both outputs in half of .* as a share of its writes: ready 0\.90\. Above 1/);
     assert.deepEqual(wrong, []);
     const broken = measured([1], [1], { wrong: ['late'] });
     assert.match(coalescingNotes(broken).join('\n'), /^WRONG: ready, endpointd, round 1: late$/m);
-    assert.match(coalescingNotes(broken)[0]!, /any controller can: none\. .* in none of them: none\.$/);
+    assert.match(coalescingNotes(broken)[0]!, /in every scenario: none\. .* in none: none\.$/);
   });
 });
