@@ -7,6 +7,8 @@ import type { Peer, RunningPeer, Scenario, Stage } from '../../bench/peers/scena
 import { SPREAD } from '../../bench/peers/scenarios/profiles.ts';
 import type { BenchServer } from '../../bench/peers/server.ts';
 import { play, type RunResult } from '../../bench/peers/stage.ts';
+import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../src/kube/names.ts';
+import type { KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { clusterObjects } from '../../src/workload/objects.ts';
@@ -21,22 +23,32 @@ const IDLE: RunningPeer = {
   failed: new Promise(() => undefined),
 };
 
-/** A peer that does nothing, on a server that holds what a cluster is made of, and no Endpoints or slices. */
+const CLUSTER = makeCluster(SPREAD('tiny'), 1);
+
+/** What a cluster is made of, without Endpoints and slices. */
+const INPUTS: readonly KubeObject[] = [...clusterObjects(CLUSTER)];
+
+const LEFT_OVER: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Endpoints',
+  metadata: { namespace: CLUSTER.namespaces[0]!, name: 'gone', labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } },
+};
+
+/** A peer that does nothing. @param held what the server holds now */
 function played(
   story: (stage: Stage, cutWatches: () => void) => Promise<void>,
   running: RunningPeer = IDLE,
+  held: () => readonly KubeObject[] = () => INPUTS,
 ): Promise<RunResult> {
-  const cluster = makeCluster(SPREAD('tiny'), 1);
-  const objects = [...clusterObjects(cluster)];
   const { promise: cut, reject } = Promise.withResolvers<never>();
   const client: ApiClient = {
     send: () => Promise.resolve(null),
     text: () => Promise.resolve(''),
     list: (path) => {
       const [resource, namespace] = path.split('/').toReversed();
-      const items = objects.filter(
+      const items = held().filter(
         ({ kind, metadata }) =>
-          `${kind.toLowerCase()}s` === resource && (metadata.namespace ?? namespace) === namespace,
+          kind.toLowerCase().replace(/s?$/, 's') === resource && (metadata.namespace ?? namespace) === namespace,
       );
       return Promise.resolve({ resourceVersion: '1', items });
     },
@@ -69,7 +81,10 @@ function played(
     story: (stage) => story(stage, () => reject(new Error('the last version is too old'))),
   };
   const { settings } = parsePeersFlags([], true);
-  return play(scenario, settings, peer, { server, cluster }, ['endpoints-controller', 'endpointslice-controller']);
+  return play(scenario, settings, peer, { server, cluster: CLUSTER }, [
+    'endpoints-controller',
+    'endpointslice-controller',
+  ]);
 }
 
 describe('a run of a story', () => {
@@ -131,5 +146,30 @@ describe('a run of a story', () => {
     assert.ok(wentOn);
     assert.equal(wrong.length, 1);
     assert.match(wrong[0]!, /^does not follow a node's new zone: .* are still wrong after 20000 ms/);
+  });
+
+  it('what a late write puts right is not wrong at the end', async () => {
+    const held = [LEFT_OVER];
+    const lateWrite = (stage: Stage): Promise<void> =>
+      stage.measure(() => {
+        setTimeout(() => held.pop(), 100);
+        return Promise.resolve();
+      });
+    const { wrong } = await played(lateWrite, IDLE, () => held);
+    assert.deepEqual(wrong, []);
+  });
+
+  it('what nobody puts right in time is wrong at the end', async (t) => {
+    const clock = performance.now.bind(performance);
+    let skippedMs = 0;
+    t.mock.method(performance, 'now', () => clock() + skippedMs);
+    const skipsTime = (stage: Stage): Promise<void> =>
+      stage.measure(() => {
+        setTimeout(() => void (skippedMs = 20_000), 100);
+        return Promise.resolve();
+      });
+    const { wrong } = await played(skipsTime, IDLE, () => [LEFT_OVER]);
+    assert.equal(wrong.length, 1);
+    assert.match(wrong[0]!, /^1 objects are wrong at the end: Endpoints \S+\/gone: has no Service$/);
   });
 });
