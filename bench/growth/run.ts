@@ -8,6 +8,7 @@ import { commitText } from '../support/commit.ts';
 import { compileProgram } from '../support/compile.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
+import { inTurn } from '../peers/pair.ts';
 import { programOf } from '../peers/peers.ts';
 import { table } from '../support/table.ts';
 import { AXES, pointsOf, shapeText, type AxisName, type Point } from './axes.ts';
@@ -148,7 +149,8 @@ export async function measureAll(
         continue;
       }
       const { pods, podsPerService } = point.shape;
-      for (const each of podsPerService <= managerMax && pods <= MANAGER_PODS_MAX ? [peer, MANAGER] : [peer]) {
+      const peers = podsPerService <= managerMax && pods <= MANAGER_PODS_MAX ? [peer, MANAGER] : [peer];
+      for (const each of inTurn(peers, round)) {
         try {
           const run = await measure(each, point, flips);
           say(`${each.name}, ${shapeText(point.shape)}: ${run.cpuAFlip.toFixed(2)} ms CPU a flip`);

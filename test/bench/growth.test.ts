@@ -226,6 +226,21 @@ describe('the points of the bench of growth', () => {
   });
 });
 
+describe('the order of the bench of growth', () => {
+  it('the controller that is measured first changes from round to round', async () => {
+    const { points } = pointsOf(['pods'], 10_000, false);
+    const options = { flips: 8, managerMax: 10, rounds: 3, forMs: Infinity };
+    const peer = { name: 'endpointd', start: () => Promise.reject(new Error('not started here')) };
+    const order: string[] = [];
+    await measureAll(points, options, peer, ({ name }, { at }) => {
+      order.push(name);
+      return Promise.resolve(run(at, 1));
+    });
+    const [A, B] = ['endpointd', 'kube-controller-manager'];
+    assert.deepEqual(order, [A, B, A, B, B, A, B, A, A, B, A, B]);
+  });
+});
+
 describe('the flags of the bench of growth', () => {
   it('points with more pods than allowed are left out, and reported', () => {
     const { points, leftOut } = pointsOf(['pods'], 10_000, false);
