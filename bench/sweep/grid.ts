@@ -21,7 +21,7 @@ export interface SweepRun extends Cell {
   readonly size: string;
   readonly seed: number;
   readonly peer: string;
-  /** What the run stands beside: endpointd's program and the machine, and the version of kube-controller-manager. */
+  /** What was measured, and where, as `measuredText`. */
   readonly program: string;
   /** The kind of API server. */
   readonly server: string;
@@ -40,6 +40,18 @@ export function cellsOf({ syncs, batch, qps }: Grid, seed: number): Cell[] {
 
 export function keyText({ scenario, size, seed, peer, program, server, syncs, batch, qps }: RunKey): string {
   return JSON.stringify([scenario, size, seed, peer, program, server, syncs, batch, qps]);
+}
+
+/**
+ * What runs have to have in common to stand beside each other, whichever controller they are of. The API server and its
+ * etcd are part of both.
+ */
+export function measuredText(
+  program: string,
+  versions: Readonly<Record<string, string>>,
+  machine: Readonly<Record<string, string>>,
+): string {
+  return [program, ...Object.values(versions), ...Object.values(machine)].join(', ');
 }
 
 /** The keys that have a right run. Cells with wrong runs are tried again. */

@@ -1,9 +1,11 @@
-/** The kept runs of `bench -- cells` as a sweep: one workload on one kind of server, at the settings that were measured. */
+/** The kept runs of `bench -- cells` as a sweep: one workload on one kind of server, with one row for each setting. */
 import { join } from 'node:path';
 import { type CellRun, readData, type World } from '../cells/data.ts';
 import { calibrationCells, type CellPlan, heldOutCells } from '../cells/plan.ts';
 import { formatDuration } from '../../src/lib/duration.ts';
-import type { SweepRun } from './grid.ts';
+import { plural } from '../../src/lib/figures.ts';
+import { median } from '../../src/lib/percentile.ts';
+import { keyText, type SweepRun } from './grid.ts';
 import type { Sweep } from './report.ts';
 
 /**
@@ -19,18 +21,37 @@ export function sweepOfCells(folder: string, workload: string, server: World['se
     return plan === undefined ? [] : [{ run, sweepRun: sweepRunOf(run, plan) }];
   });
   if (runs.length === 0) throw new Error(`${folder} has no runs of ${JSON.stringify(workload)} on ${server}`);
+  // Runs of several programs do not mix. Of these the report shows the last one.
+  const settings = [
+    ...Map.groupBy(
+      runs.map(({ sweepRun }) => sweepRun),
+      keyText,
+    ).values(),
+  ];
   const each = (of: (run: CellRun) => string): string => [...new Set(runs.map(({ run }) => of(run)))].join('; ');
   return {
     format: 1,
     command,
     // The page of the cells says which of them are not repeatable, and which have another limit of endpoints a slice.
-    scenario: `${workload}, of the cells in ${folder}, with all their runs`,
+    scenario: `${workload}, of the cells in ${folder}, medians of ${runsText(settings.map(({ length }) => length))} of each setting`,
     commit: each(({ versions }) => versions),
     machine: { cores: each(({ machine }) => String(machine.cores)) },
     versions: {},
-    runs: runs.map(({ sweepRun }) => sweepRun),
+    runs: settings.map(medianOf),
     notRun: [],
   };
+}
+
+/** @param counts the numbers of runs of the settings */
+function runsText(counts: readonly number[]): string {
+  const [fewest, most] = [Math.min(...counts), Math.max(...counts)];
+  return fewest === most ? plural(most, 'run') : `${fewest} to ${plural(most, 'run')}`;
+}
+
+function medianOf(runs: readonly SweepRun[]): SweepRun {
+  const [first] = runs;
+  const figures = Object.keys(first!.figures).map((name) => [name, median(runs.map((run) => run.figures[name]!))]);
+  return { ...first!, figures: Object.fromEntries(figures) };
 }
 
 function sweepRunOf(run: CellRun, { settings, workload }: CellPlan): SweepRun {

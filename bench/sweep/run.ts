@@ -12,15 +12,24 @@ import { commitText } from '../support/commit.ts';
 import { compileProgram } from '../support/compile.ts';
 import { programHash } from '../support/program-hash.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
-import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
 import { parsePeersFlags } from '../peers/flags.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
 import { kindOfServer, progress, runPair } from '../peers/pair.ts';
 import { programOf, writesFor } from '../peers/peers.ts';
-import { PROGRAMS, ENDPOINTD, MANAGER, SIZES, type Settings } from '../peers/scenario.ts';
+import { PROGRAMS, SIZES, type Settings } from '../peers/scenario.ts';
 import { findScenarios } from '../peers/scenarios.ts';
 import { CACHE, createServers } from '../peers/server.ts';
-import { cellsOf, doneKeys, keyText, parseRuns, type Cell, type Grid, type RunKey, type SweepRun } from './grid.ts';
+import {
+  cellsOf,
+  doneKeys,
+  keyText,
+  measuredText,
+  parseRuns,
+  type Cell,
+  type Grid,
+  type RunKey,
+  type SweepRun,
+} from './grid.ts';
 import { sweepOfCells } from './kept-cells.ts';
 import { sweepPage, sweepText, type Sweep, wrongRuns } from './report.ts';
 
@@ -37,7 +46,7 @@ const HELP = `npm run bench -- sweep [SCENARIO] [flags]
 Measures endpointd and kube-controller-manager at each setting of syncs, batch period and QPS, in the scenario (${DEFAULT_SCENARIO}).
 endpointd has --max-writes-in-flight for all syncs of both controllers.
 Each run is kept as a line of JSON as soon as it is over: the same command goes on where the last one ended,
-as long as program, bench and machine are the same.
+as long as program, versions, bench and machine are the same.
 
   --syncs=A,B,C        (1,5,50)
   --batch-period=A,B   (0s,100ms,1s)
@@ -52,8 +61,12 @@ as long as program, bench and machine are the same.
   --page=FILE          write the report there, as one HTML page
   --results            write bench/sweep.json, and anew what is made of it
   --cells=FOLDER       measure nothing, and show the kept runs of bench -- cells in that folder, such as bench/cells:
-                       those of --server=KIND (kube), with the SCENARIO flap, rollout or mixed (flap)
+                       those of --server=KIND (kube), with the SCENARIO flap, rollout or mixed (flap), as medians of
+                       the runs of each setting; --json and --page are as ever
   --help               this`;
+
+/** What to measure and where to keep it: flags that have no meaning beside `--cells`. */
+const MEASURES = ['syncs', 'batch-period', 'qps', 'peers', 'size', 'seed', 'for', 'data'];
 
 interface SweepOptions {
   readonly cells: string | null;
@@ -72,20 +85,7 @@ interface SweepOptions {
 
 /** @throws Error that says what is not allowed */
 export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOptions {
-  const names = [
-    'syncs',
-    'batch-period',
-    'qps',
-    'peers',
-    'server',
-    'size',
-    'seed',
-    'for',
-    'data',
-    'json',
-    'page',
-    'cells',
-  ];
+  const names = [...MEASURES, 'server', 'json', 'page', 'cells'];
   const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -93,15 +93,19 @@ export function parseSweepFlags(args: readonly string[], tiny: boolean): SweepOp
     options: { ...options, results: { type: 'boolean' as const }, help: { type: 'boolean' as const } },
   });
   const text = (name: string): string | undefined => (values as Readonly<Record<string, string | undefined>>)[name];
+  const cells = text('cells') ?? null;
+  const measures = [
+    ...MEASURES.filter((name) => text(name) !== undefined),
+    ...(values['results'] === true ? ['results'] : []),
+  ];
+  if (cells !== null && measures.length > 0)
+    throw new Error(`--${measures.join(', --')}: --cells measures nothing, and shows all that is kept`);
   const common = ['size', 'seed', 'server', 'for'].flatMap((name) =>
     text(name) === undefined ? [] : [`--${name}=${text(name)}`],
   );
   const { settings, server, forMs } = parsePeersFlags(common, tiny);
   const grid = GRIDS[settings.size === 'tiny' ? 'tiny' : 'full'];
   if (positionals.length > 1) throw new Error('one scenario was expected');
-  const cells = text('cells') ?? null;
-  if (cells !== null && values['results'] === true)
-    throw new Error('--results keeps what is measured, --cells measures nothing');
   const [said = cells === null ? DEFAULT_SCENARIO : DEFAULT_WORKLOAD] = positionals;
   return {
     cells,
@@ -157,15 +161,9 @@ export async function runSweepBench(args: readonly string[], tiny: boolean): Pro
   const commit = commitText();
   const machine = machineOf();
   const versions = versionsOf();
-  // What another program, bench or machine has measured is no half of a pair.
-  const own = [programHash(programOf(settings.size)), versions['bench'], versions['start']];
-  const beside = [...own, ...Object.values(machine)].join(', ');
-  const programs: Readonly<Record<string, string>> = {
-    [ENDPOINTD]: beside,
-    [MANAGER]: `${KUBERNETES_VERSION} beside ${beside}`,
-  };
-  const wanted = keysOf(options, programs);
-  const notRun = await measureMissing(options, programs);
+  const program = measuredText(programHash(programOf(settings.size)), versions, machine);
+  const wanted = keysOf(options, program);
+  const notRun = await measureMissing(options, program);
   const kept = existsSync(data) ? parseRuns(readFileSync(data, 'utf8')) : [];
   const sweep: Sweep = {
     format: 1,
@@ -193,25 +191,25 @@ function writeSweep(sweep: Sweep): void {
   remakeKept();
 }
 
-function keysOf(options: SweepOptions, programs: Readonly<Record<string, string>>): Set<string> {
+function keysOf(options: SweepOptions, program: string): Set<string> {
   const { grid, peers, settings } = options;
   return new Set(
-    cellsOf(grid, settings.seed).flatMap((cell) => peers.map((peer) => keyText(keyOf(options, programs, cell, peer)))),
+    cellsOf(grid, settings.seed).flatMap((cell) => peers.map((peer) => keyText(keyOf(options, program, cell, peer)))),
   );
 }
 
 function keyOf(
   { scenario, settings: { size, seed }, server }: SweepOptions,
-  programs: Readonly<Record<string, string>>,
+  program: string,
   cell: Cell,
   peer: string,
 ): RunKey {
   const kind = kindOfServer(findScenarios([scenario])[0]!, size, server);
-  return { ...cell, peer, scenario, size, seed, program: programs[peer] ?? '', server: kind };
+  return { ...cell, peer, scenario, size, seed, program, server: kind };
 }
 
 /** @returns the cells for which no time was left */
-async function measureMissing(options: SweepOptions, programs: Readonly<Record<string, string>>): Promise<Cell[]> {
+async function measureMissing(options: SweepOptions, program: string): Promise<Cell[]> {
   const { grid, peers, settings, server, data, forMs } = options;
   const [scenario] = findScenarios([options.scenario]);
   mkdirSync(dirname(data), { recursive: true });
@@ -224,7 +222,7 @@ async function measureMissing(options: SweepOptions, programs: Readonly<Record<s
   const notRun: Cell[] = [];
   try {
     for (const [round, cell] of cellsOf(grid, settings.seed).entries()) {
-      const missing = peers.filter((peer) => !done.has(keyText(keyOf(options, programs, cell, peer))));
+      const missing = peers.filter((peer) => !done.has(keyText(keyOf(options, program, cell, peer))));
       if (missing.length === 0) continue;
       if (performance.now() - fromMs > forMs) {
         notRun.push(cell);
@@ -241,7 +239,7 @@ async function measureMissing(options: SweepOptions, programs: Readonly<Record<s
         servers,
       );
       for (const { peer, startedAt, figures, wrong } of runs) {
-        const run: SweepRun = { ...keyOf(options, programs, cell, peer), startedAt, figures, wrong };
+        const run: SweepRun = { ...keyOf(options, program, cell, peer), startedAt, figures, wrong };
         appendFileSync(data, `${JSON.stringify(run)}\n`);
       }
     }

@@ -3,7 +3,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { cellsOf, doneKeys, frontier, keyText, parseRuns, type SweepRun } from '../../bench/sweep/grid.ts';
+import {
+  cellsOf,
+  doneKeys,
+  frontier,
+  keyText,
+  measuredText,
+  parseRuns,
+  type SweepRun,
+} from '../../bench/sweep/grid.ts';
 import { sweepPage, sweepPicture, sweepText, type Sweep, wrongRuns } from '../../bench/sweep/report.ts';
 import { sweepOfCells } from '../../bench/sweep/kept-cells.ts';
 import { parseSweepFlags } from '../../bench/sweep/run.ts';
@@ -79,6 +87,21 @@ describe('what a sweep keeps', () => {
     assert.ok(!done.has(keyText(run({ server: 'embedded' }))));
   });
 
+  it('a run of another version, start or server is another run, of both controllers', () => {
+    const versions = { node: 'v26', kubernetes: 'v1.36', go: '1.26', dependencies: 'd0', servers: 's0', start: 'bare' };
+    const machine = { cores: '2' };
+    const kept = ['endpointd', 'kube-controller-manager'].map((peer) =>
+      run({ peer, program: measuredText('abc', versions, machine) }),
+    );
+    const doneWith = (...measured: Parameters<typeof measuredText>): boolean[] =>
+      kept.map((one) => doneKeys(kept).has(keyText({ ...one, program: measuredText(...measured) })));
+    assert.deepEqual(doneWith('abc', versions, machine), [true, true]);
+    for (const name of Object.keys(versions))
+      assert.deepEqual(doneWith('abc', { ...versions, [name]: 'other' }, machine), [false, false], name);
+    assert.deepEqual(doneWith('abc', versions, { cores: '4' }), [false, false]);
+    assert.deepEqual(doneWith('abd', versions, machine), [false, false]);
+  });
+
   it('kept runs are read up to a line that is cut off', () => {
     const text = `${JSON.stringify(run({}))}\n{"scenario":"rea\n${JSON.stringify(run({ qps: 20 }))}\n`;
     assert.deepEqual(
@@ -107,7 +130,7 @@ describe('what a sweep keeps', () => {
 });
 
 describe('the kept runs of the cells as a sweep', () => {
-  const kept = (cell: string, server: string): object => ({
+  const kept = (cell: string, server: string, p99 = 9): object => ({
     cell,
     world: { server, controller: 'endpointd' },
     seed: 7,
@@ -115,13 +138,13 @@ describe('the kept runs of the cells as a sweep', () => {
     versions: 'endpointd abc',
     at: '2026-11-26T01:00',
     machine: { cores: 2, controllerCpu: 0.05 },
-    measured: { endpoints: { writes: 100, p50: 5, p99: 8 }, slices: { writes: 110, p50: 6, p99: 9 } },
+    measured: { endpoints: { writes: 100, p50: 5, p99: 8 }, slices: { writes: 110, p50: 6, p99 } },
   });
 
-  it('runs of one workload and server are shown at their settings', () => {
+  it('runs of one workload and server are shown as medians at their settings', () => {
     const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
     const runs = [
-      kept('held-out flap: 5 syncs, 500 ms, 10/s, burst 30', 'kube'),
+      ...[9, 700, 8].map((p99) => kept('held-out flap: 5 syncs, 500 ms, 10/s, burst 30', 'kube', p99)),
       kept('held-out flap: 5 syncs, 500 ms, 10/s, burst 30', 'embedded'),
       kept('held-out mixed: 5 syncs, 500 ms, 10/s, burst 30', 'kube'),
       kept('reference flap: 10 syncs, 0 ms, 1000/s, burst 1000', 'kube'),
@@ -134,6 +157,7 @@ describe('the kept runs of the cells as a sweep', () => {
         sweep.runs.map(({ peer, syncs, batch, qps, figures: of }) => [peer, syncs, batch, qps, of]),
         [['endpointd', 5, '500ms', 10, figures]],
       );
+      assert.match(sweep.scenario, /^flap, of the cells in .*, medians of 3 runs of each setting$/);
       assert.match(sweepText(sweep), /^endpointd +5 +500ms +10 +6\.0 +9\.0 +210 +3\.00 +- +60\.00$/m);
       assert.match(sweepPage(sweep), /<rect class="heat s/);
       assert.throws(() => sweepOfCells(directory, 'rollout', 'kube', ''), /has no runs of "rollout" on kube/);
@@ -219,7 +243,13 @@ describe('the report of a sweep', () => {
     );
     assert.throws(() => parseSweepFlags(['--syncs=few'], true), /--syncs: numbers such as 1,5,50 were expected/);
     assert.throws(() => parseSweepFlags(['--batch-period=long'], true), /--batch-period: durations such as 0s,100ms/);
-    assert.throws(() => parseSweepFlags(['--cells=x', '--results'], true), /--cells measures nothing/);
+    assert.throws(
+      () => parseSweepFlags(['--cells=x', '--results'], true),
+      /^Error: --results: --cells measures nothing/,
+    );
+    for (const name of ['syncs', 'batch-period', 'qps', 'peers', 'size', 'seed', 'for', 'data'])
+      assert.throws(() => parseSweepFlags(['--cells=x', `--${name}=1`], true), /--cells measures nothing/, name);
+    assert.equal(parseSweepFlags(['--cells=x', '--server=kube', '--page=y'], true).cells, 'x');
     assert.throws(() => parseSweepFlags(['nothing'], true), /no scenario is called nothing/);
   });
 });
