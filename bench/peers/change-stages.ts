@@ -1,4 +1,4 @@
-/** The stages of a change, from its acknowledgement to the watcher. Plain data in and out. */
+/** The stages of a change on its way to the watcher, each by itself. Plain data in and out. */
 import type { JournalEntry } from '../../src/controller/reports/journal.ts';
 import { percentile } from '../../src/lib/percentile.ts';
 import { sumOf, type Metrics } from '../../src/metrics/text.ts';
@@ -11,7 +11,10 @@ export interface Telling {
   readonly journal: readonly JournalEntry[];
 }
 
-/** The stages in the order in which a change meets them. */
+/**
+ * The stages in the order in which a change meets them. The first two count from the acknowledgement, and the last one from
+ * the answer: what is before has no time there.
+ */
 export const STAGES = {
   In: 'from the acknowledged change to its event at the controller',
   Queue: 'from its event to its turn',
@@ -34,8 +37,9 @@ const CONTROLLERS = new Set(['endpointslice', 'endpointslice-mirroring']);
 /**
  * Pairs each change whose slice was seen with the sync of its service that ended nearest to that moment. A change whose
  * sync the journal no longer has is left out. Where a sync took in several changes, the time before a later one belongs to
- * the first. So where a sync has one write, the stages of a change together are the time from its acknowledgement until it
- * was seen. Where it has several, they reach to the last of them.
+ * the first. The stages of a sync are whole, although it often begins before the load has the answer to its change, and the
+ * watcher often has a write before the controller has its answer. Of several writes the longest wait and the longest answer
+ * count. So the stages of a change together may be longer than the time from its acknowledgement until it was seen.
  * @param originMs the zero of the changes' clock, in milliseconds since the epoch
  */
 export function stageSamples(

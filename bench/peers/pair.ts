@@ -24,8 +24,16 @@ export function checkPeers(scenarios: readonly Scenario[], options: PairOptions)
   if (unknown !== undefined) throw new Error(`--peers: ${unknown} is none of ${[...known].join(', ')}`);
 }
 
-function settingsOf(scenario: Scenario, { settings }: PairOptions): Settings {
-  return { ...settings, ...scenario.settings, ...given(settings) };
+/** Flags of the command line come behind those of the scenario: of a flag that comes twice, the last value is in force. */
+export function settingsOf(scenario: Scenario, { settings }: Pick<PairOptions, 'settings'>): Settings {
+  const { endpointdFlags = [], managerFlags = [] } = scenario.settings ?? {};
+  return {
+    ...settings,
+    ...scenario.settings,
+    ...given(settings),
+    endpointdFlags: [...endpointdFlags, ...settings.endpointdFlags],
+    managerFlags: [...managerFlags, ...settings.managerFlags],
+  };
 }
 
 export type PairOptions = Pick<PeersOptions, 'settings' | 'peers' | 'aa' | 'otherwise' | 'server'>;

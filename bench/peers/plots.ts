@@ -116,7 +116,7 @@ function stagesPlot({ scenario, subject, rows }: Comparison): BarPlot[] {
   return [
     {
       kind: 'bars',
-      title: `${scenario.name}: where the time of a change goes, ${subject} (${(100 * share).toFixed(0)} % of the changes)`,
+      title: `${scenario.name}: how long each stage of a change takes by itself, ${subject} (${(100 * share).toFixed(0)} % of the changes)`,
       y: { label: 'ms', scale: 'linear' },
       series: ['p50', 'p99'],
       groups,

@@ -25,8 +25,9 @@ function pageOf(results: Results, further: readonly Section[]): Page {
   const count = (of: Verdict): number => marks.filter(({ verdict }) => verdict === of).length;
   const [reached, unsure, unmeasured] = [count('reached'), count('within the noise'), count('not measured')];
   const measured = marks.length - unmeasured;
-  const once = count('reached in one run');
+  const [few, once] = [count('reached in few runs'), count('reached in one run')];
   const besides = [
+    ...(few === 0 ? [] : [`${few} more in few runs`]),
     ...(once === 0 ? [] : [`${once} more in one run`]),
     ...(unsure === 0 ? [] : [`${unsure} within the noise`]),
     ...(unmeasured === 0 ? [] : [`${unmeasured} more not measured`]),

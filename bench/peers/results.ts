@@ -95,7 +95,7 @@ export interface Comparison {
   /** What was wrong, one line each. */
   readonly wrong: readonly string[];
   readonly marks: readonly MarkResult[];
-  /** The settings of the scenario itself, `name=value` each. */
+  /** What the scenario itself sets, `name=value` each, as the command line has left it. */
   readonly settings: readonly string[];
 }
 
@@ -110,12 +110,14 @@ export interface MarkResult {
 
 /**
  * `within the noise`: other runs of the same programs would say the contrary about as well. One run does not tell whether
- * they would.
+ * they would. Resamples of few runs agree too easily to be sure: as for a ratio, few are fewer than `PAIRS_FOR_INTERVAL`.
  */
 export type Verdict =
   | 'reached'
   | 'not reached'
   | 'within the noise'
+  | 'reached in few runs'
+  | 'missed in few runs'
   | 'reached in one run'
   | 'missed in one run'
   | 'not measured';
@@ -133,7 +135,7 @@ export function compareAll(
     // A mark may look at another scenario. If that was measured otherwise, the two cannot be compared.
     const alike = runs.filter(({ command }) => isSameMeasurement(commands[command]!, own));
     const about = known[scenario.name] ?? {};
-    return [compare(scenario, of, isMarked(own) ? about : { ...about, marks: [] }, alike)];
+    return [compare(scenario, of, isMarked(own) ? about : { ...about, marks: [] }, { all: alike, said: own.settings })];
   });
 }
 
@@ -213,12 +215,12 @@ export function notRun({ runs, scenarios }: Results): readonly ScenarioText[] {
   return scenarios.filter(({ name }) => !runs.some(({ scenario }) => scenario === name));
 }
 
-/** @param all the runs of every scenario, because a mark may look at another one */
+/** @param all the runs of every scenario, because a mark may look at another one; `said`: by the command line */
 function compare(
   scenario: ScenarioText,
   runs: readonly RunRecord[],
   { marks = [], endsAtRest = false, settings = {}, base: against = MANAGER }: ComparedScenario,
-  all: readonly RunRecord[],
+  { all, said }: { readonly all: readonly RunRecord[]; readonly said: Command['settings'] },
 ): Comparison {
   // The peers run in turns, so which of them was first tells nothing.
   const order = [against, ENDPOINTD_OTHERWISE, ENDPOINTD, ENDPOINTD_AGAIN];
@@ -243,7 +245,7 @@ function compare(
     subject,
     runs: counts,
     rows: rowsOf(runs, peers, base, subject).filter(({ figure }) => !(endsAtRest && OF_WALL.has(figure))),
-    settings: Object.entries(settings).map(([name, value]) => `${name}=${String(value)}`),
+    settings: Object.entries(settings).map(([name, value]) => `${name}=${inForce(value, said[name])}`),
     wrong: runs.flatMap(({ peer, round, wrong }) => wrong.map((what) => `${peer}, round ${round + 1}: ${what}`)),
     marks: marks.map((mark) => ({
       scenario: scenario.name,
@@ -255,6 +257,12 @@ function compare(
 }
 
 const DAY_CHARS = 10;
+
+/** @param said what the command line has put in the place of a scenario's value, or behind its flags */
+function inForce(value: unknown, said: string | undefined): string {
+  if (Array.isArray(value)) return [...(value as readonly string[]), ...(said === undefined ? [] : [said])].join(',');
+  return said ?? String(value);
+}
 
 /** Judges a mark by all runs of its programs, those of an A/A pair too, and again by resamples of the rounds. */
 function judged(mark: Mark, runs: readonly RunRecord[], over: FigureOver): Pick<MarkResult, 'got' | 'verdict'> {
@@ -273,8 +281,10 @@ function judged(mark: Mark, runs: readonly RunRecord[], over: FigureOver): Pick<
   const others = resamplesOf(rounds).flatMap((drawn) => lookAt(drawn) ?? []);
   if (others.length === 0) return { got: seen.got, verdict: seen.reached ? 'reached in one run' : 'missed in one run' };
   const contrary = others.filter(({ reached }) => reached !== seen.reached).length / others.length;
-  const isSure = contrary <= CONTRARY_MAX;
-  return { got: seen.got, verdict: !isSure ? 'within the noise' : seen.reached ? 'reached' : 'not reached' };
+  if (contrary > CONTRARY_MAX) return { got: seen.got, verdict: 'within the noise' };
+  if (rounds.length < PAIRS_FOR_INTERVAL)
+    return { got: seen.got, verdict: seen.reached ? 'reached in few runs' : 'missed in few runs' };
+  return { got: seen.got, verdict: seen.reached ? 'reached' : 'not reached' };
 }
 
 /** The share of resamples that may say the contrary: what an interval of 95 % leaves on one side. */
@@ -295,26 +305,28 @@ export function seriesOf(peer: PeerName): readonly PeerName[] {
 /** As `figureOver`, of all runs that tell of the peer. */
 type FigureOver = (peer: PeerName, figure: string, scenario?: string) => ReturnType<typeof figureOver>;
 
-/** The samples of which these figures are made. */
-const POOLED: Readonly<Record<string, keyof RunSamples>> = {
-  endpointsP99: 'endpoints',
-  slicesP99: 'slices',
-  isolatedP99: 'isolated',
+/** The quantiles that are made of the samples of all runs, so that none is beyond the longest. */
+const POOLED: Readonly<Record<string, { readonly kind: keyof RunSamples; readonly share: number }>> = {
+  endpointsP99: { kind: 'endpoints', share: 0.99 },
+  endpointsMax: { kind: 'endpoints', share: 1 },
+  slicesP99: { kind: 'slices', share: 0.99 },
+  slicesMax: { kind: 'slices', share: 1 },
+  isolatedP99: { kind: 'isolated', share: 0.99 },
 };
 
 /**
- * The figure of the right ones of these runs, over the rounds that are asked for: a p99 of all their samples together, any
- * other figure as the median. NaN = there are none.
+ * The figure of the right ones of these runs, over the rounds that are asked for: a p99 and the longest of all their
+ * samples together, any other figure as the median. NaN = there are none.
  */
 function figureOver(runs: readonly RunRecord[], figure: string): (rounds: readonly number[]) => number {
   const right = rightWith(runs, figure);
-  const kind = POOLED[figure];
+  const pool = POOLED[figure];
   const byRound = (of: (run: RunRecord) => readonly number[]): Map<number, number[]> =>
     new Map([...Map.groupBy(right, ({ round }) => round)].map(([round, each]) => [round, each.flatMap(of)]));
-  if (kind !== undefined && right.every(({ samples }) => samples[kind] !== undefined))
+  if (pool !== undefined && right.every(({ samples }) => samples[pool.kind] !== undefined))
     return pooledPercentile(
-      byRound(({ samples }) => samples[kind]!),
-      0.99,
+      byRound(({ samples }) => samples[pool.kind]!),
+      pool.share,
     );
   const values = byRound(({ figures }) => [figures[figure]!]);
   return (rounds) => median(rounds.flatMap((round) => values.get(round) ?? []));
@@ -341,7 +353,9 @@ function rowsOf(runs: readonly RunRecord[], peers: readonly PeerName[], base: Pe
     const each = (some: readonly RunRecord[]): number[] => rightWith(some, figure).map((run) => run.figures[figure]!);
     const noise = [spread(each(theirs)), spread(each(ours)), distance(again)].reduce(worse);
     const seconds = CPU_SECONDS_OF[figure];
-    const isTold = seconds === undefined || [theirs, ours].every((some) => over(some, seconds) >= CPU_SECONDS_MIN);
+    const isEnough = seconds === undefined || [theirs, ours].every((some) => over(some, seconds) >= CPU_SECONDS_MIN);
+    // The longest is one sample, and resamples of the rounds mostly have the same one.
+    const isTold = isEnough && POOLED[figure]?.share !== 1;
     const counts = base === subject || !isTold || !isBeyondNoise(ratio, noise) ? 'no' : enough(ratio);
     return [{ figure, values, ratio, subject: over(ours, figure), again, noise, counts }];
   });

@@ -83,7 +83,7 @@ export function remarksOf({ scenario, peers, settings }: Comparison, runs: reado
     return busiest === '' ? [] : [`${peer} ${busiest}`];
   });
   return [
-    ...(settings.length === 0 ? [] : [`Settings of the scenario: ${settings.join(', ')}`]),
+    ...(settings.length === 0 ? [] : [`Settings of the scenario, as they were in force: ${settings.join(', ')}`]),
     ...(samples.length === 0 ? [] : [`Samples from the change to the slice, of all right runs: ${samples.join(', ')}`]),
     ...(peaks.length === 0 ? [] : [`Memory was highest at the step: ${peaks.join(', ')}`]),
     ...(threads.length === 0 ? [] : [`CPU by thread, medians: ${threads.join('; ')}`]),

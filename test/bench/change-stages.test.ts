@@ -75,7 +75,7 @@ describe('stages of a change', () => {
     assert.deepEqual(stageSamples([change(10_500, 10_510)], [entry(105)], ORIGIN_MS).In, []);
   });
 
-  it('the stages of a change together take as long as the change', () => {
+  it('where a sync begins and ends within a change, the stages fill the time', () => {
     // The sync took in a change at 10,105 and two later ones, and waited 5 ms for an earlier write.
     const journal = [entry(105, { startedAtMs: 205, queueMs: 100, totalMs: 112, endedWallMs: 1_010_217 })];
     const changes = [change(10_100, 10_220), change(10_150, 10_220), change(10_203, 10_220)];
@@ -90,6 +90,22 @@ describe('stages of a change', () => {
     );
     const sums = changes.map((_, i) => Object.values(samples).reduce((sum, ms) => sum + ms[i]!, 0));
     assert.deepEqual(sums, [120, 70, 17]);
+  });
+
+  it('a stage is whole, so together they may take longer than the change', () => {
+    // The event comes 3 ms before the load has its answer, and the watcher sees the write 4 ms before the controller does.
+    const journal = [entry(97, { startedAtMs: 97, queueMs: 0, writeMs: 7 })];
+    const samples = stageSamples([change(10_100, 10_103)], journal, ORIGIN_MS);
+    assert.deepEqual(samples, {
+      In: [0],
+      Queue: [0],
+      BatchWait: [1],
+      Plan: [2],
+      Throttle: [0],
+      Write: [7],
+      Other: [0],
+      Out: [0],
+    });
   });
 
   it('no later sync stands in for one that the journal has forgotten', () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { bench } from './run-bench.ts';
 import { parsePeersFlags } from '../../bench/peers/flags.ts';
-import { checkPeers, inTurn } from '../../bench/peers/pair.ts';
+import { checkPeers, inTurn, settingsOf } from '../../bench/peers/pair.ts';
 import type { Results } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN } from '../../bench/peers/scenario.ts';
 import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
@@ -193,6 +193,16 @@ describe('the flags of the bench of the peers', () => {
     assert.deepEqual([scenarios, pairs, forMs], [['churn'], 3, 720_000]);
     assert.deepEqual([settings.size, settings.rate, settings.qps, settings.fsync], ['full', 100, 20, true]);
     assert.deepEqual(settings.endpointdFlags, ['--shards=1']);
+  });
+
+  it('flags of the command line come behind those of the scenario', () => {
+    const [best] = findScenarios(['best']);
+    const settingsWith = (...args: readonly string[]) => settingsOf(best!, parsePeersFlags(args, true));
+    const { endpointdFlags, managerFlags, syncs } = settingsWith('--endpointd-flag=--shards=1', '--manager-flag=--v=2');
+    assert.deepEqual(endpointdFlags, ['--max-writes-in-flight=100', '--shards=1']);
+    assert.deepEqual([managerFlags, syncs], [['--v=2'], 50]);
+    assert.deepEqual(settingsWith().endpointdFlags, ['--max-writes-in-flight=100']);
+    assert.equal(settingsWith('--syncs=5').syncs, 5);
   });
 
   it('endpointd is measured beside itself with another flag or program', async () => {

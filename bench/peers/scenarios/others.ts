@@ -63,6 +63,7 @@ export const INTAKE: Scenario = {
   server: 'embedded',
   outset: 'right',
   profile: SPREAD,
+  endsAtRest: true,
   story: intake,
 };
 
