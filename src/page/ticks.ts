@@ -1,14 +1,17 @@
 /** The ticks of an axis, and their texts. */
 const TICKS = 5;
+/** Bounds that differ by no larger share of them are the same number. */
+const ROUNDING = 1e-9;
 
 /** Round numbers, at least two. The first is at most `low`, the last at least `high`. */
 export function linearTicks(low: number, high: number): number[] {
   const [from, to] = Number.isFinite(low) && Number.isFinite(high) ? [low, high] : [0, 1];
-  const span = to > from ? to - from : Math.abs(to) || 1;
+  const isRange = to - from > ROUNDING * Math.max(Math.abs(from), Math.abs(to));
+  const span = isRange ? to - from : Math.abs(from) || 1;
   const power = 10 ** Math.floor(Math.log10(span / TICKS));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => span / each <= TICKS)!;
   const first = Math.floor(from / step);
-  const last = Math.max(first + 1, Math.ceil((to > from ? to : from + span) / step));
+  const last = Math.max(first + 1, Math.ceil((isRange ? to : from + span) / step));
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 

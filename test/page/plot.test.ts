@@ -137,6 +137,7 @@ describe('the marks of an axis', () => {
   });
 
   it('no two ticks of an axis have the same text', () => {
+    assert.deepEqual(linearTicks(0.08, 0.080_000_000_000_000_02), linearTicks(0.08, 0.08));
     assert.deepEqual(tickTexts(linearTicks(12.31, 12.35)), ['12.31', '12.32', '12.33', '12.34', '12.35']);
     assert.deepEqual(tickTexts([1000, 1000.5, 1001]), ['1,000', '1,000.5', '1,001']);
     assert.deepEqual(tickTexts([999_999, 1_000_000, 1_000_001]), ['999,999', '1M', '1.000001M']);
