@@ -254,7 +254,9 @@ export function milliseconds(ms: number): string {
 }
 
 export function percent(share: number): string {
-  return `${(100 * share).toFixed(share < 0.01 && share > 0 ? 2 : 1)} %`;
+  const percents = 100 * share;
+  if (percents > 0 && percents < 0.01) return `${percents.toPrecision(2)} %`;
+  return `${percents.toFixed(percents > 0 && percents < 1 ? 2 : 1)} %`;
 }
 
 export const CONFIRMATION_COLUMNS: readonly string[] = [

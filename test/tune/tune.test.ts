@@ -4,7 +4,7 @@ import { answerTo, smallAnswer } from '../support/tune-answer.ts';
 import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
-import { answerText, backTestRows } from '../../src/tune/report-text.ts';
+import { answerText, backTestRows, checkRows } from '../../src/tune/report-text.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { compare } from '../../src/tune/evidence.ts';
 import type { Check } from '../../src/tune/outcome.ts';
@@ -231,6 +231,24 @@ test('an output that another controller keeps is left out', () => {
   assert.ok(notes.includes('endpoints are left out: kube-controller-manager has written them'), notes.join());
   assert.ok(backTest!.worst! < 0.1, JSON.stringify(backTest));
   assert.ok(backTest!.comparisons.every(({ output }) => output === 'slices'));
+});
+
+test('a share below 0.01 % has two significant digits', () => {
+  const { recommendation } = ANSWER;
+  const shown = (most: number): string => {
+    const check = { text: 'later(1s)', value: 0, bound: 0, most };
+    const today = { ...recommendation!.today, checks: [check] };
+    return checkRows(today, today)[0]!.at(-1)!;
+  };
+  assert.deepEqual([0.5, 0.05, 0.001, 0.0001, 0.00001, 0.0000025, 0].map(shown), [
+    '50.0 %',
+    '5.0 %',
+    '0.10 %',
+    '0.01 %',
+    '0.0010 %',
+    '0.00025 %',
+    '0.0 %',
+  ]);
 });
 
 test('an error that is not held against the prediction is called small, or chance', () => {
