@@ -1,7 +1,7 @@
 /** Flags of a running process from `/configz` of kube-controller-manager or endpointd. */
 import { parseDuration } from '../lib/duration.ts';
 import type { QueueName } from '../metrics/controller-of.ts';
-import type { Settings } from '../twin/settings.ts';
+import type { Controller, Settings } from '../twin/settings.ts';
 
 /** `message` names the field. */
 export class ConfigzError extends Error {}
@@ -92,7 +92,19 @@ const SYNCS_OF: Readonly<Record<QueueName, Field>> = {
   },
 };
 
+/** The sections that both programs have. kube-controller-manager has one for each of its other controllers, too. */
+const COMMON_SECTIONS: readonly string[] = [
+  'kind',
+  'apiVersion',
+  'Generic',
+  'EndpointController',
+  'EndpointSliceController',
+  'EndpointSliceMirroringController',
+];
+
 export interface Configz {
+  /** Whose it is; null = it does not tell, as that of an older endpointd. */
+  readonly program: Controller | null;
   readonly settings: Partial<Settings>;
   /** The names and patterns of `--controllers`; null = it does not tell them. */
   readonly controllers: readonly string[] | null;
@@ -104,6 +116,7 @@ export function parseConfigz(text: string): Configz {
   const own = fieldOf(jsonOf(text), OWN_ROOT);
   const controllers = fieldOf(fieldOf(config, 'Generic'), 'Controllers');
   return {
+    program: own === undefined ? programOf(config) : 'endpointd',
     settings: { ...fieldsOf(config, FIELDS), ...(own === undefined ? {} : fieldsOf(own, OWN_FIELDS)) },
     controllers: Array.isArray(controllers) ? controllers.map(String) : null,
   };
@@ -112,6 +125,10 @@ export function parseConfigz(text: string): Configz {
 /** How many syncs each controller has at the same time. @throws ConfigzError as `parseConfigz` */
 export function parseSyncs(text: string): Readonly<Record<QueueName, number>> {
   return fieldsOf(configOf(text), SYNCS_OF);
+}
+
+function programOf(config: unknown): Controller | null {
+  return Object.keys(config ?? {}).every((name) => COMMON_SECTIONS.includes(name)) ? null : 'kube-controller-manager';
 }
 
 function configOf(text: string): unknown {

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { configz } from '../../src/cli/configz.ts';
+import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { knownOf } from '../../src/cli/tune/known.ts';
 import { parseTuneFlags } from '../../src/cli/tune/tune-flags.ts';
 
@@ -72,6 +74,30 @@ for (const [name, minor, flags, expected] of [
   test(`the played version is told with its source: ${name}`, async () =>
     assert.deepEqual(await versionBy(minor, ...flags), expected));
 }
+
+test('a configz of the other program is refused, with the name of that program', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-known-'));
+  try {
+    const { endpointd, ...common } = configz(parseRunFlags([], () => undefined)) as Record<string, object>;
+    const [[root, sections]] = Object.entries(common) as [[string, object]];
+    const texts = {
+      endpointd: { ...common, endpointd },
+      'kube-controller-manager': { [root]: { ...sections, JobController: { ConcurrentJobSyncs: 5 } } },
+    };
+    for (const [told, text] of Object.entries(texts)) {
+      const path = join(directory, `${told}.json`);
+      writeFileSync(path, JSON.stringify(text));
+      for (const asked of Object.keys(texts)) {
+        const options = parseTuneFlags([`--controller=${asked}`, `--configz=${path}`], () => undefined);
+        const message = `--configz=${path}: this is the configuration of ${told}, and --controller is ${asked}`;
+        if (asked === told) await knownOf(options, null);
+        else await assert.rejects(knownOf(options, null), { message });
+      }
+    }
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
 
 test('an answer on endpointd tells no version of kube-controller-manager', async () => {
   const { given } = await knownOf(

@@ -154,6 +154,10 @@ describe('endpointd tune', () => {
     const cases = [
       ['--token-file=/none', /: --token-file needs --configz with a URL: nothing else is asked for\.\n$/],
       ['--confirm-for=5s', /: --confirm-for needs --confirm: else nothing is tried for real\.\n$/],
+      [
+        '--kcm-version=31',
+        /: --kcm-version needs --controller=kube-controller-manager: else no version of it is played\.\n$/,
+      ],
     ] as const;
     for (const [flag, message] of cases) {
       const { status, stderr } = await tune('--from=/nowhere', '--configz=/nowhere', flag);

@@ -123,11 +123,20 @@ function runningOf(controllers: Configz['controllers'], configz: string): number
 }
 
 async function configzOf(options: TuneOptions): Promise<Configz> {
-  const { configz } = options;
-  if (configz === '') return { settings: {}, controllers: null };
+  const { configz, controller } = options;
+  if (configz === '') return { program: null, settings: {}, controllers: null };
   const text = isUrl(configz)
     ? await answerAt(configz, options)
     : await starting(`read --configz=${configz}`, readFile(configz, 'utf8'));
+  const told = parsed(text, configz);
+  if (told.program !== null && told.program !== controller)
+    throw new StartError(
+      `--configz=${configz}: this is the configuration of ${told.program}, and --controller is ${controller}`,
+    );
+  return told;
+}
+
+function parsed(text: string, configz: string): Configz {
   try {
     return parseConfigz(text);
   } catch (error) {

@@ -132,6 +132,8 @@ export function parseTuneFlags(args: readonly string[], print: (text: string) =>
     if (given.has(name) && only !== flags.controller)
       throw new UsageError(`--${name} is a flag of ${only}: ${flags.controller} has none such.`);
   }
+  if (given.has('kcm-version') && flags.controller !== 'kube-controller-manager')
+    throw new UsageError('--kcm-version needs --controller=kube-controller-manager: else no version of it is played.');
   if (!isUrl(flags.configz)) refuseMonitorFlags(given, 'needs --configz with a URL: nothing else is asked for.');
   if (given.has('confirm-for') && !flags.confirm) {
     throw new UsageError('--confirm-for needs --confirm: else nothing is tried for real.');
