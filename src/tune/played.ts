@@ -15,6 +15,8 @@ export interface Played {
   /** The programs that have written each output; [] = the recording does not tell. */
   readonly writers: WritersOf;
   readonly doubts: readonly string[];
+  /** What else is to be told of it. */
+  readonly notes: readonly string[];
   /** Whether the recorder ended in good order. Else what it wrote before counts. */
   readonly isEnded: boolean;
 }
@@ -46,12 +48,21 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Played 
   }
   if (!measuring.hasBegun) doubts.add('the recording ended before everything was listed');
   for (const resource of measuring.lost) doubts.add(lostWatch(resource));
-  const outputs = runningOf(writes);
+  const outputs = runningOf(writes, measuring);
   const isShown = OUTPUTS.some((output) => samples[output].length > 0);
   if (isShown && OUTPUTS.every((output) => writes[output].length === 0)) doubts.add(UNKNOWN_WRITER);
   const story = { ...recorded.finish(), outputs };
   const { endpoints, endpointslices: slices } = writers;
-  return { story, evidence: { samples, writes }, writers: { endpoints, slices }, doubts: [...doubts], isEnded };
+  return {
+    story,
+    evidence: { samples, writes },
+    writers: { endpoints, slices },
+    doubts: [...doubts],
+    notes: OUTPUTS.filter((output) => !outputs.includes(output)).map(
+      (output) => `no ${output} were written: their controller does not run, and is left out`,
+    ),
+    isEnded,
+  };
 }
 
 const UNKNOWN_WRITER =
@@ -60,10 +71,11 @@ const UNKNOWN_WRITER =
 /** Fewer writes of the other output do not tell that a controller is off. */
 const OTHER_WRITES_MIN = 20;
 
-/** What is written. Who has retired Endpoints has no controller of theirs. */
-function runningOf(writes: Readonly<Record<Output, readonly object[]>>): readonly Output[] {
+/** What is written. Who has retired Endpoints has no controller of theirs. Of what was not read nobody knows. */
+function runningOf(writes: Readonly<Record<Output, readonly object[]>>, { refused }: Measuring): readonly Output[] {
   const most = Math.max(...OUTPUTS.map((output) => writes[output].length));
-  return OUTPUTS.filter((output) => writes[output].length > 0 || most < OTHER_WRITES_MIN);
+  const isUnread = (output: Output): boolean => refused.has(output === 'slices' ? 'endpointslices' : output);
+  return OUTPUTS.filter((output) => writes[output].length > 0 || most < OTHER_WRITES_MIN || isUnread(output));
 }
 
 /** A lost watch is a doubt of its own where it goes on, or has not come back at the end. A list after it is a gap. */

@@ -7,8 +7,6 @@ import type { Evidence } from './evidence.ts';
 /** The programs that have written each output; [] = the recording does not tell. */
 export type WritersOf = Readonly<Record<Output, readonly Controller[]>>;
 
-export const NO_WRITERS: WritersOf = { endpoints: [], slices: [] };
-
 export interface OwnPart {
   readonly story: Story;
   readonly evidence: Evidence;

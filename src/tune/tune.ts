@@ -7,19 +7,15 @@ import { changesMin, isOfLatencies, type Objective } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, startOf, withFit } from './numbers.ts';
 import { recommend } from './recommend.ts';
-import { ownPart, type WritersOf } from './strangers.ts';
 import { latenciesOf } from '../twin/figures.ts';
-import { OUTPUTS } from '../twin/ledger.ts';
-import { checkStory, isChange, outputsOf, type Story } from '../twin/story.ts';
+import { checkStory, isChange, type Story } from '../twin/story.ts';
 
 export interface TuneInput {
-  /** The run of today's settings. A fit begins at its calibration. */
+  /** The run of today's settings, of what the controller writes itself. A fit begins at its calibration. */
   readonly run: Run;
   /** null = the story is no recording. */
   readonly evidence: Evidence | null;
-  /** Who has written what was recorded. */
-  readonly writers: WritersOf;
-  /** Reasons in the recording not to believe it: gaps, refused resources. */
+  /** Reasons in the recording not to believe it: gaps, refused resources, other programs. */
   readonly doubts: readonly string[];
   /** What else is to be told of the recording. */
   readonly notes: readonly string[];
@@ -38,8 +34,7 @@ export interface TuneInput {
 }
 
 /** @param progress called with the number of looks at a setting so far */
-export function tune(whole: TuneInput, progress: (looks: number) => void): Answer {
-  const { input, refusals: strange } = withoutStrangers(whole);
+export function tune(input: TuneInput, progress: (looks: number) => void): Answer {
   const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
   checkStory(story);
@@ -54,7 +49,6 @@ export function tune(whole: TuneInput, progress: (looks: number) => void): Answe
   const absence = evidence === null ? null : absenceDoubt(evidence, settings);
   const refusals = [
     ...input.doubts,
-    ...strange,
     ...(absence === null ? [] : [absence]),
     ...measured.doubts,
     ...(tested === null ? [] : weaknesses(changes, tested.worst, controller)),
@@ -85,16 +79,9 @@ export function tune(whole: TuneInput, progress: (looks: number) => void): Answe
       ...input.given,
       ...calibrationNumbers(calibration, start, measured, sourcesOf(input, tested), input.coresFrom),
     ],
-    notes: [...input.notes, ...leftOut(whole.run.story), ...measured.notes, ...guesses(tested, start.known)],
+    notes: [...input.notes, ...measured.notes, ...guesses(tested, start.known)],
     assumptions: ASSUMPTIONS,
   };
-}
-
-function withoutStrangers(input: TuneInput): { readonly input: TuneInput; readonly refusals: readonly string[] } {
-  const { run, evidence, writers } = input;
-  if (evidence === null) return { input, refusals: [] };
-  const { story, refusals, notes, ...own } = ownPart(run.story, evidence, writers, run.controller);
-  return { input: { ...input, ...own, run: { ...run, story }, notes: [...input.notes, ...notes] }, refusals };
 }
 
 /** Where the numbers are from that nobody has measured. */
@@ -128,12 +115,6 @@ function tooFewChanges({ constraints, goal }: Objective, { durationMs }: Story, 
       `the second half of the recording has ${count} changes for ${text}, and fewer than ${needed} say too little`,
     ];
   });
-}
-
-function leftOut(story: Story): string[] {
-  return OUTPUTS.filter((output) => !outputsOf(story).includes(output)).map(
-    (output) => `no ${output} were written: their controller does not run, and is left out`,
-  );
 }
 
 /** Not every recording tells which controller has written it. */

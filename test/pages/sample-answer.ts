@@ -4,7 +4,6 @@ import { busiestPart, triedOf } from '../../src/tune/confirmation.ts';
 import { measuredOf } from '../../src/tune/measured.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import { NO_WRITERS } from '../../src/tune/strangers.ts';
 import { tune } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
@@ -47,7 +46,6 @@ export function sampleAnswer(): Answer {
     {
       run,
       evidence: runModel({ ...run, seed: 78 }),
-      writers: NO_WRITERS,
       doubts: [],
       notes: [],
       measured: { ...measuredOf(scrapes, null, run.controller, null), cpuMsPerWrite: null },

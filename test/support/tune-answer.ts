@@ -1,5 +1,4 @@
 /** A small question and its answer, for the texts and pages that show it. */
-import { NO_WRITERS } from '../../src/tune/strangers.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import type { Evidence } from '../../src/tune/evidence.ts';
 import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
@@ -46,11 +45,10 @@ export function smallAnswer(
 }
 
 /** The answer for 100 nodes, where nothing is known beside the recording. */
-export function answerTo(run: Run, evidence: Evidence | null, objective: string, writers = NO_WRITERS): Answer {
+export function answerTo(run: Run, evidence: Evidence | null, objective: string): Answer {
   const input: TuneInput = {
     run,
     evidence,
-    writers,
     doubts: [],
     notes: [],
     measured: NOTHING_MEASURED,

@@ -171,22 +171,37 @@ test('kube-controller-manager syncs nothing for a pod that is bound to a node', 
   assert.deepEqual([syncs('endpointd'), syncs('kube-controller-manager')], [4, 2]);
 });
 
-test('a controller that writes nothing while the other one writes does not run', () => {
+/** One slice is written so often, from the first second on. */
+function sliceWrites(count: number): RecordedEvent[] {
   const own = slice('web', []);
-  const writes = (count: number): RecordedEvent[] =>
-    Array.from({ length: count }, (_, i) => ({
-      type: 'change',
-      resource: 'endpointslices',
-      atMs: 1000 + i,
-      told: 'watch',
-      by: 'controller',
-      id: 20,
-      version: i + 1,
-      before: i === 0 ? null : own,
-      after: own,
-    }));
-  assert.deepEqual(play(...writes(19)).story.outputs, ['endpoints', 'slices']);
-  assert.deepEqual(play(...writes(20)).story.outputs, ['slices']);
+  return Array.from({ length: count }, (_, i) => ({
+    type: 'change',
+    resource: 'endpointslices',
+    atMs: 1000 + i,
+    told: 'watch',
+    by: 'controller',
+    id: 20,
+    version: i + 1,
+    before: i === 0 ? null : own,
+    after: own,
+  }));
+}
+
+test('a controller that writes nothing while the other one writes does not run', () => {
+  const [few, enough] = [play(...sliceWrites(19)), play(...sliceWrites(20))];
+  assert.deepEqual([few.story.outputs, few.notes], [['endpoints', 'slices'], []]);
+  const note = 'no endpoints were written: their controller does not run, and is left out';
+  assert.deepEqual([enough.story.outputs, enough.notes], [['slices'], [note]]);
+});
+
+test('a controller whose objects could not be read is not said not to run', () => {
+  const { story, notes, doubts } = playedOf('a test', [
+    { type: 'refused', atMs: 400, resource: 'endpoints' },
+    ...START.filter((event) => !(event.type === 'listed' && event.resource === 'endpoints')),
+    ...sliceWrites(20),
+  ]);
+  assert.deepEqual([story.outputs, notes], [['endpoints', 'slices'], []]);
+  assert.deepEqual(doubts, ['the recorder was not let read endpoints']);
 });
 
 test('irrelevant events are spread over the two seconds in which they came', () => {

@@ -8,11 +8,12 @@ import { answerText, backTestRows, checkRows } from '../../src/tune/report-text.
 import type { Answer } from '../../src/tune/answer.ts';
 import { compare } from '../../src/tune/evidence.ts';
 import type { Check } from '../../src/tune/outcome.ts';
+import { ownPart } from '../../src/tune/strangers.ts';
 import { writesByTime } from '../../src/twin/figures.ts';
 import { createLedger } from '../../src/twin/ledger.ts';
 import { profileStory, USUAL_SIZES } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
-import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const BUSY = {
   name: 'busy',
@@ -189,30 +190,6 @@ test('a prediction that is off says to name the controller that was recorded', (
   );
 });
 
-test('what another controller has written is no recording of this one', () => {
-  const none = { samples: { endpoints: [], slices: [] }, writes: { endpoints: [], slices: [] } };
-  const run = {
-    story: profileStory({ ...BUSY, minutes: 1 }, 1),
-    controller: 'endpointd',
-    settings: DEFAULT_SETTINGS,
-    calibration: DEFAULT_CALIBRATION,
-    seed: 1,
-  } as const;
-  const refusalsOf = (endpoints: readonly Controller[], slices: readonly Controller[]): readonly string[] =>
-    answerTo(run, none, 'min bytes', { endpoints, slices }).refusals.filter((why) => why.includes('written'));
-  const usual = refusalsOf([], []);
-  assert.deepEqual(refusalsOf(['endpointd'], ['endpointd']), usual);
-  assert.deepEqual(refusalsOf(['endpointd'], []), usual);
-  assert.deepEqual(refusalsOf(['kube-controller-manager'], ['kube-controller-manager']), [
-    'kube-controller-manager has written what was recorded, and not endpointd: name it with --controller',
-    ...usual,
-  ]);
-  assert.deepEqual(refusalsOf(['endpointd', 'kube-controller-manager'], ['endpointd']), [
-    'endpointd and kube-controller-manager have both written endpoints: the recording tells of neither alone',
-    ...usual,
-  ]);
-});
-
 test('an output that another controller keeps is left out', () => {
   const story = profileStory({ ...BUSY, minutes: 1 }, 1);
   const run = {
@@ -227,8 +204,9 @@ test('an output that another controller keeps is left out', () => {
   const others = Array.from({ length: 5000 }, (_, i) => ({ atMs: 12 * i }));
   const evidence = { samples, writes: { ...writes, endpoints: others } };
   const told = { endpoints: ['kube-controller-manager'], slices: ['endpointd'] } as const;
-  const { backTest, notes } = answerTo(run, evidence, 'min writes(slices)', told);
-  assert.ok(notes.includes('endpoints are left out: kube-controller-manager has written them'), notes.join());
+  const own = ownPart(story, evidence, told, 'endpointd');
+  assert.deepEqual(own.notes, ['endpoints are left out: kube-controller-manager has written them']);
+  const { backTest } = answerTo({ ...run, story: own.story }, own.evidence, 'min writes(slices)');
   assert.ok(backTest!.worst! < 0.1, JSON.stringify(backTest));
   assert.ok(backTest!.comparisons.every(({ output }) => output === 'slices'));
 });

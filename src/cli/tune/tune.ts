@@ -9,25 +9,19 @@ import { version } from '../../node/version.ts';
 import { renderPage } from '../../page/page.ts';
 import type { Answer } from '../../tune/answer.ts';
 import { CalibrationError, calibrationText, parseCalibration } from '../../tune/calibration.ts';
-import type { Recorded } from '../../tune/measured.ts';
-import { playedOf } from '../../tune/played.ts';
 import { answerPage } from '../../tune/report-page.ts';
 import { answerText } from '../../tune/report-text.ts';
-import type { TuneInput } from '../../tune/tune.ts';
 import { plural } from '../../lib/figures.ts';
-import { perOutput } from '../../twin/ledger.ts';
-import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
 import type { Story } from '../../twin/story.ts';
-import { NO_WRITERS } from '../../tune/strangers.ts';
 import { busiestPart } from '../../tune/confirmation.ts';
 import { createProgress } from '../progress.ts';
-import { withRecording } from '../record/recording-file.ts';
 import { textTable } from '../text-table.ts';
 import { answerOf } from './answer-thread.ts';
 import { programsFor } from './confirm.ts';
 import { confirmed, exitStatus, type Tries } from './confirmed.ts';
 import { knownOf } from './known.ts';
+import { playedBy } from './played-by.ts';
 import { parseTuneFlags, type TuneOptions } from './tune-flags.ts';
 import { starting, StartError } from '../usage.ts';
 
@@ -36,7 +30,7 @@ export async function tune(args: readonly string[]): Promise<number> {
   const options = parseTuneFlags(args, (text) => process.stdout.write(text));
   if (options.calibrate !== '') await checkNew(options.calibrate);
   const played = playedBy(options);
-  const known = await knownOf(options, recordedOf(played.evidence));
+  const known = await knownOf(options, played.recorded);
   const tries = options.confirm ? await triesOf(options, played.story) : null;
   const calibration = await calibrationOf(options, known.measured.cores?.value);
   const progress = createProgress(process.stderr, () => performance.now());
@@ -51,7 +45,6 @@ export async function tune(args: readonly string[]): Promise<number> {
         kubeMinor: known.kubeMinor,
       },
       evidence: played.evidence,
-      writers: played.writers,
       doubts: played.doubts,
       notes: played.notes,
       measured: known.measured,
@@ -92,39 +85,6 @@ async function checkNew(calibrate: string): Promise<void> {
 async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story): Promise<Tries> {
   const part = busiestPart(story, confirmForMs, controller);
   return { part, programs: await programsFor(controller, part) };
-}
-
-/** The story that is played, and the evidence that it is compared with. */
-type Input = Pick<TuneInput, 'evidence' | 'writers' | 'doubts' | 'notes'> & { readonly story: Story };
-
-function playedBy({ from, seed }: TuneOptions): Input {
-  const profile = STORY_PROFILES.find(({ name }) => name === from);
-  if (profile !== undefined) {
-    return { story: profileStory(profile, seed), evidence: null, writers: NO_WRITERS, doubts: [], notes: [] };
-  }
-  return withRecording(from, ({ events, broken }) => {
-    const { isEnded, ...played } = playedOf(from, events);
-    const cut = broken();
-    if (cut !== null)
-      return {
-        ...played,
-        notes: [
-          `the recording is broken at byte ${cut.atByte}: what precedes counts, and a watch that was lost then is not told`,
-        ],
-      };
-    return {
-      ...played,
-      notes: isEnded
-        ? []
-        : [
-            'the recorder did not end in good order: what it has written counts, and a watch that was lost then is not told',
-          ],
-    };
-  });
-}
-
-function recordedOf(evidence: Input['evidence']): Recorded | null {
-  return evidence === null ? null : perOutput((output) => evidence.writes[output].length);
 }
 
 /** @param measuredCores undefined = no metrics tell them, or the command line does */

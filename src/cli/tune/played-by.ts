@@ -1,0 +1,45 @@
+/** What `tune` plays: a profile, or the controller's own part of a recording. */
+import type { Recorded } from '../../tune/measured.ts';
+import { playedOf } from '../../tune/played.ts';
+import { ownPart } from '../../tune/strangers.ts';
+import type { TuneInput } from '../../tune/tune.ts';
+import { perOutput } from '../../twin/ledger.ts';
+import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
+import type { Story } from '../../twin/story.ts';
+import { withRecording } from '../record/recording-file.ts';
+import type { TuneOptions } from './tune-flags.ts';
+
+/** The story, and the evidence that it is compared with. */
+interface Input extends Pick<TuneInput, 'evidence' | 'doubts' | 'notes'> {
+  readonly story: Story;
+  /** What was written, by whichever program; null = there is no recording. */
+  readonly recorded: Recorded | null;
+}
+
+export function playedBy({ from, seed, controller }: Pick<TuneOptions, 'from' | 'seed' | 'controller'>): Input {
+  const profile = STORY_PROFILES.find(({ name }) => name === from);
+  if (profile !== undefined)
+    return { story: profileStory(profile, seed), evidence: null, recorded: null, doubts: [], notes: [] };
+  return withRecording(from, ({ events, broken }) => {
+    const { story, evidence, writers, doubts, notes, isEnded } = playedOf(from, events);
+    const own = ownPart(story, evidence, writers, controller);
+    return {
+      story: own.story,
+      evidence: own.evidence,
+      recorded: perOutput((output) => evidence.writes[output].length),
+      doubts: [...doubts, ...own.refusals],
+      notes: [...endingOf(broken(), isEnded), ...own.notes, ...notes],
+    };
+  });
+}
+
+function endingOf(cut: { readonly atByte: number } | null, isEnded: boolean): string[] {
+  if (cut !== null)
+    return [
+      `the recording is broken at byte ${cut.atByte}: what precedes counts, and a watch that was lost then is not told`,
+    ];
+  if (isEnded) return [];
+  return [
+    'the recorder did not end in good order: what it has written counts, and a watch that was lost then is not told',
+  ];
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { endpointOf, fileOf, pod, service, slice } from '../recording/made.ts';
+import { playedBy } from '../../src/cli/tune/played-by.ts';
+import { busiestPart } from '../../src/tune/confirmation.ts';
+
+/** A pod that comes and goes, in a slice that endpointd writes and in Endpoints that another program writes. */
+const SHARED = fileOf((encoder) => {
+  encoder.put('services', service('web'), 'other', 0);
+  encoder.put('pods', pod('web-1'), 'other', 0);
+  for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const)
+    encoder.listed(resource, '1', 0);
+  for (let i = 0; i < 30; i++) {
+    const endpoints = [endpointOf(pod('web-1'), { conditions: { ready: i % 2 === 1 } })];
+    encoder.put('pods', pod('web-1', { ready: i % 2 === 1 }), 'other', 100 * i + 100);
+    encoder.put('endpointslices', slice('web-x', endpoints), 'controller', 100 * i + 105);
+    encoder.put('endpoints', slice('web', endpoints), 'controller', 100 * i + 110);
+  }
+  encoder.wrote('endpointslices', 'endpointd', 4000);
+  encoder.wrote('endpoints', 'kube-controller-manager', 4000);
+  encoder.tell(10_000, { end: true });
+});
+
+test('a confirmation plays the outputs that the controller writes itself', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'played-by-'));
+  try {
+    const from = join(directory, 'shared.rec');
+    writeFileSync(from, SHARED);
+    for (const [controller, own, foreign] of [
+      ['endpointd', 'slices', 'endpoints'],
+      ['kube-controller-manager', 'endpoints', 'slices'],
+    ] as const) {
+      const { story, evidence, recorded, notes } = playedBy({ from, seed: 1, controller });
+      assert.deepEqual(busiestPart(story, 2000, controller).outputs, [own]);
+      assert.deepEqual([evidence!.writes[own].length, evidence!.writes[foreign].length], [30, 0]);
+      // The metrics of an API server count the writes of both programs.
+      assert.deepEqual(recorded, { endpoints: 30, slices: 30 });
+      assert.equal(notes.length, 1);
+    }
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
