@@ -1,5 +1,6 @@
 /** Settings as the flags of a command line. */
 import { formatDuration } from '../lib/duration.ts';
+import type { Output } from '../twin/ledger.ts';
 import type { Controller, Settings } from '../twin/settings.ts';
 
 export type SettingName = Exclude<keyof Settings, 'controllers'>;
@@ -10,16 +11,18 @@ interface SettingFlag {
   readonly unit: 'ms' | 'count';
   /** The one program that has it; absent = both. */
   readonly only?: Controller;
+  /** What the one controller writes that it is for; absent = it is for all of them. */
+  readonly output?: Output;
 }
 
 export const SETTING_FLAGS: Readonly<Record<SettingName, SettingFlag>> = {
-  endpointSyncs: { name: 'concurrent-endpoint-syncs', unit: 'count' },
-  serviceEndpointSyncs: { name: 'concurrent-service-endpoint-syncs', unit: 'count' },
-  endpointsBatchMs: { name: 'endpoint-updates-batch-period', unit: 'ms' },
-  slicesBatchMs: { name: 'endpointslice-updates-batch-period', unit: 'ms' },
+  endpointSyncs: { name: 'concurrent-endpoint-syncs', unit: 'count', output: 'endpoints' },
+  serviceEndpointSyncs: { name: 'concurrent-service-endpoint-syncs', unit: 'count', output: 'slices' },
+  endpointsBatchMs: { name: 'endpoint-updates-batch-period', unit: 'ms', output: 'endpoints' },
+  slicesBatchMs: { name: 'endpointslice-updates-batch-period', unit: 'ms', output: 'slices' },
   qps: { name: 'kube-api-qps', unit: 'count' },
   burst: { name: 'kube-api-burst', unit: 'count' },
-  endpointsPerSlice: { name: 'max-endpoints-per-slice', unit: 'count' },
+  endpointsPerSlice: { name: 'max-endpoints-per-slice', unit: 'count', output: 'slices' },
   adaptiveBatchMs: { name: 'adaptive-batch-period-max', unit: 'ms', only: 'endpointd' },
   inFlight: { name: 'max-writes-in-flight', unit: 'count', only: 'endpointd' },
 };

@@ -46,7 +46,7 @@ const CANDIDATES_MAX = 3;
 /** @param progress called with the number of looks at a setting so far */
 export function recommend(question: Question, progress: (looks: number) => void = () => undefined): Recommendation {
   const { run, objective } = question;
-  const flags = flagsOf(run.controller);
+  const flags = flagsOf(run);
   let looks = 0;
   const looking = (): void => progress(++looks);
   const trials = createTrials(question, looking);

@@ -3,8 +3,10 @@
  * neighbouring values of one flag after the other, as long as that improves the score, and at last of two flags together.
  */
 import { createPrng, nextInt } from '../lib/prng.ts';
-import type { Controller, Settings } from '../twin/settings.ts';
-import { type SettingName, settingNames } from './flag-lines.ts';
+import type { Run } from '../twin/run.ts';
+import type { Settings } from '../twin/settings.ts';
+import { outputsOf } from '../twin/story.ts';
+import { SETTING_FLAGS, type SettingName, settingNames } from './flag-lines.ts';
 
 /** What is tried of one flag, or of two that are set alike. */
 export interface Flag {
@@ -34,9 +36,16 @@ export function writeFlag({ fields }: Flag, settings: Settings, value: number): 
   return { ...settings, ...Object.fromEntries(fields.map((field) => [field, value])) };
 }
 
-export function flagsOf(controller: Controller): readonly Flag[] {
-  const names = settingNames(controller);
-  return FLAGS.filter(({ fields }) => fields.every((field) => names.includes(field)));
+/** The flags of the program, without those of its controllers that do not run. */
+export function flagsOf({ controller, story }: Pick<Run, 'controller' | 'story'>): readonly Flag[] {
+  const names = settingNames(controller).filter((name) => {
+    const { output } = SETTING_FLAGS[name];
+    return output === undefined || outputsOf(story).includes(output);
+  });
+  return FLAGS.map(({ fields, values }) => ({
+    fields: fields.filter((field) => names.includes(field)),
+    values,
+  })).filter(({ fields }) => fields.length > 0);
 }
 
 /** Each flag by itself. */

@@ -184,6 +184,23 @@ test('Endpoints alone have a batch period where the objective asks so of both ou
   assert.deepEqual(batchesFor('p99(add)<=40ms, min writes'), [0, 0]);
 });
 
+test('flags of a controller that does not run stay as they are', () => {
+  const settings = { ...DEFAULT_SETTINGS, qps: 500, burst: 500 };
+  const changesWhere = (outputs: Story['outputs'], objective: string): readonly string[] =>
+    recommend(questionOf(objective, { ...HASTY, outputs: outputs! }, { settings })).changes.map(({ flag }) => flag);
+  assert.deepEqual(
+    [
+      changesWhere(['slices'], 'p99(add)<=2s, min writes'),
+      changesWhere(['endpoints'], 'p99(add, endpoints)<=2s, min writes'),
+    ],
+    [['endpointslice-updates-batch-period'], ['endpoint-updates-batch-period']],
+  );
+  // An objective of the other output cannot move them either.
+  assert.deepEqual(changesWhere(['slices'], 'p99(add)<=2s, p99(add, endpoints)<=2s, min writes'), [
+    'endpointslice-updates-batch-period',
+  ]);
+});
+
 test('each flag to change is told with the figures that it leads to', () => {
   const { best, changes } = recommended('writes<=0.75/s, min p99(add)');
   assert.deepEqual(
@@ -231,7 +248,7 @@ test('nothing that was tried has a bound of the goal that is more than 1 % lower
   });
   const question = { ...asked, run: { ...asked.run, controller: 'endpointd', seed: 2 } } as const;
   const trials = createTrials(question, () => undefined);
-  const { best } = choose(question, flagsOf('endpointd'), trials);
+  const { best } = choose(question, flagsOf(question.run), trials);
   const inChoice = { ...question, run: { ...question.run, seed: 3 } };
   const boundOf = (settings: Settings): number => {
     const outcome = outcomeOf(inChoice, settings);
