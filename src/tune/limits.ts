@@ -4,7 +4,16 @@ import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import { FITTED } from './back-test.ts';
 import { type Expression, isOfLatencies, type Objective, WORST_MS } from './objective.ts';
-import { boundsOf, isMet, type Outcome, p99OfAdditions, type Question, scopeOf, runsOf } from './outcome.ts';
+import {
+  additionsTo,
+  boundsOf,
+  isMet,
+  type Outcome,
+  p99OfAdditions,
+  type Question,
+  scopeOf,
+  runsOf,
+} from './outcome.ts';
 
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
 /** The end of both ladders: what holds there may hold beyond it. */
@@ -12,19 +21,19 @@ export const LOAD_MAX = LOADS.at(-1)!;
 /** By how much a resource grows. */
 const MORE = 1.5;
 
-/** The p99 of additions to slices if one resource grows by half. */
 export interface Binding {
   readonly resource: string;
+  /** Of additions, if the resource grows by half; NaN = there are none. */
   readonly p99Ms: number;
 }
 
 /** The effect on the p99 of additions if one resource after the other grows by half. */
 export function bindingsOf(question: Question, settings: Settings): Binding[] {
   const { run } = question;
-  const scope = scopeOf(question);
+  const output = additionsTo(run.story);
   const p99 = (resource: string, other: Partial<Run>): Binding => ({
     resource,
-    p99Ms: p99OfAdditions(runModel({ ...run, settings, ...other }), scope),
+    p99Ms: p99OfAdditions(runModel({ ...run, settings, ...other }), output),
   });
   const { calibration } = run;
   const { endpointSyncs, serviceEndpointSyncs, qps, burst, inFlight } = settings;

@@ -7,17 +7,9 @@ import { type ChangeKind, type Ledger, type Output, OUTPUTS, perOutput } from '.
 import type { Encoding } from '../recording/sizes.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
+import { outputsOf, type Story } from '../twin/story.ts';
 import { FITTED, type Fitted, type Spread } from './back-test.ts';
-import {
-  excessOver,
-  type Expression,
-  type Objective,
-  type Scope,
-  quantilesOf,
-  sentBytes,
-  valueOf,
-  WORST_MS,
-} from './objective.ts';
+import { excessOver, type Objective, type Scope, quantilesOf, sentBytes, valueOf, WORST_MS } from './objective.ts';
 import type { Raise } from './own-figures.ts';
 import { resamples } from './resample.ts';
 
@@ -61,7 +53,7 @@ export interface Outcome {
   readonly cpuShare: number;
   /** The CPU of all API servers for these writes and their watchers, as a share of one core. */
   readonly apiServerCpuShare: number;
-  /** The percentiles of additions to slices, in milliseconds. */
+  /** The percentiles of the latencies of additions, in milliseconds; [] = there were none. See `additionsTo`. */
   readonly distribution: readonly number[];
   /** Writes per second in each ten seconds of the story, what is left of it with the last ones. */
   readonly writesByTime: readonly number[];
@@ -84,15 +76,19 @@ const BOUND_SHARE = 0.9;
 /** A block of a resample is half a minute long, or a tenth of a run that is shorter than five minutes. */
 const BLOCKS_MIN = 10;
 const KINDS: readonly ChangeKind[] = ['add', 'remove'];
-const P99_ADD: Expression = { of: 'quantile', share: 0.99, kinds: 'add', output: 'slices', isWorst: false };
 
 export function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
   return { durationMs: run.story.durationMs, nodes, endpointsWatchers };
 }
 
-/** The p99 of additions to slices, in milliseconds. */
-export function p99OfAdditions(ledger: Ledger, scope: Scope): number {
-  return valueOf(P99_ADD, ledger, scope);
+/** The output whose additions are shown beside what the objective asks for: slices, or Endpoints where they alone are written. */
+export function additionsTo(story: Story): Output {
+  return outputsOf(story).includes('slices') ? 'slices' : 'endpoints';
+}
+
+/** In milliseconds; NaN = there were none. */
+export function p99OfAdditions(ledger: Ledger, output: Output): number {
+  return quantilesOf(ledger, { output, kinds: 'add' }, [0.99])[0]!;
 }
 
 export function outcomeOf(question: Question, settings: Settings): Outcome {
@@ -113,7 +109,7 @@ export function outcomeOf(question: Question, settings: Settings): Outcome {
     }),
     cpuShare: cpuOf(ledger) / scope.durationMs,
     apiServerCpuShare: valueOf({ of: 'apiserver-cpu', isWorst: false }, ledger, scope) / 1000,
-    distribution: distributionOf(ledger),
+    distribution: distributionOf(ledger, additionsTo(question.run.story)),
     writesByTime: writesByTime(ledger, scope.durationMs),
     overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
     checks: figures.map(({ text, expression, most }, i) => ({
@@ -175,9 +171,9 @@ export function isMet({ constraints }: Objective, bounds: readonly number[]): bo
   return constraints.every(({ most }, i) => bounds[i]! <= most);
 }
 
-function distributionOf(ledger: Ledger): number[] {
+function distributionOf(ledger: Ledger, output: Output): number[] {
   const shares = Array.from({ length: 100 }, (_, i) => (i + 1) / 100);
-  const values = quantilesOf(ledger, { output: 'slices', kinds: 'add' }, shares);
+  const values = quantilesOf(ledger, { output, kinds: 'add' }, shares);
   return values.filter((value) => !Number.isNaN(value));
 }
 

@@ -1,11 +1,12 @@
 /** The settings to choose, their gain, how far they are valid, and what was tried besides. */
+import type { Output } from '../twin/ledger.ts';
 import type { Settings } from '../twin/settings.ts';
 import { type Change, changesTo } from './changes.ts';
 import { choose, TIE, withFewestChanges } from './choice.ts';
 import { changedNames } from './flag-lines.ts';
 import { type Binding, bindingsOf, goalFactorMaxOf, loadFactorOf, nodesMaxOf } from './limits.ts';
 import { scoreOf } from './objective.ts';
-import type { Outcome, Question } from './outcome.ts';
+import { additionsTo, type Outcome, type Question } from './outcome.ts';
 import { type Flag, flagsOf, compareScores, type Score, writeFlag } from './search.ts';
 import { createTrials, type Trials, type Tried } from './trials.ts';
 
@@ -19,7 +20,9 @@ export interface Recommendation {
   readonly runs: number;
   /** The recommended settings, and the next best with other figures. None is today's. */
   readonly candidates: readonly Settings[];
-  /** Settings that no other one beats in both figures: p99 of additions, and writes per second. */
+  /** The output whose additions frontier, grid, bindings and distributions are of. */
+  readonly additionsTo: Output;
+  /** Settings that no other one beats in both figures: p99 of additions, and writes per second; [] = there are no additions. */
   readonly frontier: readonly FrontierPoint[];
   readonly grid: Grid;
   readonly bindings: readonly Binding[];
@@ -33,7 +36,7 @@ export interface Recommendation {
 
 export type FrontierPoint = Omit<Tried, 'values' | 'waitedMs'>;
 
-/** The p99 of additions to slices by batch period and syncs. All other flags are the recommended ones. */
+/** The p99 of additions by batch period and syncs. All other flags are the recommended ones. */
 export interface Grid {
   readonly batchesMs: readonly number[];
   readonly syncs: readonly number[];
@@ -60,6 +63,7 @@ export function recommend(question: Question, progress: (looks: number) => void 
     nearest,
     changes: changesTo(settings, run.settings, objective, createTrials(told, looking)),
     candidates: candidatesOf(settings, trials.all(), question, simplestOf),
+    additionsTo: additionsTo(run.story),
     frontier: frontierOf(trials.all(), run.settings),
     grid: gridOf(settings, flags, trials),
     bindings: bindingsOf(told, settings),
@@ -97,7 +101,9 @@ function candidatesOf(
 }
 
 function frontierOf(tried: readonly Tried[], today: Settings): FrontierPoint[] {
-  const points = tried.map(({ settings, p99Ms, writesPerSecond }) => ({ settings, p99Ms, writesPerSecond }));
+  const points = tried
+    .filter(({ p99Ms }) => !Number.isNaN(p99Ms))
+    .map(({ settings, p99Ms, writesPerSecond }) => ({ settings, p99Ms, writesPerSecond }));
   const changes = ({ settings }: FrontierPoint): number => changedNames(settings, today).length;
   const frontier: FrontierPoint[] = [];
   for (const point of points.toSorted(

@@ -16,7 +16,7 @@ import {
 } from './confirmation.ts';
 import { flagLines } from './flag-lines.ts';
 import type { Outcome } from './outcome.ts';
-import type { Grid, Recommendation } from './recommend.ts';
+import type { Recommendation } from './recommend.ts';
 import {
   BACK_TEST_TITLE,
   backTestRows,
@@ -29,12 +29,13 @@ import {
   CONFIRMATION_RATIO,
   confirmationRows,
   confirmationText,
-  FRONTIER_COLUMNS,
+  frontierColumns,
   frontierRows,
   milliseconds,
   NUMBER_COLUMNS,
   numberRows,
   outcomeRows,
+  p99Text,
   questionText,
   REMOVAL_LIMIT,
   runsText,
@@ -97,7 +98,7 @@ function headlineOf({ today, refusals }: Answer, best: Outcome | null): Page['he
 
 function recommendationSections(answer: Answer, recommendation: Recommendation): Section[] {
   const { today: flags } = answer;
-  const { today, best, nearest, frontier, grid, changes } = recommendation;
+  const { today, best, nearest, changes } = recommendation;
   const shown = best ?? nearest;
   return [
     {
@@ -125,34 +126,40 @@ function recommendationSections(answer: Answer, recommendation: Recommendation):
         REMOVAL_LIMIT,
       ].join(' '),
       table: { columns: ['', 'today', 'then'], rows: outcomeRows(today, shown) },
-      plots: [distributionPlot(today, shown), writesPlot(today, shown)],
+      plots: [...distributionPlots(recommendation, shown), writesPlot(today, shown)],
     },
-    {
-      title: 'Other settings',
-      tone: 'plain',
-      note: `The p99 of additions to slices by batch period and syncs, all else as above; and what no other setting beats in both its p99 and its writes. ${SEARCH_DRAWS} ${runsText(recommendation)}`,
-      plots: [gridPlot(grid), frontierPlot(frontier)],
-      table: {
-        columns: FRONTIER_COLUMNS,
-        rows: frontierRows(answer, recommendation),
-      },
-    },
+    otherSettings(answer, recommendation),
   ];
 }
 
-function distributionPlot(today: Outcome, then: Outcome): LinePlot {
+function otherSettings(answer: Answer, recommendation: Recommendation): Section {
+  const section = { title: 'Other settings', tone: 'plain' as const, note: runsText(recommendation) };
+  if (recommendation.frontier.length === 0) return section;
+  return {
+    ...section,
+    note: `The ${p99Text(recommendation)} by batch period and syncs, all else as above; and what no other setting beats in both its p99 and its writes. ${SEARCH_DRAWS} ${section.note}`,
+    plots: [gridPlot(recommendation), frontierPlot(recommendation)],
+    table: { columns: frontierColumns(recommendation), rows: frontierRows(answer, recommendation) },
+  };
+}
+
+/** [] = there are no additions. */
+function distributionPlots({ today, additionsTo }: Recommendation, then: Outcome): LinePlot[] {
+  if (today.distribution.length === 0) return [];
   const series = (name: string, { distribution }: Outcome): LinePlot['series'][number] => ({
     name,
     points: distribution.map((ms, i) => [Math.max(1, ms), i + 1]),
   });
-  return {
-    kind: 'lines',
-    title: 'From a pod that is ready to its slice',
-    x: { label: 'ms', scale: 'log' },
-    y: { label: '% of the additions', scale: 'linear' },
-    stepped: true,
-    series: [series('today', today), series('then', then)],
-  };
+  return [
+    {
+      kind: 'lines',
+      title: `From a pod that is ready to its ${additionsTo === 'slices' ? 'slice' : 'Endpoints'}`,
+      x: { label: 'ms', scale: 'log' },
+      y: { label: '% of the additions', scale: 'linear' },
+      stepped: true,
+      series: [series('today', today), series('then', then)],
+    },
+  ];
 }
 
 function writesPlot(today: Outcome, then: Outcome): LinePlot {
@@ -169,28 +176,30 @@ function writesPlot(today: Outcome, then: Outcome): LinePlot {
   };
 }
 
-function gridPlot({ batchesMs, syncs, p99Ms }: Grid): HeatPlot {
+function gridPlot(recommendation: Recommendation): HeatPlot {
+  const { batchesMs, syncs, p99Ms } = recommendation.grid;
   return {
     kind: 'heat',
-    title: 'p99 of additions by batch period and syncs',
+    title: `${p99Text(recommendation)} by batch period and syncs`,
     x: { label: 'batch period', names: batchesMs.map(formatDuration) },
     y: { label: 'syncs', names: syncs.map(String) },
     cells: p99Ms.map((row) => row.map((ms) => ({ text: milliseconds(ms), value: ms }))),
   };
 }
 
-function frontierPlot(frontier: Recommendation['frontier']): LinePlot {
+function frontierPlot(recommendation: Recommendation): LinePlot {
+  const figure = p99Text(recommendation);
   return {
     kind: 'lines',
-    title: 'Writes against the p99 of additions',
-    x: { label: 'p99 of additions, ms', scale: 'log' },
+    title: `Writes against the ${figure}`,
+    x: { label: `${figure}, ms`, scale: 'log' },
     y: { label: 'writes/s', scale: 'linear' },
     stepped: true,
     dotted: true,
     series: [
       {
         name: 'the best settings',
-        points: frontier.map(({ p99Ms, writesPerSecond }) => [Math.max(1, p99Ms), writesPerSecond]),
+        points: recommendation.frontier.map(({ p99Ms, writesPerSecond }) => [Math.max(1, p99Ms), writesPerSecond]),
       },
     ],
   };

@@ -9,6 +9,7 @@ import { type Comparison, errorBeyondChance } from './evidence.ts';
 import { flagLines, settingText } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
 import type { Check, Outcome } from './outcome.ts';
+import type { Output } from '../twin/ledger.ts';
 import type { Recommendation } from './recommend.ts';
 
 /** Makes lines of cells in columns. */
@@ -129,8 +130,7 @@ function recommendationLines(answer: Answer, recommendation: Recommendation, tab
     ...(best === null ? [] : [validText(answer, recommendation)]),
     REMOVAL_LIMIT,
     '',
-    `${runsText(recommendation)} ${SEARCH_DRAWS} ${FRONTIER_TITLE}`,
-    ...table(FRONTIER_COLUMNS, spread(frontierRows(answer, recommendation), FRONTIER_ROWS)),
+    ...frontierLines(answer, recommendation, table),
     '',
   ];
 }
@@ -169,9 +169,29 @@ export function changeRows({ today: { checks }, changes }: Recommendation): stri
   ]);
 }
 
+function frontierLines(answer: Answer, recommendation: Recommendation, table: Table): string[] {
+  const runs = runsText(recommendation);
+  if (recommendation.frontier.length === 0) return [runs];
+  return [
+    `${runs} ${SEARCH_DRAWS} ${FRONTIER_TITLE}`,
+    ...table(frontierColumns(recommendation), spread(frontierRows(answer, recommendation), FRONTIER_ROWS)),
+  ];
+}
+
 const FRONTIER_TITLE = 'No other one beats these in both its p99 and its writes:';
-export const FRONTIER_COLUMNS: readonly string[] = ['p99 of additions', 'writes/s', 'flags'];
 const FRONTIER_ROWS = 5;
+
+export function frontierColumns(recommendation: Recommendation): string[] {
+  return [p99Text(recommendation), 'writes/s', 'flags'];
+}
+
+export function p99Text({ additionsTo }: Recommendation): string {
+  return `p99 of additions to ${outputText(additionsTo)}`;
+}
+
+function outputText(output: Output): string {
+  return output === 'slices' ? output : 'Endpoints';
+}
 
 export function frontierRows({ today }: Answer, { frontier }: Recommendation): string[][] {
   return frontier.map(({ settings, p99Ms, writesPerSecond }) => [
@@ -220,7 +240,7 @@ export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
     ...(['slices', 'endpoints'] as const).flatMap((output) =>
       ENCODINGS.map((encoding) =>
         both(
-          `${output === 'slices' ? output : 'Endpoints'} to all watchers, in ${encoding === 'json' ? 'JSON' : encoding}`,
+          `${outputText(output)} to all watchers, in ${encoding === 'json' ? 'JSON' : encoding}`,
           ({ bytesPerSecond }) => `${formatBytes(bytesPerSecond[output][encoding])}/s`,
         ),
       ),
@@ -231,14 +251,16 @@ export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
   ];
 }
 
-export function bindingLines({ bindings: [now, ...others] }: Recommendation): string[] {
+/** [] = there are no additions of which it could be told. */
+export function bindingLines(recommendation: Recommendation): string[] {
+  const [now, ...others] = recommendation.bindings;
+  if (Number.isNaN(now!.p99Ms)) return [];
+  const figure = p99Text(recommendation);
   const moving = others.filter(({ p99Ms }) => p99Ms < now!.p99Ms * BINDS_BELOW);
   if (moving.length === 0)
-    return ['No resource binds: half as much again of any of them moves the p99 of additions by less than 5 %.'];
+    return [`No resource binds: half as much again of any of them moves the ${figure} by less than 5 %.`];
   const texts = moving.map(({ resource, p99Ms }) => `${resource} to ${milliseconds(p99Ms)}`);
-  return [
-    `What binds: half as much again moves the p99 of additions from ${milliseconds(now!.p99Ms)}: ${texts.join(', ')}.`,
-  ];
+  return [`What binds: half as much again moves the ${figure} from ${milliseconds(now!.p99Ms)}: ${texts.join(', ')}.`];
 }
 
 /** Why the same flags may have two figures. */

@@ -4,12 +4,13 @@ import { OUTPUTS } from '../twin/ledger.ts';
 import { runModel } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import { type Values, valuesOf } from './objective.ts';
-import { p99OfAdditions, type Question, scopeOf } from './outcome.ts';
+import { additionsTo, p99OfAdditions, type Question, scopeOf } from './outcome.ts';
 
 /** What is kept of a run: a ledger has each change and each write, and there are hundreds of runs. */
 export interface Tried {
   readonly settings: Settings;
   readonly values: Values;
+  /** Of additions; NaN = there were none. */
   readonly p99Ms: number;
   readonly writesPerSecond: number;
   /** The sum of all latencies. */
@@ -41,7 +42,7 @@ export function createTrials(question: Question, looking: () => void): Trials {
           (sum, one) => sum + one.latencyMs,
           0,
         );
-        found = { settings, values, p99Ms: p99OfAdditions(ledger, scope), writesPerSecond, waitedMs };
+        found = { settings, values, p99Ms: p99OfAdditions(ledger, additionsTo(run.story)), writesPerSecond, waitedMs };
         tried.set(key, found);
       }
       return found;

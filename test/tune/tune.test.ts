@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { story } from '../support/stories.ts';
 import { answerTo, smallAnswer } from '../support/tune-answer.ts';
 import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
@@ -7,7 +8,7 @@ import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText, backTestRows, checkRows } from '../../src/tune/report-text.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { compare } from '../../src/tune/evidence.ts';
-import type { Check } from '../../src/tune/outcome.ts';
+import type { Check, Outcome } from '../../src/tune/outcome.ts';
 import { ownPart } from '../../src/tune/strangers.ts';
 import { writesByTime } from '../../src/twin/figures.ts';
 import { createLedger } from '../../src/twin/ledger.ts';
@@ -25,6 +26,21 @@ const BUSY = {
   rolloutsPerMinute: 0,
   podsPerSecond: 5,
 };
+
+/** A question that is answered soon. */
+const QUICK = {
+  run: {
+    story: story({
+      services: 3,
+      changes: Array.from({ length: 60 }, (_, i) => [200 * i, i % 30, i < 30 ? 'ready' : 'unready'] as const),
+    }),
+    controller: 'kube-controller-manager',
+    settings: DEFAULT_SETTINGS,
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+  },
+  objective: 'p99(add, endpoints)<=1s, min writes',
+} as const;
 
 const ANSWER = smallAnswer();
 const TEXT = answerText(ANSWER, textTable);
@@ -136,6 +152,32 @@ test('writes over time end with the story, also where nothing is written at its 
 
 test('the page says which version of kube-controller-manager was played', () => {
   assert.match(renderPage(answerPage(ANSWER)), /as 1\.36 does it/);
+});
+
+test('where Endpoints alone are written, all that is told of additions is of them', () => {
+  const { run } = QUICK;
+  const answer = answerTo({ ...run, story: { ...run.story, outputs: ['endpoints'] } }, null, QUICK.objective);
+  const { additionsTo, today, best, frontier, bindings, grid } = answer.recommendation!;
+  const p99Of = ({ latencies }: Outcome): number =>
+    latencies.find(({ output, kind }) => output === 'endpoints' && kind === 'add')!.p99;
+  assert.equal(additionsTo, 'endpoints');
+  assert.equal(bindings[0]!.p99Ms, p99Of(best!));
+  assert.equal(today.distribution[98], p99Of(today));
+  assert.ok(frontier[0]!.p99Ms > 0 && grid.p99Ms.flat().every((ms) => ms > 0));
+  for (const shown of [answerText(answer, textTable), renderPage(answerPage(answer))]) {
+    assert.match(shown, /moves the p99 of additions to Endpoints/);
+    assert.doesNotMatch(shown, /additions to slices|to its slice/);
+  }
+});
+
+test('without additions no p99 of them is told, nor what binds it', () => {
+  const gone = story({ services: 3, changes: [0, 10, 20].map((pod) => [1000 * pod, pod, 'gone'] as const) });
+  const answer = answerTo({ ...QUICK.run, story: gone }, null, 'min writes');
+  const { frontier, bindings, grid, today } = answer.recommendation!;
+  assert.deepEqual([frontier, today.distribution], [[], []]);
+  assert.ok([...bindings.map(({ p99Ms }) => p99Ms), ...grid.p99Ms.flat()].every(Number.isNaN));
+  for (const shown of [answerText(answer, textTable), renderPage(answerPage(answer))])
+    assert.doesNotMatch(shown, /p99 of additions|No resource binds|NaN/);
 });
 
 test('settings nearest to an unreachable objective are not recommended', () => {
