@@ -35,7 +35,7 @@ export interface TriedFigure {
   readonly today: readonly number[];
   readonly tried: readonly number[];
   readonly look: Look;
-  /** The ratio of tried to today, by the queue model. */
+  /** The ratio of tried to today, by the queue model; NaN = it has no such figure. */
   readonly predicted: number;
   readonly verdict: 'holds' | 'does not hold' | 'cannot tell' | typeof NOT_MEASURED | typeof DOES_NOT_BIND;
 }
@@ -90,9 +90,10 @@ export function triedOf(
   const [today, tried] = [runModel(replayed), runModel({ ...replayed, settings })];
   const figure = (text: string, expression: Expression): TriedFigure => {
     const value = (ledger: Ledger): number => valueOf(expression, ledger, scope);
-    const isMeasured = pairs.every((pair) => isTold(expression, pair));
-    const look = isMeasured ? lookAt(pairs.map((pair) => ratioOf(value(pair.tried), value(pair.today)))) : UNTOLD;
     const predicted = ratioOf(value(tried), value(today));
+    const ratios = pairs.map((pair) => ratioOf(value(pair.tried), value(pair.today)));
+    const isMeasured = pairs.every((pair) => isTold(expression, pair)) && ![predicted, ...ratios].some(Number.isNaN);
+    const look = isMeasured ? lookAt(ratios) : UNTOLD;
     return {
       text,
       today: pairs.map((pair) => value(pair.today)),
@@ -154,7 +155,7 @@ export function verdictOf({ decision, low, high }: Look, predicted: number): Tri
   return decision === 'same' ? DOES_NOT_BIND : 'does not hold';
 }
 
-/** The ratio of two figures, which may both be 0. */
+/** The ratio of two figures, which may both be 0; NaN = one of them is of no part. */
 function ratioOf(tried: number, today: number): number {
   return Math.max(tried, LEAST) / Math.max(today, LEAST);
 }

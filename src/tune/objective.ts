@@ -4,7 +4,7 @@
  */
 import { parseDuration } from '../lib/duration.ts';
 import { nearest } from '../lib/nearest.ts';
-import { placeAbove, valueOfBoth } from '../lib/sorted.ts';
+import { placeAbove, placeFrom, valueOfBoth } from '../lib/sorted.ts';
 import {
   bytesOf,
   cpuOf,
@@ -13,6 +13,7 @@ import {
   latenciesOf,
   quantile,
   runsBetween,
+  type Span,
   writesOf,
 } from '../twin/figures.ts';
 import { apiServerMs } from '../twin/api-server-cost.ts';
@@ -206,18 +207,40 @@ export interface Scope {
 }
 
 /**
- * Changes that nothing has shown before the run ends count with the time until then.
+ * Changes that nothing has shown before the run ends count with the time until then. NaN = it is of the worst part, and
+ * none has enough changes.
+ * @param parts of which the largest figure is taken; null = it is of the whole run
  */
-export function valueOf(expression: Expression, ledger: Ledger, scope: Scope): number {
-  if (!expression.isWorst) return figureOf(expression, ledger, scope);
-  const { durationMs, worstMs = WORST_MS } = scope;
-  let worst = -Infinity;
-  const spans = beginsOf(durationMs, worstMs).map((fromMs) => ({ fromMs, toMs: fromMs + worstMs }));
-  for (const part of runsBetween(ledger, spans)) {
-    if (isTelling(expression, part))
-      worst = Math.max(worst, figureOf(expression, part, { ...scope, durationMs: worstMs }));
-  }
-  return worst === -Infinity ? figureOf(expression, ledger, scope) : worst;
+export function valueOf(
+  expression: Expression,
+  ledger: Ledger,
+  scope: Scope,
+  parts: readonly Span[] | null = tellingParts(expression, ledger, scope),
+): number {
+  if (parts === null) return figureOf(expression, ledger, scope);
+  if (parts.length === 0) return Number.NaN;
+  const partScope = { ...scope, durationMs: scope.worstMs ?? WORST_MS };
+  return Math.max(...runsBetween(ledger, parts).map((part) => figureOf(expression, part, partScope)));
+}
+
+/**
+ * The parts of a run that have enough changes for a worst figure; null = the figure is of the whole run, as it is of any
+ * that is shorter than a part.
+ */
+export function tellingParts(expression: Expression, ledger: Ledger, scope: Scope): readonly Span[] | null {
+  const parts = expression.isWorst ? partsOf(scope) : [];
+  if (parts.length === 0) return null;
+  if (!isOfLatencies(expression)) return parts;
+  const { samples, unshown } = ledger;
+  const changes = [...samples[expression.output], ...unshown[expression.output]];
+  const counts = changesOfParts(parts, changes, expression.kinds);
+  return parts.filter((_, i) => counts[i]! >= changesMin(expression, 0));
+}
+
+/** How many changes of these kinds are in each of the parts. */
+export function changesOfParts(parts: readonly Span[], changes: readonly Sample[], kinds: Kinds): number[] {
+  const times = Float64Array.from(changes.filter(isOf(kinds)), ({ atMs }) => atMs).sort();
+  return parts.map(({ fromMs, toMs }) => placeFrom(times, toMs) - placeFrom(times, fromMs));
 }
 
 /** The length of the parts of a run of which `worst` takes the largest figure. */
@@ -225,12 +248,13 @@ export const WORST_MS = 300_000;
 /** So many parts begin within the length of one. */
 const WORST_STEPS = 5;
 
-/** The begins of all parts, and of the one that ends with the run; [] = the run is shorter than a part. */
-function beginsOf(durationMs: number, worstMs: number): number[] {
+/** All parts, with the one that ends with the run; [] = the run is shorter than a part. */
+export function partsOf({ durationMs, worstMs = WORST_MS }: Pick<Scope, 'durationMs' | 'worstMs'>): Span[] {
   const lastMs = durationMs - worstMs;
   if (lastMs < 0) return [];
   const stepMs = worstMs / WORST_STEPS;
-  return [...Array.from({ length: Math.ceil(lastMs / stepMs) }, (_, i) => i * stepMs), lastMs];
+  const begins = [...Array.from({ length: Math.ceil(lastMs / stepMs) }, (_, i) => i * stepMs), lastMs];
+  return begins.map((fromMs) => ({ fromMs, toMs: fromMs + worstMs }));
 }
 
 /** Whether it is a latency, or a share of changes that were late. */
@@ -254,14 +278,12 @@ export function hasFigure(figure: Figure, ledger: Ledger): boolean {
   return writesOf(ledger, 'outputs' in figure ? figure.outputs : OUTPUTS) > 0;
 }
 
-/** Whether a part has enough changes for a share of them. */
-function isTelling(figure: Figure, ledger: Ledger): boolean {
-  return !isOfLatencies(figure) || countOf(figure, ledger) >= changesMin(figure, 0);
+function countOf({ kinds, output }: Changes, { samples, unshown }: Ledger): number {
+  return [samples[output], unshown[output]].reduce((sum, changes) => sum + changes.filter(isOf(kinds)).length, 0);
 }
 
-function countOf({ kinds, output }: Changes, { samples, unshown }: Ledger): number {
-  const isCounted = ({ kind }: Sample): boolean => kinds === 'any' || kind === kinds;
-  return samples[output].filter(isCounted).length + unshown[output].filter(isCounted).length;
+function isOf(kinds: Kinds): (change: Sample) => boolean {
+  return ({ kind }) => kinds === 'any' || kind === kinds;
 }
 
 /** A p99, or a share of changes, of fewer is chance. */
@@ -358,7 +380,7 @@ export function scoreOf({ constraints }: Objective, values: Values, margin = 1):
   for (const [i, { most }] of constraints.entries()) {
     const value = values.constraints[i]!;
     const limit = most * margin;
-    if (value > limit) excess += excessOver(limit, value);
+    if (!(value <= limit)) excess += excessOver(limit, value);
   }
   return { excess, goal: values.goal };
 }

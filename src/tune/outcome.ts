@@ -9,7 +9,16 @@ import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import { outputsOf, type Story } from '../twin/story.ts';
 import { FITTED, type Fitted, type Spread } from './back-test.ts';
-import { excessOver, type Objective, type Scope, quantilesOf, sentBytes, valueOf, WORST_MS } from './objective.ts';
+import {
+  excessOver,
+  type Objective,
+  type Scope,
+  quantilesOf,
+  sentBytes,
+  tellingParts,
+  valueOf,
+  WORST_MS,
+} from './objective.ts';
 import type { Raise } from './own-figures.ts';
 import { resamples } from './resample.ts';
 
@@ -130,7 +139,8 @@ export function runsOf({ run, unsure, alternatives }: Question, settings: Settin
 /**
  * The values that nine of ten resamples do not exceed, of each of these runs: the worst run counts, because each stands for
  * a number that may be so. They are raised by as much as today's figure was measured above its prediction. For each scope
- * those of all constraints and of the goal.
+ * those of all constraints and of the goal. Which parts a worst figure is of is told by the first run, for each run and
+ * draw: else it would be chance whether the part with the worst figure has enough changes.
  * @param scopes differ in their watchers alone
  */
 export function boundsOf(
@@ -139,6 +149,7 @@ export function boundsOf(
   scopes: readonly Scope[],
 ): number[][] {
   const expressions = [...objective.constraints, objective.goal].map(({ expression }) => expression);
+  const parts = expressions.map((expression) => tellingParts(expression, runs[0]!, scopes[0]!));
   const bounds = scopes.map(() => expressions.map(() => -Infinity));
   const { durationMs, worstMs = WORST_MS } = scopes[0]!;
   const blockMs = Math.min(worstMs, durationMs) / BLOCKS_MIN;
@@ -151,7 +162,7 @@ export function boundsOf(
       for (const draw of resamples(ledger, blocks, RESAMPLES, run.seed)) {
         for (const [s, scope] of scopes.entries()) {
           for (const [e, expression] of expressions.entries())
-            if (expression.isWorst === isWorst) values[s]![e]!.push(valueOf(expression, draw, scope));
+            if (expression.isWorst === isWorst) values[s]![e]!.push(valueOf(expression, draw, scope, parts[e]));
         }
       }
     }

@@ -211,8 +211,9 @@ function checkText({ text }: Check, value: number): string {
   return figureValue(text, value);
 }
 
-/** The value in the figure's unit. */
+/** The value in the figure's unit; '' = there is none. */
 function figureValue(text: string, value: number): string {
+  if (Number.isNaN(value)) return '';
   if (text.startsWith('p')) return milliseconds(value);
   if (text.startsWith('later')) return percent(value);
   if (text.startsWith('bytes')) return `${formatBytes(value)}/s`;
@@ -303,7 +304,7 @@ export function confirmationRows({ today }: Answer, { tried }: Confirmation): st
       figureValue(figure.text, median(figure.tried)),
       figure.verdict === NOT_MEASURED ? '' : figure.look.ratio.toFixed(2),
       figure.look.high === Infinity ? '' : `${figure.look.low.toFixed(2)} to ${figure.look.high.toFixed(2)}`,
-      figure.predicted.toFixed(2),
+      Number.isNaN(figure.predicted) ? '' : figure.predicted.toFixed(2),
       String(figure.tried.length),
       figure.verdict,
     ]),

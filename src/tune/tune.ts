@@ -3,10 +3,10 @@ import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
 import { type BackTest, backTest, FITTED, type Known, type NumberName } from './back-test.ts';
 import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
-import { changesMin, isOfLatencies, type Objective } from './objective.ts';
+import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, startOf, withFit } from './numbers.ts';
-import { recommend } from './recommend.ts';
+import { recommend, type Recommendation } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { checkStory, isChange, type Story } from '../twin/story.ts';
 
@@ -59,6 +59,7 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
   const raises = tested?.raises ?? [];
   const { unsure, alternatives } = start;
   const question = { run, objective, nodes, endpointsWatchers, unsure, alternatives, raises };
+  const recommendation = refusals.length > 0 ? null : recommend(question, progress);
   return {
     tuneVersion: 1,
     program,
@@ -73,13 +74,18 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
     calibration,
     backTest: tested === null ? null : { comparisons: tested.comparisons, worst: tested.worst },
     refusals,
-    recommendation: refusals.length > 0 ? null : recommend(question, progress),
+    recommendation,
     confirmation: null,
     numbers: [
       ...input.given,
       ...calibrationNumbers(calibration, start, measured, sourcesOf(input, tested), input.coresFrom),
     ],
-    notes: [...input.notes, ...measured.notes, ...guesses(tested, start.known)],
+    notes: [
+      ...input.notes,
+      ...measured.notes,
+      ...guesses(tested, start.known),
+      ...(recommendation === null ? [] : unknownFigures(recommendation)),
+    ],
     assumptions: ASSUMPTIONS,
   };
 }
@@ -103,18 +109,33 @@ function guesses(tested: BackTest | null, known: Known): string[] {
   ];
 }
 
-/** Which figures of the objective rest on too few changes. Both halves of a recording are needed, the second one tells. */
+/**
+ * Which figures of the objective rest on too few changes. Both halves of a recording are needed, the second one tells. A
+ * worst figure needs as many in one of its parts, too.
+ */
 function tooFewChanges({ constraints, goal }: Objective, { durationMs }: Story, evidence: Evidence): string[] {
-  const { samples } = evidenceBetween(evidence, durationMs / 2, durationMs);
+  const { samples: second } = evidenceBetween(evidence, durationMs / 2, durationMs);
+  const parts = partsOf({ durationMs });
   return [...constraints, { ...goal, most: 0 }].flatMap(({ expression, text, most }) => {
     if (!isOfLatencies(expression)) return [];
-    const count = latenciesOf(samples[expression.output], expression.kinds).length;
+    const { output, kinds } = expression;
     const needed = changesMin(expression, most);
-    if (count >= needed) return [];
-    return [
-      `the second half of the recording has ${count} changes for ${text}, and fewer than ${needed} say too little`,
-    ];
+    const tooFew = (of: string, count: number): string[] =>
+      count >= needed ? [] : [`${of} ${count} changes for ${text}, and fewer than ${needed} say too little`];
+    const ofHalf = tooFew('the second half of the recording has', latenciesOf(second[output], kinds).length);
+    if (ofHalf.length > 0 || !expression.isWorst || parts.length === 0) return ofHalf;
+    const busiest = Math.max(...changesOfParts(parts, evidence.samples[output], kinds));
+    return tooFew('no five minutes of the recording have more than', busiest);
   });
+}
+
+/** The worst figures that no five minutes have enough changes for. */
+function unknownFigures({ today, nearest }: Recommendation): string[] {
+  const unknown = today.checks.filter(({ value }, i) => [value, nearest.checks[i]!.value].some(Number.isNaN));
+  return unknown.map(
+    ({ text }) =>
+      `no five minutes have enough changes for ${text}: there is no such figure, and nothing meets an objective that asks for it`,
+  );
 }
 
 /** Not every recording tells which controller has written it. */

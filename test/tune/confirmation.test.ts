@@ -106,6 +106,17 @@ describe('settings that are tried for real', () => {
     assert.equal(saved.figures[1]!.look.decision, 'lower');
   });
 
+  it('a worst figure of which no five minutes have enough changes cannot be told', () => {
+    const run = { ...TODAY, story: { ...STORY, durationMs: 300_000 } };
+    const objective = parseObjective('p99.9(remove, worst)<=1s, min writes');
+    const removed = ledgerOf(20, 90);
+    for (let i = 0; i < 500; i++) removed.samples.slices.push({ atMs: i, kind: 'remove', latencyMs: 20 });
+    const one = triedOf(run, objective, WATCHERS, FAST, pairs(3, removed, removed));
+    assert.equal(one.figures[0]!.verdict, 'cannot tell (nothing was measured)');
+    const answer = { ...smallAnswer(), confirmation: confirmationOf([one]) };
+    assert.doesNotMatch(answerText(answer, textTable), /NaN/);
+  });
+
   it('a prediction is confirmed if the measured order is the predicted one', () => {
     const { figures } = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(20, 150)));
     assert.deepEqual(

@@ -59,7 +59,9 @@ for (const [text, expected] of [
   ['p50(worst)', 10_000],
   ['p50', 1000],
   // One removal is too few for a share of five minutes.
-  ['p50(remove, worst)', MINUTE_MS],
+  ['p50(remove, worst)', Number.NaN],
+  ['later(2s, remove, worst)', Number.NaN],
+  ['p99.9(worst)', 1000],
   ['later(2s, worst)', 1],
   ['later(2s)', 201 / 1301],
   ['writes(worst)', 1000 / 300],
@@ -74,6 +76,30 @@ for (const [text, expected] of [
     assert.equal(found.toFixed(6), expected.toFixed(6));
   });
 }
+
+test('five minutes with too few changes have no figure, however late they were', () => {
+  const worstOf = (perPart: number, late: number): number => {
+    const made = createLedger(SIZES);
+    for (let i = 0; i < 6 * perPart; i++)
+      made.samples.slices.push({
+        atMs: (i * 5 * MINUTE_MS) / perPart,
+        kind: 'add',
+        latencyMs: i < late ? MINUTE_MS : 10,
+      });
+    const { constraints } = parseObjective('p99(add, worst)<=1s, min writes');
+    return valueOf(constraints[0]!.expression, made, { ...SCOPE, durationMs: 30 * MINUTE_MS });
+  };
+  // The p99 of the whole run is 10 ms in each case.
+  assert.deepEqual([worstOf(90, 5), worstOf(102, 5), worstOf(102, 0)], [Number.NaN, MINUTE_MS, 10]);
+});
+
+test('what has no figure meets no limit', () => {
+  assert.equal(excessOf('p99(worst)<=1s, min writes', createLedger(SIZES)), 0);
+  const { constraints } = parseObjective('p99(worst)<=1s, min writes');
+  assert.ok(
+    scoreOf({ constraints, goal: constraints[0]!, text: '' }, { constraints: [Number.NaN], goal: 0 }).excess > 1,
+  );
+});
 
 test('the worst five minutes of a shorter run are all of it', () => {
   for (const figure of ['writes', 'cpu', 'bytes']) assert.equal(value(`${figure}(worst)`), value(figure), figure);

@@ -5,6 +5,7 @@ import { FITTED } from '../../src/tune/back-test.ts';
 import { choose, isGain } from '../../src/tune/choice.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import {
+  boundsOf,
   type Check,
   excessOf,
   type LatencyRow,
@@ -16,7 +17,8 @@ import { type Recommendation, recommend } from '../../src/tune/recommend.ts';
 import { bindingsOf, loadFactorOf } from '../../src/tune/limits.ts';
 import { flagsOf } from '../../src/tune/search.ts';
 import { createTrials } from '../../src/tune/trials.ts';
-import { profileStory } from '../../src/twin/profiles.ts';
+import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
+import { profileStory, USUAL_SIZES } from '../../src/twin/profiles.ts';
 import type { Story } from '../../src/twin/story.ts';
 import type { Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
@@ -125,6 +127,23 @@ test('a limit has to hold although more was measured than predicted', () => {
   const boundWith = (raises: Question['raises']): number =>
     recommended('writes<=100/s, min p99(add)', { raises }).best!.checks[0]!.bound;
   assert.equal(boundWith([(bound) => 1.5 * bound]), 1.5 * boundWith([]));
+});
+
+test('the five minutes that a bound is of are told by the first run, in each draw', () => {
+  /** So many changes in each half minute of the first five, and many in the last five of fifteen. */
+  const ledger = (each: number, latencyMs: number): Ledger => {
+    const made = createLedger(USUAL_SIZES);
+    const add = (atMs: number, ms: number): unknown => made.samples.slices.push({ atMs, kind: 'add', latencyMs: ms });
+    for (let i = 0; i < 10 * each; i++) add((i * 30_000) / each, latencyMs);
+    for (let i = 0; i < 10_000; i++) add(600_000 + 30 * i, 10);
+    return made;
+  };
+  const asked = questionOf('p99(add, worst)<=1s, min writes', story({ services: 1, changes: [] }));
+  const scope = { durationMs: 900_000, nodes: 100, endpointsWatchers: 1 };
+  const boundOf = (...runs: readonly Ledger[]): number => boundsOf(asked, runs, [scope])[0]![0]!;
+  assert.equal(boundOf(ledger(10, 60_000)), 60_000);
+  // If a number is worse, more changes overtake each other.
+  assert.equal(boundOf(ledger(10, 20), ledger(9, 60_000)), 60_000);
 });
 
 test("flags keep today's values where others are hardly better", () => {

@@ -306,6 +306,38 @@ test('a latency of which few changes tell leads to no recommendation', () => {
   );
 });
 
+test('a worst figure of which no five minutes have enough changes is refused', () => {
+  const durationMs = 1_800_000;
+  const run = { ...QUICK.run, story: { ...QUICK.run.story, durationMs } };
+  const refusalsOf = (perPart: number): readonly string[] => {
+    const slices = Array.from({ length: 6 * perPart }, (_, i) => {
+      return { atMs: (i * durationMs) / (6 * perPart), kind: 'add', latencyMs: 10 } as const;
+    });
+    const evidence = { samples: { endpoints: [], slices }, writes: { endpoints: [], slices } };
+    return answerTo(run, evidence, 'p99(add, worst)<=1s, min writes').refusals.filter((why) => why.includes('p99(add'));
+  };
+  assert.deepEqual(refusalsOf(102), []);
+  assert.deepEqual(refusalsOf(90), [
+    'no five minutes of the recording have more than 90 changes for p99(add, worst)<=1s, and fewer than 100 say too little',
+  ]);
+});
+
+test('a worst figure that a profile does not have is noted, and nothing meets it', () => {
+  const run = { ...QUICK.run, story: { ...QUICK.run.story, durationMs: 300_000 } };
+  const answer = answerTo(run, null, 'p99(add, worst)<=1s, writes(worst)<=100/s, min later(1s, worst)');
+  assert.equal(answer.recommendation!.best, null);
+  const of = (text: string): string =>
+    `no five minutes have enough changes for ${text}: there is no such figure, and nothing meets an objective that asks for it`;
+  assert.deepEqual(
+    answer.notes.filter((note) => note.includes('five minutes')),
+    [of('p99(add, worst)<=1s'), of('later(1s, worst)')],
+  );
+  for (const shown of [answerText(answer, textTable), renderPage(answerPage(answer))]) {
+    assert.match(shown, /Nothing meets the objective: not p99\(add, worst\)(<=|&lt;=)1s and not later\(1s, worst\)\./);
+    assert.doesNotMatch(shown, /NaN/);
+  }
+});
+
 test('a hostile name is shown as text, in the terminal and on the page', () => {
   const name = '\u001B[2J<script>x</script>';
   const refusals = [`${name}: the API server refused 3 requests (429) between the scrapes`];
