@@ -44,6 +44,9 @@ export const ERROR_MAX = 0.3;
 /** Fewer changes tell too little. */
 export const CHANGES_MIN = 1000;
 
+/** A note of an answer without a back-test. */
+export const UNCHECKED = 'the prediction was not checked: a profile has never been measured';
+
 /** The assumptions of every answer. */
 export const ASSUMPTIONS: readonly string[] = [
   'Changes come as they came in what was played, whatever the settings do.',
@@ -54,4 +57,5 @@ export const ASSUMPTIONS: readonly string[] = [
   'Slices are packed at the start as today’s limit packs them. Another limit splits and merges none of them.',
   'Of more than 1,000 addresses Endpoints have those that came first, ready or not.',
   'A change of the ports or the labels of a Service, or of the zone of a node, writes nothing, and a Service that is deleted leaves its objects.',
+  "The latency of a removal is the controller's share, so at least that: it is no time for a preStop hook.",
 ];

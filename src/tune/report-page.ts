@@ -5,7 +5,7 @@ import { printableJson } from '../lib/printable.ts';
 import type { Page, Section } from '../page/page.ts';
 import type { HeatPlot, LinePlot } from '../page/plot.ts';
 import { WRITES_BY_MS } from '../twin/figures.ts';
-import { type Answer, ERROR_MAX } from './answer.ts';
+import { type Answer, ERROR_MAX, UNCHECKED } from './answer.ts';
 import {
   type Confirmation,
   isAbout,
@@ -34,13 +34,12 @@ import {
   milliseconds,
   NUMBER_COLUMNS,
   numberRows,
+  otherNotes,
   outcomeRows,
   p99Text,
   questionText,
-  REMOVAL_LIMIT,
   runsText,
   SEARCH_DRAWS,
-  UNCHECKED,
   unmetText,
   validText,
 } from './report-text.ts';
@@ -67,7 +66,7 @@ export function answerPage(answer: Answer): Page {
       {
         title: 'Where the numbers are from',
         tone: 'plain',
-        note: answer.notes.map((note) => `Note: ${note}.`).join(' '),
+        note: otherNotes(answer).join(' '),
         table: { columns: NUMBER_COLUMNS, rows: numberRows(answer) },
       },
       {
@@ -120,11 +119,7 @@ function recommendationSections(answer: Answer, recommendation: Recommendation):
     {
       title: 'Today and then',
       tone: 'plain',
-      note: [
-        ...bindingLines(recommendation),
-        ...(best === null ? [] : [validText(answer, recommendation)]),
-        REMOVAL_LIMIT,
-      ].join(' '),
+      note: [...bindingLines(recommendation), ...(best === null ? [] : [validText(answer, recommendation)])].join(' '),
       table: { columns: ['', 'today', 'then'], rows: outcomeRows(today, shown) },
       plots: [...distributionPlots(recommendation, shown), writesPlot(today, shown)],
     },

@@ -3,7 +3,7 @@ import { formatBytes, formatCount, formatRate, plural } from '../lib/figures.ts'
 import { median } from '../lib/percentile.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
-import { type Answer, ERROR_MAX } from './answer.ts';
+import { type Answer, ERROR_MAX, UNCHECKED } from './answer.ts';
 import { type Confirmation, NOT_MEASURED } from './confirmation.ts';
 import { type Comparison, errorBeyondChance } from './evidence.ts';
 import { flagLines, settingText } from './flag-lines.ts';
@@ -29,12 +29,21 @@ export function answerText(answer: Answer, table: Table): string {
       : ['Nothing is recommended:', ...answer.refusals.map((why) => `  ${printable(why)}`), '']),
     'Where the numbers are from:',
     ...table(NUMBER_COLUMNS, numberRows(answer)),
-    ...answer.notes.map((note) => `Note: ${printable(note)}.`),
+    ...otherNotes(answer).map((note) => printable(note)),
     '',
     'What this stands on:',
     ...answer.assumptions.map((assumption) => `  ${assumption}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Those that do not stand in the place of the back-test. */
+export function otherNotes({ notes }: Answer): string[] {
+  return notes.filter((note) => note !== UNCHECKED).map(noteText);
+}
+
+function noteText(note: string): string {
+  return `Note: ${note}.`;
 }
 
 export const NUMBER_COLUMNS: readonly string[] = ['', 'value', 'up and down', 'from'];
@@ -47,10 +56,8 @@ export function questionText({ controller, from, nodes, seed }: Answer): string 
   return `${controller}, ${printable(from.name)}: ${formatCount(from.changes)} changes in ${formatCount(from.minutes)} minutes, ${formatCount(nodes)} nodes, seed ${seed}`;
 }
 
-export const UNCHECKED = 'The prediction was not checked: a profile has never been measured.';
-
 function backTestLines({ backTest }: Answer, table: Table): string[] {
-  if (backTest === null) return [UNCHECKED, ''];
+  if (backTest === null) return [noteText(UNCHECKED), ''];
   return [
     `${BACK_TEST_TITLE}:`,
     ...table(['', 'measured', 'predicted', 'error'], backTestRows(backTest.comparisons)),
@@ -84,9 +91,6 @@ function figureText({ unit }: Comparison, value: number): string {
   if (unit === 'ms') return milliseconds(value);
   return unit === 'share' ? percent(value) : formatCount(Math.round(value));
 }
-
-export const REMOVAL_LIMIT =
-  "Of a removal this is the controller's share, so at least that: not a time for a preStop hook.";
 
 const NODES_ASSUMED =
   'No limit depends on the number of nodes: that the API server does not slow down with more of them is assumed.';
@@ -128,7 +132,6 @@ function recommendationLines(answer: Answer, recommendation: Recommendation, tab
     '',
     ...bindingLines(recommendation),
     ...(best === null ? [] : [validText(answer, recommendation)]),
-    REMOVAL_LIMIT,
     '',
     ...frontierLines(answer, recommendation, table),
     '',

@@ -1,6 +1,6 @@
 /** `endpointd tune` without reading and printing: a question with a story becomes an answer. */
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
-import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX } from './answer.ts';
+import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX, UNCHECKED } from './answer.ts';
 import { type BackTest, backTest, FITTED, type Known, type NumberName } from './back-test.ts';
 import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
@@ -81,6 +81,7 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
       ...calibrationNumbers(calibration, start, measured, sourcesOf(input, tested), input.coresFrom),
     ],
     notes: [
+      ...(tested === null ? [UNCHECKED] : []),
       ...input.notes,
       ...measured.notes,
       ...guesses(tested, start.known),

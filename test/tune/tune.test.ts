@@ -79,6 +79,16 @@ test('the same question has the same answer, to the byte', () => {
   assert.equal(JSON.stringify(smallAnswer()), JSON.stringify(ANSWER));
 });
 
+test('what limits each answer is in the data, and once in the text and on the page', () => {
+  const { notes, assumptions } = ANSWER;
+  assert.ok(notes.includes('the prediction was not checked: a profile has never been measured'), notes.join());
+  assert.ok(assumptions.some((one) => one.includes('no time for a preStop hook')));
+  // The page holds the data too, as its last section.
+  const { sections, ...head } = answerPage(ANSWER);
+  for (const shown of [TEXT, JSON.stringify({ ...head, sections: sections.slice(0, -1) })])
+    for (const said of ['has never been measured', 'preStop']) assert.equal(shown.split(said).length, 2, said);
+});
+
 test('the answer says up to how many changes a second and nodes it is valid', () => {
   assert.match(
     TEXT,
