@@ -4,6 +4,7 @@
  */
 import { labelsGet } from '../kube/labels.ts';
 import { ZONE_LABEL } from '../kube/names.ts';
+import { compareResourceVersions } from '../kube/resource-version.ts';
 import { writeEndpoints, type Known } from './endpoint-items.ts';
 import { NODES, OUTPUTS, PODS, SERVICES, type Writing } from './fields.ts';
 import { RECORDING_VERSION, WORDS, type Fields, type ObjectLine } from './lines.ts';
@@ -42,11 +43,18 @@ interface Entry<R extends RecordedResource = RecordedResource> {
   record: RecordOf[R];
 }
 
+interface Versions {
+  /** That of the first list. */
+  readonly first: string;
+  /** The one that was told last. */
+  last: string;
+}
+
 interface State {
   readonly writing: Writing;
   readonly emit: (line: string) => void;
   readonly entries: Readonly<Record<RecordedResource, Map<string, Entry>>>;
-  readonly versions: Map<RecordedResource, string>;
+  readonly versions: Map<RecordedResource, Versions>;
   readonly known: Known;
   /** What was told of writers, `resource writer` each. */
   readonly wrote: Set<string>;
@@ -91,7 +99,7 @@ export function createEncoder(names: Names, beganSeconds: number, emit: (line: s
     listing: (resource, sinceMs, atMs) => tell(state, atMs, { listing: resource, since: Math.round(sinceMs * 10) }),
     listed(resource, version, atMs) {
       if (!state.versions.has(resource)) {
-        state.versions.set(resource, version);
+        state.versions.set(resource, { first: version, last: version });
         // The recording may begin here, and what came before is no part of it.
         state.wrote.clear();
       }
@@ -215,11 +223,16 @@ const DECIMAL = /^\d{1,30}$/;
 /** Every number of so many digits is a safe integer. */
 const SAFE_DIGITS = 15;
 
-/** The version, but not for objects of a first list: it would tell how long ago they were written. */
+/**
+ * The version, but not one of before the end of the first list: it would tell how long ago the object was written. Lists
+ * after that may tell such objects, where etcd was restored from a backup.
+ */
 function versionOf({ versions }: State, resource: RecordedResource, version: string): number | undefined {
-  const last = versions.get(resource);
-  if (last === undefined || !DECIMAL.test(version) || !DECIMAL.test(last)) return undefined;
-  versions.set(resource, version);
+  const of = versions.get(resource);
+  if (of === undefined || !DECIMAL.test(version) || !DECIMAL.test(of.last)) return undefined;
+  if (compareResourceVersions(version, of.first) < 0) return undefined;
+  const { last } = of;
+  of.last = version;
   const areSafe = version.length <= SAFE_DIGITS && last.length <= SAFE_DIGITS;
   return areSafe ? Number(version) - Number(last) : Number(BigInt(version) - BigInt(last));
 }

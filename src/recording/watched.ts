@@ -141,9 +141,7 @@ function targetOf(state: State): ReflectorTarget<Seen> {
     },
     remove({ record, resourceVersion }, { nowMs }) {
       const one = seen.get(keyOf(record));
-      if (one === undefined) return;
-      one.resourceVersion = resourceVersion;
-      forget(state, one, watching.atMs(nowMs));
+      if (one !== undefined) forget(state, one, resourceVersion, watching.atMs(nowMs));
     },
     // In the controller, the brake calls this. Here `tellList` does its work.
     removeUnmarked: () => undefined,
@@ -164,7 +162,7 @@ function tellList(state: State, removal: Removal | null, { version, sinceMs, atM
   const { encoder, uint32 } = watching;
   encoder.listing(resource, sinceMs, atMs);
   const missed = removal === null ? [] : [...seen.values()].filter((one) => isMissed(removal, one));
-  for (const i of shuffled(missed.length, uint32)) forget(state, missed[i]!, atMs);
+  for (const i of shuffled(missed.length, uint32)) forget(state, missed[i]!, '', atMs);
   const brought = [...(state.listed ?? [])];
   state.listed = null;
   for (const i of shuffled(brought.length, uint32)) tell(state, seen.get(brought[i]!)!, atMs);
@@ -198,14 +196,15 @@ function tell({ resource, watching }: State, { record, by }: Seen, atMs: number)
   return watching.encoder.put(resource, record, by, atMs);
 }
 
-function forget({ resource, watching, seen, listed }: State, one: Seen, atMs: number): void {
-  const { record, writers, resourceVersion } = one;
+/** @param version '' = not known: a list does not tell when what it lacks went */
+function forget(state: State, { record, writers }: Seen, version: string, atMs: number): void {
+  const { resource, watching, seen, listed } = state;
   const key = keyOf(record);
   seen.delete(key);
   listed?.delete(key);
   const { namespace, name } = nameOf(record);
   const by: By = writers === null || writers.controllersAt === 0 ? 'other' : 'unknown';
-  watching.encoder.remove(resource, namespace, name, { by, version: resourceVersion }, atMs);
+  watching.encoder.remove(resource, namespace, name, { by, version }, atMs);
 }
 
 function nameOf(record: Seen['record']): { namespace: string; name: string } {

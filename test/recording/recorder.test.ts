@@ -435,6 +435,28 @@ describe('a recording under pseudonyms', () => {
     assert.ok(!text.includes(CANARY));
   });
 
+  it('no version tells the age of an object, nor what the server calls it', () => {
+    const cluster = scriptedCluster('pseudonyms');
+    cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
+    cluster.recorder.start();
+    cluster.pass(3000);
+    const versions = (): number[] =>
+      cluster.events().flatMap((event) => (event.type === 'change' && event.told !== 'start' ? [event.version] : []));
+    // The list that follows lacks a pod of the first list.
+    cluster.objects.pods.splice(0, 1);
+    cluster.expire('pods');
+    cluster.pass(20_000);
+    // A frame that cannot be read makes the recorder doubt all versions.
+    cluster.objects.pods.splice(0, 1);
+    cluster.bytes('pods', '{"type": \n');
+    cluster.pass(20_000);
+    cluster.event('pods', 'ADDED', apiPod('web-3'));
+    cluster.recorder.stop();
+    const [first, second, last, ...more] = versions();
+    assert.deepEqual([first, second, more], [Number.NaN, Number.NaN, []]);
+    assert.ok(last! > 0 && last! < 20, String(last));
+  });
+
   it('an output that cannot be read is left out, and named by a pseudonym', () => {
     const broken = apiEndpoints(CANARY, 'kubectl', 0);
     const subsets = [{ addresses: [null, `${CANARY}-host`] }];

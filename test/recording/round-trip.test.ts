@@ -133,6 +133,23 @@ describe('lines of a recording', () => {
     ]);
   });
 
+  it('a version from before the first list is told of no object', () => {
+    const turned = (ready: boolean, resourceVersion: string) => pod('web-1', { ready, resourceVersion });
+    const changes = changesOf((encoder) => {
+      encoder.put('pods', turned(true, '40'), 'other', 0);
+      encoder.listed('pods', '100', 0);
+      encoder.put('pods', turned(false, '103'), 'other', 1);
+      // etcd is restored from a backup.
+      encoder.put('pods', turned(true, '40'), 'other', 2);
+      encoder.remove('pods', 'shop', 'web-1', { by: 'other', version: '0' }, 3);
+      encoder.put('pods', turned(true, '104'), 'other', 4);
+    });
+    assert.deepEqual(
+      changes.map(({ version }) => version),
+      [Number.NaN, 3, Number.NaN, Number.NaN, 4],
+    );
+  });
+
   it('an object ends when another one takes its name', () => {
     const changes = changesOf((encoder) => {
       encoder.put('pods', pod('web-1'), 'other', 0);
