@@ -1,7 +1,7 @@
 /** Makes events from the lines of a recording. */
 import type { PodRecord } from '../kube/types.ts';
 import { hasBegun } from './begun.ts';
-import { zoneOf } from './encode.ts';
+import { keyOf, zoneOf } from './encode.ts';
 import { readEndpoints, type Known } from './endpoint-items.ts';
 import { LineError, NODES, OUTPUTS, PODS, readCount, readFields, readNumber, readText, SERVICES } from './fields.ts';
 import { RECORDING_VERSION, WORDS, type Fields } from './lines.ts';
@@ -31,6 +31,8 @@ interface Entry {
 
 interface State {
   readonly entries: Map<number, Entry>;
+  /** The names of the objects that are there, by resource. */
+  readonly names: Readonly<Record<RecordedResource, Set<string>>>;
   /** Zones by node. */
   readonly zones: Map<string, string>;
   readonly known: Known;
@@ -76,6 +78,13 @@ export function createDecoder(): Decoder {
   const zones = new Map<string, string>();
   const state: State = {
     entries,
+    names: {
+      pods: new Set(),
+      services: new Set(),
+      nodes: new Set(),
+      endpoints: new Set(),
+      endpointslices: new Set(),
+    },
     zones,
     known: {
       podNamed: () => undefined,
@@ -196,6 +205,7 @@ function changeOf(state: State, resource: RecordedResource, id: number, line: Fi
   const before = entry?.record ?? null;
   const fields = line['new'] ?? line['set'];
   const after = line['gone'] !== undefined ? null : read(state, resource, before, readFields(fields));
+  noteName(state, resource, before, after);
   if (after === null) state.entries.delete(id);
   else state.entries.set(id, { resource, record: after });
   if (resource === 'nodes') noteZone(state, before as RecordOf['nodes'] | null, after as RecordOf['nodes'] | null);
@@ -211,6 +221,23 @@ function changeOf(state: State, resource: RecordedResource, id: number, line: Fi
     after,
   };
   return change as Change;
+}
+
+/** An object keeps its name, and no other one has it meanwhile: whoever counts objects knows them by their names. */
+function noteName(
+  state: State,
+  resource: RecordedResource,
+  before: Entry['record'] | null,
+  after: Entry['record'] | null,
+): void {
+  const names = state.names[resource];
+  const was = before === null ? null : keyOf(before);
+  const is = after === null ? null : keyOf(after);
+  if (was === is) return;
+  if (was !== null && is !== null) throw new LineError('an object has got another name');
+  if (is !== null && names.has(is)) throw new LineError('two objects have one name');
+  if (is !== null) names.add(is);
+  if (was !== null) names.delete(was);
 }
 
 function toldOf({ listed, listing }: State, resource: RecordedResource): Told {

@@ -161,7 +161,7 @@ function remove(state: State, resource: RecordedResource, key: string, told: Gon
   return true;
 }
 
-function keyOf(record: { readonly namespace?: string; readonly name: string }): string {
+export function keyOf(record: { readonly namespace?: string; readonly name: string }): string {
   return `${record.namespace ?? ''}/${record.name}`;
 }
 

@@ -94,12 +94,16 @@ function texts<R>(write: (value: string, names: Names) => string): Form<readonly
 function labels<R extends object>(): Form<readonly string[], R> {
   return form(
     (value, { names }, record) => names.labels((record as { namespace?: string }).namespace ?? '', value),
-    (json) => {
-      const read = readTexts(json);
-      if (read.length % 2 !== 0) throw new LineError('expected pairs of keys and values');
-      return read;
-    },
+    readPairs,
   );
+}
+
+/** Whoever compares labels counts on their order, and on each key standing there once. */
+function readPairs(json: unknown): readonly string[] {
+  const read = readTexts(json);
+  if (read.length % 2 !== 0) throw new LineError('expected pairs of keys and values');
+  for (let i = 2; i < read.length; i += 2) if (read[i - 2]! >= read[i]!) throw new LineError('keys have no order');
+  return read;
 }
 
 /** Seconds since the epoch; 0 = none. */
@@ -153,7 +157,7 @@ const SERVICE: Forms<ServiceRecord> = {
   labels: labels(),
   annotations: form(
     (value, { names }) => value.map((each, i) => (i % 2 === 0 ? each : names.oneOf(ANNOTATION_VALUES, each))),
-    readTexts,
+    readPairs,
   ),
   creationTime: seconds(),
   deleting: flag,
@@ -162,7 +166,7 @@ const SERVICE: Forms<ServiceRecord> = {
   ipFamilies: texts((value, names) => names.oneOf(FAMILIES, value)),
   selector: form(
     (value, { names }, { namespace }) => (value === null ? null : names.labels(namespace, value)),
-    (json) => (json === null ? null : readTexts(json)),
+    (json) => (json === null ? null : readPairs(json)),
   ),
   ports: form(
     (value, writing) => value.map((port) => writeServicePort(port, writing.names)),

@@ -87,6 +87,14 @@ describe('a recording that is not whole', () => {
       '{"t":0}',
       '{"pod":2,"t":0,"new":{},"gone":true}',
       '{"pod":1,"t":0}',
+      '{"pod":1,"t":0,"set":{"labels":["a","1","a","1"]}}',
+      '{"pod":1,"t":0,"set":{"labels":["b","1","a","1"]}}',
+      '{"service":2,"t":0,"new":{"name":"a","selector":["a"]}}',
+      '{"service":2,"t":0,"new":{"name":"a","selector":["a","1","a","2"]}}',
+      '{"service":2,"t":0,"new":{"name":"a","annotations":["a"]}}',
+      '{"pod":1,"t":0,"set":{"name":"b"}}',
+      '{"pod":1,"t":0,"set":{"namespace":"b"}}',
+      '{"pod":2,"t":0,"new":{"name":"a"}}',
     ]) {
       const at = Buffer.concat(parts).length;
       const more: Uint8Array[] = [...parts];
