@@ -20,6 +20,8 @@ import type {
 import { NO_SUMS, type OutputSizes, type SizeSums } from './sizes.ts';
 
 export interface Decoder {
+  /** Said at the begin of each frame. */
+  readonly frame: () => void;
   /** The event of a line; null = the line is a mark between events. @throws LineError */
   readonly next: (line: string) => RecordedEvent | null;
 }
@@ -45,6 +47,8 @@ interface State {
   listing: { readonly resource: RecordedResource; readonly sinceMs: number } | null;
   /** The time in tenths of a millisecond. */
   at: number;
+  /** How many endpoints the outputs have that the frame has told so far. */
+  endpoints: number;
 }
 
 const RESOURCES = new Map(
@@ -55,6 +59,12 @@ const NO_ENDPOINTS: readonly RecordedEndpoint[] = [];
 const TENTHS_MAX = 366 * 24 * 3600 * 10_000;
 /** Of one resource in a line. These lines come every two seconds, in which no recorder takes in as many events. */
 const IRRELEVANT_MAX = 100_000;
+/**
+ * Of all outputs that a frame tells. A line of a few bytes may tell of an object with many endpoints, each of which costs
+ * its readers time. A recorder's frame has 256 KiB, so fewer than 10,000 lines, and slices and the controllers' Endpoints
+ * have up to 1,000 endpoints.
+ */
+const FRAME_ENDPOINTS_MAX = 10_000_000;
 
 /** @throws LineError if the line is no header, or one of a newer program */
 export function readHeader(text: string): RecordingHeader {
@@ -99,8 +109,14 @@ export function createDecoder(): Decoder {
     refused: new Set(),
     listing: null,
     at: 0,
+    endpoints: 0,
   };
-  return { next: (text) => take(state, parse(text)) };
+  return {
+    frame() {
+      state.endpoints = 0;
+    },
+    next: (text) => take(state, parse(text)),
+  };
 }
 
 function parse(text: string): Fields {
@@ -206,6 +222,7 @@ function changeOf(state: State, resource: RecordedResource, id: number, line: Fi
   const fields = line['new'] ?? line['set'];
   const after = line['gone'] !== undefined ? null : read(state, resource, before, readFields(fields));
   noteName(state, resource, before, after);
+  noteEndpoints(state, (after ?? before)!);
   if (after === null) state.entries.delete(id);
   else state.entries.set(id, { resource, record: after });
   if (resource === 'nodes') noteZone(state, before as RecordOf['nodes'] | null, after as RecordOf['nodes'] | null);
@@ -238,6 +255,12 @@ function noteName(
   if (is !== null && names.has(is)) throw new LineError('two objects have one name');
   if (is !== null) names.add(is);
   if (was !== null) names.delete(was);
+}
+
+function noteEndpoints(state: State, record: Entry['record']): void {
+  if (!('endpoints' in record)) return;
+  state.endpoints += record.endpoints.length;
+  if (state.endpoints > FRAME_ENDPOINTS_MAX) throw new LineError('a frame tells too many endpoints');
 }
 
 function toldOf({ listed, listing }: State, resource: RecordedResource): Told {

@@ -36,6 +36,7 @@ export function readRecording(readAt: ReadAt, compression: Compression): Recordi
     }
   }
   function* eventsOf({ atByte, lines }: Frame): Generator<RecordedEvent> {
+    decoder.frame();
     for (const line of lines) {
       let event: RecordedEvent | null;
       try {

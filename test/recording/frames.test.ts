@@ -111,6 +111,26 @@ describe('a recording that is not whole', () => {
     }
   });
 
+  it('a frame that tells outputs of more than 10 million endpoints is damaged', () => {
+    const bigSlice = `{"slice":1,"t":0,"new":{"name":"a","endpoints":[${Array(1000).fill('{}').join()}]}}`;
+    const parts: Uint8Array[] = [];
+    const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));
+    const tell = (line: string, times: number): void => {
+      for (let i = 0; i < times; i++) frames.add(line);
+      frames.flush();
+    };
+    tell('{"recording":"endpointd","version":1,"program":"1","names":"plain"}', 1);
+    tell(bigSlice, 1);
+    // Short lines of a large slice, as many as a frame of a recorder can have.
+    tell('{"slice":1,"t":0,"set":{}}', 10_000);
+    tell('{"slice":1,"t":0,"set":{"endpoints":[[0,999],{}]}}', 4000);
+    const at = Buffer.concat(parts).length;
+    assert.deepEqual(lookAt(Buffer.concat(parts)), { pods: 14_001, broken: null });
+    const longFrame = Array(10_001).fill('{"slice":1,"t":0,"set":{}}').join('\n');
+    tell(longFrame, 1);
+    assert.deepEqual(lookAt(Buffer.concat(parts)), { pods: 24_001, broken: { kind: 'damaged', atByte: at } });
+  });
+
   it('a recording may last 366 days, and tell of 100,000 events at once', () => {
     const parts: Uint8Array[] = [];
     const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));
