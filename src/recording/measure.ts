@@ -44,6 +44,8 @@ interface Published {
 /** What one kind of outputs of a service shows, and the changes that it does not show yet. */
 interface Shown {
   readonly published: Published;
+  /** How many pods of the service have the ready address. Pods of one node may share its address. */
+  readonly wanted: Map<string, number>;
   readonly awaited: Map<string, { readonly ready: boolean; readonly sinceMs: number }>;
   /** Awaited changes that the pod's next one has undone, at `atMs`, oldest first. A write may be under way with them. */
   readonly undone: Map<string, { readonly sinceMs: number; readonly atMs: number }>;
@@ -163,37 +165,45 @@ function readyAddress(service: ServiceRecord, pod: PodRecord | null, kind: Outpu
 }
 
 function onPod(measuring: Measuring, { told, atMs }: ChangeOf<'pods'>, { selected }: Selection): void {
-  const { services } = measuring;
-  if (told !== 'watch' || !measuring.hasBegun) return;
+  const isTimed = told === 'watch' && measuring.hasBegun;
   for (const { service, before, after } of selected) {
     const { record } = service;
-    const outputs = services.get(service)!;
+    const outputs = measuring.services.get(service)!;
     for (const kind of KINDS) {
-      const was = readyAddress(record, before, kind);
-      onAddresses(measuring, outputs, kind, { was, is: readyAddress(record, after, kind), atMs });
+      const move = { was: readyAddress(record, before, kind), is: readyAddress(record, after, kind) };
+      if (move.was === move.is) continue;
+      const ofService = countMove(outputs[kind].wanted, move);
+      if (isTimed) onAddresses(measuring, outputs, kind, ofService, atMs);
     }
   }
 }
 
-/** A pod's ready address for a service has become another; null = none. */
+/** A ready address has become another; null = none. */
 interface AddressMove {
   readonly was: string | null;
   readonly is: string | null;
-  readonly atMs: number;
+}
+
+/** An address leaves a service with the last pod that has it, and comes with the first. */
+function countMove(wanted: Shown['wanted'], { was, is }: AddressMove): AddressMove {
+  if (was !== null) add(wanted, was, -1);
+  const isFirst = is !== null && !wanted.has(is);
+  if (is !== null) add(wanted, is, 1);
+  return { was: was === null || wanted.has(was) ? null : was, is: isFirst ? is : null };
 }
 
 function onAddresses(
   measuring: Measuring,
   outputs: OutputsShown,
   kind: OutputResource,
-  { was, is, atMs }: AddressMove,
+  { was, is }: AddressMove,
+  atMs: number,
 ): void {
-  if (was === is) return;
   if (was !== null) onAddress(measuring, outputs, kind, { address: was, ready: false, sinceMs: atMs });
   if (is !== null) onAddress(measuring, outputs, kind, { address: is, ready: true, sinceMs: atMs });
 }
 
-/** A pod's address has become ready, or is no longer. */
+/** A service has a ready address more, or has one no longer. */
 interface AddressChange {
   readonly address: string;
   readonly ready: boolean;
@@ -250,7 +260,7 @@ function noteShown(
 
 function onService(
   measuring: Measuring,
-  { told, atMs, before, after }: ChangeOf<'services'>,
+  { told, atMs, after }: ChangeOf<'services'>,
   { service, selected }: Selection,
 ): void {
   if (service === null) return;
@@ -263,46 +273,49 @@ function onService(
     forgetPublished(measuring, namespace, name);
     return;
   }
-  if (outputs === undefined) {
-    const published = publishedOf(measuring, namespace, name);
-    services.set(service, {
-      endpoints: awaitingNothing(published.endpoints),
-      endpointslices: awaitingNothing(published.endpointslices),
-    });
-  } else dropNotOwed(measuring, outputs, service, selected);
-  if (told !== 'watch' || !measuring.hasBegun || !selectsPods(after)) return;
+  const shown = outputs ?? awaitingNothing(publishedOf(measuring, namespace, name));
+  services.set(service, shown);
   for (const kind of KINDS) {
-    const shown = services.get(service)!;
-    const was = new Set(selected.map((pod) => (before === null ? null : readyAddress(before, pod.before, kind))));
-    const is = new Set(selected.map((pod) => readyAddress(after, pod.after, kind)));
-    // Pods of one node may have its address.
-    for (const address of was.difference(is)) onAddresses(measuring, shown, kind, { was: address, is: null, atMs });
-    for (const address of is.difference(was)) onAddresses(measuring, shown, kind, { was: null, is: address, atMs });
+    const { wanted } = shown[kind];
+    const was = new Set(wanted.keys());
+    wanted.clear();
+    for (const pod of selected) {
+      const address = readyAddress(after, pod.after, kind);
+      if (address !== null) add(wanted, address, 1);
+    }
+    dropNotOwed(measuring, kind, shown[kind], after);
+    if (told !== 'watch' || !measuring.hasBegun || !selectsPods(after)) continue;
+    const is = new Set(wanted.keys());
+    for (const address of was.difference(is)) onAddresses(measuring, shown, kind, { was: address, is: null }, atMs);
+    for (const address of is.difference(was)) onAddresses(measuring, shown, kind, { was: null, is: address }, atMs);
   }
 }
 
 /** Drops the changes of pods that a Service does not ask for any more. A controller leaves one without pods as it is. */
 function dropNotOwed(
   { measured }: Measuring,
-  outputs: OutputsShown,
-  service: RecordedService,
-  selected: Selection['selected'],
+  kind: OutputResource,
+  { awaited, undone, wanted }: Shown,
+  service: ServiceRecord,
 ): void {
-  const isManaged = selectsPods(service.record);
-  for (const kind of KINDS) {
-    const wanted = new Set(selected.map(({ after }) => readyAddress(service.record, after, kind)));
-    const { awaited, undone } = outputs[kind];
-    undone.clear();
-    for (const [address, { ready }] of awaited) {
-      if (isManaged && wanted.has(address) === ready) continue;
-      awaited.delete(address);
-      measured[kind].notOwed++;
-    }
+  const isManaged = selectsPods(service);
+  undone.clear();
+  for (const [address, { ready }] of awaited) {
+    if (isManaged && wanted.has(address) === ready) continue;
+    awaited.delete(address);
+    measured[kind].notOwed++;
   }
 }
 
-function awaitingNothing(published: Published): Shown {
-  return { published, awaited: new Map(), undone: new Map(), early: new Map() };
+function awaitingNothing(published: Readonly<Record<OutputResource, Published>>): OutputsShown {
+  const shown = (kind: OutputResource): Shown => ({
+    published: published[kind],
+    wanted: new Map(),
+    awaited: new Map(),
+    undone: new Map(),
+    early: new Map(),
+  });
+  return { endpoints: shown('endpoints'), endpointslices: shown('endpointslices') };
 }
 
 function publishedOf({ published }: Measuring, namespace: string, service: string): Record<OutputResource, Published> {

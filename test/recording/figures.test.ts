@@ -120,6 +120,34 @@ describe('what a recording shows of its controller', () => {
     assert.deepEqual([addedMs.count, undone, notShown], [1, 0, 0]);
   });
 
+  it('an address of several pods goes with the last, and comes with the first', () => {
+    const labels = ['app', 'host'];
+    const host = (name: string, ready: boolean) => pod(name, { podIP: '192.0.2.200', labels, ready });
+    const { controller } = figures(0, (encoder) => {
+      encoder.put('services', service('api', { selector: labels }), 'other', 500);
+      const turn = (name: string, states: readonly boolean[], atMs: number): void => {
+        encoder.put('pods', host(name, states[Number(name.at(-1))]!), 'other', atMs);
+        const endpoints = states.map((ready, i) => endpointOf(host(`host-${i}`, ready), { conditions: { ready } }));
+        const ofService = { service: 'api' };
+        encoder.put('endpointslices', slice('api-x', endpoints, ofService), 'controller', atMs + 10);
+        encoder.put('endpoints', slice('api', endpoints, { ...ofService, addressType: '' }), 'controller', atMs + 20);
+      };
+      turn('host-0', [true, false], 1000);
+      turn('host-1', [true, true], 2000);
+      turn('host-0', [false, true], 3000);
+      turn('host-1', [false, false], 4000);
+      turn('host-0', [true, false], 5000);
+    });
+    for (const [kind, ms] of [
+      ['endpoints', 20],
+      ['endpointslices', 10],
+    ] as const) {
+      const { addedMs, removedMs, undone, notShown } = controller[kind]!;
+      assert.deepEqual([addedMs.count, addedMs.p50, addedMs.max], [2, ms, ms], kind);
+      assert.deepEqual([removedMs.count, removedMs.max, undone, notShown], [1, ms, 0, 0], kind);
+    }
+  });
+
   it('what an output shows while the watch of Services is lost tells no time', () => {
     const { controller } = figures(1, (encoder) => {
       encoder.put('pods', pod('new-1', { labels: ['app', 'new'] }), 'other', 1000);
