@@ -84,6 +84,8 @@ interface ServiceBook {
 /** One write of a plan. */
 export interface ModelWrite {
   readonly verb: PackedWrite['verb'];
+  /** The number of the object's address family; 0 = it is an Endpoints object. */
+  readonly family: number;
   /** How many endpoints the object has afterwards. */
   readonly endpoints: number;
   readonly shows: readonly ShownPlace[];
@@ -292,24 +294,30 @@ export function planService(book: Book, service: number, listing = listPods(book
   if (due.length === 0) return planned;
   own.due = [];
   const writes = [...due, ...planned];
-  const objects = objectsOf(book, service);
-  return writes.length <= objects ? writes : merged(writes, objects);
+  return hasOneOfEach(book, service) ? merged(writes) : writes;
 }
 
-/** The newest writes, the last of which shows what the ones before would have shown. What was due is no equal object. */
-function merged(writes: readonly ModelWrite[], objects: number): ModelWrite[] {
-  const kept = writes.slice(-objects);
-  const newest = new Map(kept.flatMap(({ shows }) => shows.map((shown) => [shown.place, shown])));
-  const left = new Map(writes.slice(0, -objects).flatMap(({ shows }) => shows.map((shown) => [shown.place, shown])));
-  for (const place of newest.keys()) left.delete(place);
-  const last = kept.at(-1)!;
-  return [...kept.slice(0, -1), { ...last, isSame: false, shows: [...left.values(), ...last.shows] }];
+/** The newest write of each family, which shows what those before would have shown. What was due is no equal object. */
+function merged(writes: readonly ModelWrite[]): ModelWrite[] {
+  const newest = new Map<number, ModelWrite>();
+  for (const write of writes) {
+    const { family } = write;
+    const before = newest.get(family);
+    // The newest writes keep their order.
+    newest.delete(family);
+    if (before === undefined) newest.set(family, write);
+    else newest.set(family, { ...write, isSame: false, shows: newestShown([...before.shows, ...write.shows]) });
+  }
+  return [...newest.values()];
 }
 
-/** How many objects the service has, where there is one of each; else Infinity. */
-function objectsOf({ output, perSlice, services, story }: Book, service: number): number {
-  if (output === 'endpoints') return 1;
-  return services[service]!.published <= perSlice ? story.services[service]!.families : Infinity;
+function newestShown(shows: readonly ShownPlace[]): ShownPlace[] {
+  return [...new Map(shows.map((shown) => [shown.place, shown])).values()];
+}
+
+/** Whether the service has one object of each family. */
+function hasOneOfEach({ output, perSlice, services }: Book, service: number): boolean {
+  return output === 'endpoints' || services[service]!.published <= perSlice;
 }
 
 /** The object that is written again differs by its trigger time alone, which has whole seconds. */
@@ -320,24 +328,27 @@ function againIfFull(
   { triggerSecond }: Listing,
 ): readonly ModelWrite[] {
   if (!rewritesFull || waiting.size === 0 || changes.length > 0) return changes;
-  return [{ verb: 'update', endpoints: published, shows: [], isSame: triggerSecond === shownSecond }];
+  return [{ verb: 'update', family: 0, endpoints: published, shows: [], isSame: triggerSecond === shownSecond }];
 }
 
 function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {
   const count = output === 'slices' ? story.services[service]!.families : 1;
-  return Array.from({ length: count }, () => ({ verb: 'create', endpoints: 0, shows: [] }));
+  return Array.from({ length: count }, (_, family) => ({ verb: 'create', family, endpoints: 0, shows: [] }));
 }
 
-/** Takes back writes of a plan that were not done. The first one met the object that others have changed. */
+/** Takes back writes of a plan that were not done. */
 export function giveBack({ services }: Book, service: number, writes: readonly ModelWrite[]): void {
   services[service]!.due = writes.map((write) => ({ ...write, isSame: false }));
 }
 
-/** Notes that somebody else has changed one object of the service, which has to be put right. */
+/**
+ * Notes that somebody else has changed one object of the service, which has to be put right. The story does not tell its
+ * family.
+ */
 export function spoil(book: Book, service: number): void {
   const { due, published } = book.services[service]!;
   const endpoints = book.output === 'slices' ? Math.min(published, book.perSlice) : published;
-  if (due.length === 0) due.push({ verb: 'update', endpoints, shows: [] });
+  if (due.length === 0) due.push({ verb: 'update', family: 0, endpoints, shows: [] });
 }
 
 function planChanges(book: Book, service: number, listing: Listing): readonly ModelWrite[] {
@@ -360,7 +371,7 @@ function planChanges(book: Book, service: number, listing: Listing): readonly Mo
   added.sort((a, b) => a - b);
   if (book.output === 'endpoints') {
     const places = [...added, ...changed, ...removed];
-    return [{ verb: 'update', endpoints: own.published, shows: shownBy(listing, places) }];
+    return [{ verb: 'update', family: 0, endpoints: own.published, shows: shownBy(listing, places) }];
   }
   return sliceWrites(book, service, listing, { added, changed, removed });
 }
@@ -374,7 +385,7 @@ function sliceWrites(book: Book, service: number, listing: Listing, changes: Pla
     const rankOf = (founder: number): number => book.rankOf(founder, plan, family);
     const rules = { perSlice: book.perSlice, rankOf, recycles: book.recycles };
     return repack(own.packings[family]!, changes, rules).map(({ verb, endpoints, places }) => {
-      return { verb, endpoints, shows: family === primary ? shownBy(listing, places) : [] };
+      return { verb, family, endpoints, shows: family === primary ? shownBy(listing, places) : [] };
     });
   });
 }

@@ -1,8 +1,8 @@
 /**
  * kube-controller-manager's endpoints and endpointslice controllers as queues (docs/spec/endpoints.md "The work queue",
  * docs/spec/endpointslice.md "The slice tracker"). Each has its own workers and its own token bucket. A worker that
- * waits for a token keeps its service. Writes of a sync go one after the other. The first failure ends the sync, and
- * the Event object that tells of it takes a token too.
+ * waits for a token keeps its service. Writes of a sync go one after the other. The first failure ends the writes of
+ * its address family, and the sync fails at its end. The Event object that tells of it takes a token too.
  */
 import { append, createLinkedList, type LinkedList, type LinkedNode, remove } from '../lib/linked-list.ts';
 import { placeAbove } from '../lib/sorted.ts';
@@ -263,7 +263,7 @@ function sync(controller: KubeController, service: number): void {
     const readMs = world.agenda.nowMs;
     const writes = planService(book, service, listing);
     compute(world.cores, afterMs, () => {
-      writeNext(controller, { service, writes, readMs }, 0);
+      writeNext(controller, { service, writes, failed: [], readMs });
     });
   });
 }
@@ -296,18 +296,22 @@ function takeToken({ tokens, world: { agenda, ledger } }: KubeController): numbe
 
 interface WritingSync {
   readonly service: number;
+  /** Those that are not done yet. */
   readonly writes: readonly ModelWrite[];
+  /** Those that failed, or were left out because one before them did. */
+  readonly failed: readonly ModelWrite[];
   /** When its own objects were read from the cache. */
   readonly readMs: number;
 }
 
-function writeNext(controller: KubeController, syncing: WritingSync, i: number): void {
+function writeNext(controller: KubeController, syncing: WritingSync): void {
   const { book, world } = controller;
   const { agenda, costs } = world;
   const { service, writes } = syncing;
-  const write = writes[i];
+  const [write, ...rest] = writes;
   if (write === undefined) {
-    finish(controller, service);
+    if (syncing.failed.length > 0) fail(controller, syncing);
+    else finish(controller, service);
     return;
   }
   at(agenda, takeToken(controller), () => {
@@ -321,12 +325,8 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
         const echo = isStored ? expectEcho(controller, service, eventMs) : null;
         at(agenda, agenda.nowMs + answerMs, () => {
           compute(world.cores, costs.reply, () => {
-            if (isConflict) {
-              fail(controller, syncing, i);
-              return;
-            }
             if (echo !== null) takeAnswer(controller, service, echo);
-            writeNext(controller, syncing, i + 1);
+            writeNext(controller, isConflict ? withoutFamily(syncing, write) : { ...syncing, writes: rest });
           });
         });
       });
@@ -334,8 +334,22 @@ function writeNext(controller: KubeController, syncing: WritingSync, i: number):
   });
 }
 
-/** Whether somebody else has written since the sync has read its objects. */
-function wasOvertaken({ foreignMs, world }: KubeController, { service, readMs }: WritingSync): boolean {
+/** A write has failed: the sync goes on with the other family. */
+function withoutFamily(syncing: WritingSync, { family }: ModelWrite): WritingSync {
+  const { writes } = syncing;
+  return {
+    ...syncing,
+    writes: writes.filter((write) => write.family !== family),
+    failed: writes.filter((write) => write.family === family),
+  };
+}
+
+/**
+ * Whether somebody else has written since the sync has read its objects. It was one object, of which the story does not tell
+ * which: here it is the one that is written first.
+ */
+function wasOvertaken({ foreignMs, world }: KubeController, { service, failed, readMs }: WritingSync): boolean {
+  if (failed.length > 0) return false;
   const { agenda, watchLagMs } = world;
   const times = foreignMs.get(service) ?? NEVER;
   return (times[placeAbove(times, readMs - watchLagMs)] ?? Infinity) <= agenda.nowMs;
@@ -343,11 +357,11 @@ function wasOvertaken({ foreignMs, world }: KubeController, { service, readMs }:
 
 const NEVER: readonly number[] = [];
 
-function fail(controller: KubeController, { service, writes }: WritingSync, i: number): void {
+function fail(controller: KubeController, { service, failed }: WritingSync): void {
   const { book, queue, world } = controller;
   world.ledger.conflicts++;
   tellEvent(controller, service);
-  giveBack(book, service, writes.slice(i));
+  giveBack(book, service, failed);
   if (!retryKey(queue, service)) world.ledger.dropped++;
   done(controller, service);
 }
