@@ -57,8 +57,11 @@ interface KubeController {
   readonly writesOf: Int32Array;
   /** For each service: when others changed its objects. */
   readonly foreignMs: ReadonlyMap<number, readonly number[]>;
+  /** Event objects that wait until the one before them is answered. */
+  readonly events: LinkedList<ServiceEvent>;
+  isSendingEvents: boolean;
   /** For each service: how many Event objects may still be sent. */
-  readonly events: Map<number, TokenBucket>;
+  readonly eventsLeft: Map<number, TokenBucket>;
   /** Services with hints by CPU. */
   readonly hinted: readonly number[];
   /** Services that are gone. */
@@ -69,6 +72,11 @@ interface KubeController {
 
 interface PodEvent extends LinkedNode<PodEvent> {
   readonly change: StoryChange;
+}
+
+/** An Event object. */
+interface ServiceEvent extends LinkedNode<ServiceEvent> {
+  readonly service: number;
 }
 
 const OWN_NAME = 'kube-controller-manager';
@@ -127,7 +135,9 @@ function createController(world: World, output: Output, workers: number, batchMs
     unseen: new Int32Array(story.services.length),
     writesOf: new Int32Array(story.services.length),
     foreignMs: foreignTimes(story.changes, output),
-    events: new Map(),
+    events: createLinkedList(),
+    isSendingEvents: false,
+    eventsLeft: new Map(),
     hinted: [...story.services.keys()].filter((service) => story.services[service]!.hasHints === true),
     gone: new Set(),
     topology: createThread(cores),
@@ -370,11 +380,40 @@ function fail(controller: KubeController, { service, failed }: WritingSync): voi
 const EVENTS_MAX = 25;
 const EVENT_EVERY_SECONDS = 300;
 
-/** The controller's own client sends Event objects. Nobody waits for them. */
-function tellEvent({ events, tokens, world: { agenda } }: KubeController, service: number): void {
-  let left = events.get(service);
-  if (left === undefined) events.set(service, (left = createTokenBucket(1 / EVENT_EVERY_SECONDS, EVENTS_MAX)));
-  if (tryTakeToken(left, agenda.nowMs)) tryTakeToken(tokens, Math.max(agenda.nowMs, nextTokenMs(tokens)));
+/** More are dropped. */
+const EVENTS_WAITING_MAX = 1000;
+
+/** The controller's own client sends Event objects, one after the other. Nobody waits for them. */
+function tellEvent(controller: KubeController, service: number): void {
+  if (controller.events.length >= EVENTS_WAITING_MAX) return;
+  append(controller.events, { service, previous: null, next: null });
+  if (!controller.isSendingEvents) sendEvent(controller);
+}
+
+function sendEvent(controller: KubeController): void {
+  const { book, events, tokens, world } = controller;
+  const { agenda } = world;
+  const { first } = events;
+  controller.isSendingEvents = first !== null;
+  if (first === null) return;
+  remove(events, first);
+  const { service } = first;
+  if (!tryTakeToken(eventsLeftOf(controller, service), agenda.nowMs)) {
+    sendEvent(controller);
+    return;
+  }
+  const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
+  tryTakeToken(tokens, sentMs);
+  const ordinal = controller.writesOf[service]!++;
+  at(agenda, sentMs, () => {
+    at(agenda, agenda.nowMs + world.latencyOf(service, ordinal, book.output, 0), () => sendEvent(controller));
+  });
+}
+
+function eventsLeftOf({ eventsLeft }: KubeController, service: number): TokenBucket {
+  let left = eventsLeft.get(service);
+  if (left === undefined) eventsLeft.set(service, (left = createTokenBucket(1 / EVENT_EVERY_SECONDS, EVENTS_MAX)));
+  return left;
 }
 
 /** The event of an own write, and the answer to it: either may come first. */

@@ -588,6 +588,17 @@ test('the Event object of a conflict takes a token, and the sync begins anew', (
   assert.deepEqual([ledger.conflicts, ledger.writes.slices.length], [1, 1]);
 });
 
+test('one Event object at a time waits for a token', () => {
+  const three = story({ services: 3, changes: [0, 1, 2].map((service) => [1000, 10 * service, 'ready'] as const) });
+  const foreign = [0, 1, 2].map((service): StoryChange => {
+    return { atMs: 1000.5, namespace: 0, kind: 'foreign', output: 'endpoints', places: [], service };
+  });
+  const played: Story = { ...three, outputs: ['endpoints'], changes: [...three.changes, ...foreign] };
+  const ledger = run(played, UPSTREAM, { qps: 1, burst: 1 });
+  // Second 1 to 3: the writes that meet the conflicts. 4: the Event object of the first one. 5 to 7: the writes once more.
+  assert.deepEqual([ledger.conflicts, writtenAtMs(ledger, 'endpoints')], [3, [5011, 6011, 7011]]);
+});
+
 test('a conflict puts off the writes behind it, and each slice is written once more', () => {
   const two = story({
     services: 1,
