@@ -8,6 +8,7 @@ import { append, createLinkedList, type LinkedList, type LinkedNode, remove } fr
 import { placeAbove } from '../lib/sorted.ts';
 import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../lib/token-bucket.ts';
 import { at } from './agenda.ts';
+import type { DrawArrivals } from './api-latency.ts';
 import {
   bytesOf,
   closeBook,
@@ -54,6 +55,8 @@ interface KubeController {
   readonly tokens: TokenBucket;
   /** For each service: own writes that were answered and that its cache does not show yet. */
   readonly unseen: Int32Array;
+  /** Services whose Endpoints were created, while its cache does not show them yet. */
+  readonly uncached: Set<number>;
   readonly writesOf: Int32Array;
   /** For each service: when others changed its objects. */
   readonly foreignMs: ReadonlyMap<number, readonly number[]>;
@@ -133,6 +136,7 @@ function createController(world: World, output: Output, workers: number, batchMs
     informer: createThread(cores),
     tokens: createTokenBucket(settings.qps, settings.burst),
     unseen: new Int32Array(story.services.length),
+    uncached: new Set(),
     writesOf: new Int32Array(story.services.length),
     foreignMs: foreignTimes(story.changes, output),
     events: createLinkedList(),
@@ -271,9 +275,11 @@ function sync(controller: KubeController, service: number): void {
       return;
     }
     const readMs = world.agenda.nowMs;
+    const isUncached = controller.uncached.has(service);
     const writes = planService(book, service, listing);
     compute(world.cores, afterMs, () => {
-      writeNext(controller, { service, writes, failed: [], readMs });
+      if (isUncached) createAgain(controller, service, writes);
+      else writeNext(controller, { service, writes, failed: [], readMs });
     });
   });
 }
@@ -320,26 +326,51 @@ function writeNext(controller: KubeController, syncing: WritingSync): void {
   const { service, writes } = syncing;
   const [write, ...rest] = writes;
   if (write === undefined) {
-    if (syncing.failed.length > 0) fail(controller, syncing);
+    if (syncing.failed.length > 0) fail(controller, service, syncing.failed);
     else finish(controller, service);
     return;
   }
+  send(controller, service, write, ({ answerMs, eventMs }) => {
+    const isConflict = write.verb === 'update' && wasOvertaken(controller, syncing);
+    const isStored = !isConflict && write.isSame !== true;
+    if (isStored) noteShown(book, write, agenda.nowMs);
+    const echo = isStored ? expectEcho(controller, service, eventMs) : null;
+    at(agenda, agenda.nowMs + answerMs, () => {
+      compute(world.cores, costs.reply, () => {
+        if (echo !== null) takeAnswer(controller, service, write, echo);
+        writeNext(controller, isConflict ? withoutFamily(syncing, write) : { ...syncing, writes: rest });
+      });
+    });
+  });
+}
+
+/** @param arrived called when the server has handled the write */
+function send(
+  controller: KubeController,
+  service: number,
+  write: ModelWrite,
+  arrived: (arrivals: ReturnType<DrawArrivals>) => void,
+): void {
+  const { book, world } = controller;
+  const { agenda, costs } = world;
   at(agenda, takeToken(controller), () => {
     compute(world.cores, costs.write + costs.writtenByte * bytesOf(book, write), () => {
       const ordinal = controller.writesOf[service]!++;
       at(agenda, agenda.nowMs + world.latencyOf(service, ordinal, book.output, write.endpoints), () => {
-        const { answerMs, eventMs } = world.arrivalsOf(service, ordinal);
-        const isConflict = write.verb === 'update' && wasOvertaken(controller, syncing);
-        const isStored = !isConflict && write.isSame !== true;
-        if (isStored) noteShown(book, write, agenda.nowMs);
-        const echo = isStored ? expectEcho(controller, service, eventMs) : null;
-        at(agenda, agenda.nowMs + answerMs, () => {
-          compute(world.cores, costs.reply, () => {
-            if (echo !== null) takeAnswer(controller, service, echo);
-            writeNext(controller, isConflict ? withoutFamily(syncing, write) : { ...syncing, writes: rest });
-          });
-        });
+        arrived(world.arrivalsOf(service, ordinal));
       });
+    });
+  });
+}
+
+/** The tracker of Endpoints takes no note of creates: what its cache does not show yet, a sync creates once more: 409. */
+function createAgain(controller: KubeController, service: number, planned: readonly ModelWrite[]): void {
+  const { book, world } = controller;
+  const { agenda, costs } = world;
+  const { published } = book.services[service]!;
+  send(controller, service, { verb: 'create', family: 0, endpoints: published, shows: [] }, ({ answerMs }) => {
+    at(agenda, agenda.nowMs + answerMs, () => {
+      compute(world.cores, costs.reply, () => fail(controller, service, planned));
     });
   });
 }
@@ -367,11 +398,11 @@ function wasOvertaken({ foreignMs, world }: KubeController, { service, failed, r
 
 const NEVER: readonly number[] = [];
 
-function fail(controller: KubeController, { service, failed }: WritingSync): void {
+function fail(controller: KubeController, service: number, failed: readonly ModelWrite[]): void {
   const { book, queue, world } = controller;
   world.ledger.conflicts++;
   tellEvent(controller, service);
-  giveBack(book, service, failed);
+  if (failed.length > 0) giveBack(book, service, failed);
   if (!retryKey(queue, service)) world.ledger.dropped++;
   done(controller, service);
 }
@@ -427,22 +458,29 @@ interface Echo {
  * write by the answer. So the service is synced once more.
  */
 function expectEcho(controller: KubeController, service: number, afterMs: number): Echo {
-  const { informer, unseen, world } = controller;
+  const { informer, uncached, unseen, world } = controller;
   const echo = { isSeen: false, isAnswered: false };
   at(world.agenda, world.agenda.nowMs + afterMs, () => {
     runOn(informer, world.costs.echo, () => {
       echo.isSeen = true;
-      if (echo.isAnswered) unseen[service]!--;
-      else queueForSlice(controller, service);
+      if (!echo.isAnswered) queueForSlice(controller, service);
+      else if (!uncached.delete(service)) unseen[service]!--;
     });
   });
   return echo;
 }
 
 /** From the answer on a service cannot be synced until its cache shows the write. */
-function takeAnswer({ unseen }: KubeController, service: number, echo: Echo): void {
+function takeAnswer(
+  { book, uncached, unseen }: KubeController,
+  service: number,
+  { verb }: ModelWrite,
+  echo: Echo,
+): void {
   echo.isAnswered = true;
-  if (!echo.isSeen) unseen[service]!++;
+  if (echo.isSeen) return;
+  if (book.output === 'endpoints' && verb === 'create') uncached.add(service);
+  else unseen[service]!++;
 }
 
 function done(controller: KubeController, service: number): void {

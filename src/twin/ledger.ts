@@ -59,7 +59,7 @@ export interface Ledger {
   syncs: number;
   /** Syncs that failed because an own write was not seen yet. */
   staleSyncs: number;
-  /** Writes that failed because somebody else had written since the plan. */
+  /** Writes that failed because their object was not as the plan took it. */
   conflicts: number;
   /** Services that were dropped after too many failures. */
   dropped: number;
