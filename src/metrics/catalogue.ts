@@ -62,7 +62,7 @@ export const CATALOGUE = [
   histogram('rest_client_response_size_bytes', 'Size of response bodies', ['verb', 'host'], REST_CLIENT_BYTES),
   histogram(
     'rest_client_rate_limiter_duration_seconds',
-    'Time that a write waited for its token',
+    'Time that a missing token alone held a write back; a pause, or the wait for a place among the writes in flight, does not count',
     ['verb', 'host'],
     REST_CLIENT_SECONDS,
   ),

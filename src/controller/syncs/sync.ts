@@ -234,7 +234,16 @@ function openWrite(
   stage.open++;
   object.inFlight++;
   const lane = sync.chore ? 'chore' : 'fresh';
-  queueWrite(state.writes, { unit, object, write, lane, queuedAtMs: now.nowMs, sentAtMs: -1, reachedBefore: '' });
+  queueWrite(state.writes, {
+    unit,
+    object,
+    write,
+    lane,
+    queuedAtMs: now.nowMs,
+    heldBeforeMs: -1,
+    sentAtMs: -1,
+    reachedBefore: '',
+  });
 }
 
 /** Queues the writes of the next phase. It takes back those of families of which one before was not applied. */

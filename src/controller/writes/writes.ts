@@ -37,6 +37,8 @@ export interface QueuedWrite {
   readonly write: PlannedWrite;
   readonly lane: WorkLane;
   readonly queuedAtMs: number;
+  /** `Writes.heldMs` when it was queued; -1 = it was not yet. */
+  heldBeforeMs: number;
   /** Monotonic ms; -1 = it was not sent yet. */
   sentAtMs: number;
   /** The version that its resource had reached when the write was sent. */
@@ -52,6 +54,10 @@ export interface Writes {
   inFlight: number;
   readonly tokens: TokenBucket;
   readonly pause: WritePause;
+  /** For how long a missing token alone has held writes back, until the last flush. */
+  heldMs: number;
+  /** Since when it does; Infinity = it does not. */
+  heldSinceMs: number;
 }
 
 export interface WritePurpose {
@@ -83,12 +89,19 @@ export function createWrites(tokens: TokenBucket): Writes {
     inFlight: 0,
     tokens,
     pause: createWritePause(),
+    heldMs: 0,
+    heldSinceMs: Infinity,
   };
 }
 
 export function queueWrite(writes: Writes, queued: QueuedWrite): void {
   assert(queued.sentAtMs < 0, `a write of ${queued.write.name} is queued that was sent`);
+  queued.heldBeforeMs = heldMsAt(writes, queued.queuedAtMs);
   addTurn(writes[queued.lane], queued.unit.service, queued);
+}
+
+function heldMsAt({ heldMs, heldSinceMs }: Writes, nowMs: number): number {
+  return heldMs + Math.max(0, nowMs - heldSinceMs);
 }
 
 /**
@@ -97,6 +110,8 @@ export function queueWrite(writes: Writes, queued: QueuedWrite): void {
  */
 export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number {
   const { tokens, pause } = writes;
+  writes.heldMs = heldMsAt(writes, now.nowMs);
+  writes.heldSinceMs = Infinity;
   for (;;) {
     const choreWaits = nextTurn(writes.chore) !== undefined;
     const lane = pickLane(writes.share, nextTurn(writes.fresh) !== undefined, choreWaits);
@@ -110,7 +125,10 @@ export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number
     if (writes.inFlight >= hands.inFlightMax) return Infinity;
     const pausedUntilMs = nextWriteMs(pause);
     if (now.nowMs < pausedUntilMs) return pausedUntilMs;
-    if (!tryTakeToken(tokens, now.nowMs)) return nextTokenMs(tokens);
+    if (!tryTakeToken(tokens, now.nowMs)) {
+      writes.heldSinceMs = now.nowMs;
+      return nextTokenMs(tokens);
+    }
     noteLane(writes.share, lane, choreWaits);
     takeTurn(writes[lane]);
     sendWrite(writes, hands, queued, now);
@@ -128,7 +146,7 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   const reached = hands.reachedOf(object);
   queued.reachedBefore = reached === undefined ? '' : reachedVersion(reached);
   if (verb !== 'delete') object.sent = body;
-  hands.metrics.rateLimiter(METHODS[verb]).observe((now.nowMs - queued.queuedAtMs) / 1000);
+  hands.metrics.rateLimiter(METHODS[verb]).observe((writes.heldMs - queued.heldBeforeMs) / 1000);
   instruments.writeBytes(verb).inc(body.length);
   const { query, ...fence } = hands.fence();
   hands.outbox.send(

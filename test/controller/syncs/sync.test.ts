@@ -418,7 +418,8 @@ describe('a sync of what is not to be planned', () => {
     w.slice('mirror', 'web-m');
     w.start(mirror);
     const queued = { unit: mirror, object: mirror.slices!.get('web-m')!, write: write(0, 'delete', 'web-m') };
-    const waits = { ...queued, lane: 'fresh', queuedAtMs: 0, sentAtMs: -1, reachedBefore: '' } as const;
+    const times = { queuedAtMs: 0, heldBeforeMs: -1, sentAtMs: -1, reachedBefore: '' };
+    const waits = { ...queued, ...times, lane: 'fresh' } as const;
     assert.equal(isMoot(waits), false);
     mirror.service.endpoints.record = record('web');
     assert.equal(isMoot(waits), true);

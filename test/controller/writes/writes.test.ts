@@ -17,7 +17,7 @@ import {
   type Writes,
 } from '../../../src/controller/writes/writes.ts';
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts';
-import { createMetricStore } from '../../../src/metrics/store.ts';
+import { createMetricStore, histogramSamples } from '../../../src/metrics/store.ts';
 import type { TransportEvent } from '../../../src/ports/transport.ts';
 import type { PlannedWrite } from '../../../src/shard/protocol.ts';
 import { answered, failedWith, refusedWith } from '../../support/answers.ts';
@@ -42,8 +42,9 @@ class World {
   nowMs = 0;
   readonly #queued = new Map<string, QueuedWrite>();
   readonly #unit;
+  readonly #metrics = createMetricStore();
   readonly #state = createState(
-    { options: { ...DEFAULT_OPTIONS, slices: true }, metrics: createMetricStore(), host: 'test' },
+    { options: { ...DEFAULT_OPTIONS, slices: true }, metrics: this.#metrics, host: 'test' },
     1,
     1,
   );
@@ -93,6 +94,7 @@ class World {
       },
       lane,
       queuedAtMs: this.nowMs,
+      heldBeforeMs: -1,
       sentAtMs: -1,
       reachedBefore: '',
     };
@@ -109,6 +111,12 @@ class World {
   }
   /** What the last flush has asked to be woken at. */
   wakeMs = Infinity;
+
+  /** Of all writes that were sent, together. */
+  tokenWaitSeconds(): number {
+    const all = histogramSamples(this.#metrics, 'rest_client_rate_limiter_duration_seconds');
+    return all.reduce((sum, { histogram }) => sum + histogram.sum, 0);
+  }
 
   answer(name: string, event: TransportEvent): WriteOutcome {
     const queued = this.#queued.get(name)!;
@@ -147,6 +155,31 @@ describe('what goes when', () => {
     assert.deepEqual([world.flush(), world.writes.inFlight], [['a', 'b'], 2]);
     world.answer('b', sliceAnswer('b'));
     assert.deepEqual([world.flush(), world.writes.inFlight], [['c'], 2]);
+  });
+
+  it('the wait for a token is told from the moment at which the write was queued', () => {
+    const world = new World({ qps: 10, burst: 1 });
+    world.queue('a');
+    world.queue('b');
+    world.flush();
+    world.nowMs = 40;
+    world.queue('c');
+    world.flush();
+    world.nowMs = 100;
+    world.flush();
+    world.nowMs = 200;
+    world.flush();
+    // `b` for 100 ms, and `c` from 40 to 200 ms.
+    assert.deepEqual([world.sent, world.tokenWaitSeconds()], [['a', 'b', 'c'], 0.26]);
+  });
+
+  it('the wait for a place among the writes in flight is no wait for a token', () => {
+    const world = new World({ qps: 1000, burst: 10, inFlightMax: 1 });
+    for (const name of ['a', 'b']) world.queue(name);
+    world.flush();
+    world.nowMs = 5000;
+    world.answer('a', sliceAnswer('a'));
+    assert.deepEqual([world.flush(), world.tokenWaitSeconds()], [['b'], 0]);
   });
 
   it('a write without a reason is withdrawn, and costs no token', () => {
@@ -219,6 +252,20 @@ describe('a pause that the API server asks for', () => {
     world.answer('e', sliceAnswer('e'));
     assert.deepEqual(world.flush(), ['f']);
     assert.deepEqual(world.lines, ['All writes wait, as the API server asks', 'Writes go on']);
+  });
+
+  it('a pause is no wait for a token', () => {
+    const world = new World({ qps: 10, burst: 1 });
+    world.queue('a');
+    world.flush();
+    world.queue('b');
+    world.flush();
+    world.nowMs = 40;
+    world.answer('a', OVERLOADED);
+    world.flush();
+    world.nowMs = 3040;
+    // Only the 40 ms before the pause are a wait for a token.
+    assert.deepEqual([world.flush(), world.tokenWaitSeconds()], [['b'], 0.04]);
   });
 
   it('a pause begins again if the trial gets the same answer', () => {
