@@ -29,6 +29,8 @@ export function grade(seed: number): Grade {
       endpoint_slice_mirroring: 5,
     },
     cores: null,
+    hasTokens: true,
+    writesInFlightMax: 64,
   });
   const advice = observed.ok ? adviseOn(observed.observation) : [];
   const verdictOf = (name: ControllerName): Verdict =>

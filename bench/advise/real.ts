@@ -197,7 +197,12 @@ function adviceOf(
   [before, after]: readonly { readonly text: string; readonly atMs: number }[],
   syncs: number,
 ): Pick<Looked, 'verdicts' | 'because'> {
-  const settings = { syncs: { endpoint: syncs, endpoint_slice: syncs, endpoint_slice_mirroring: 5 }, cores: null };
+  const settings = {
+    syncs: { endpoint: syncs, endpoint_slice: syncs, endpoint_slice_mirroring: 5 },
+    cores: null,
+    hasTokens: true,
+    writesInFlightMax: 64,
+  };
   const seconds = (after!.atMs - before!.atMs) / 1000;
   const observed = observe(parseMetrics(before!.text), parseMetrics(after!.text), seconds, settings);
   if (!observed.ok) throw new Error(observed.why);

@@ -158,7 +158,7 @@ function plenty(load: Load, name: ControllerName, resource: Resource): Load {
 }
 
 /** The text that kube-controller-manager would answer at `/metrics`. */
-export function expositionOf({ load }: Scenario, look: Look): string {
+export function expositionOf({ load }: Pick<Scenario, 'load'>, look: Look): string {
   const lines: string[] = [];
   for (const name of CONTROLLERS) {
     const { depth, adds, addAfters, queueSeconds, taken, workSeconds, syncs } = look[name];
@@ -183,6 +183,7 @@ export function expositionOf({ load }: Scenario, look: Look): string {
     // client-go counts the wait for a token as part of the request.
     `rest_client_request_duration_seconds_sum${client} ${look.apiSeconds + waited}`,
     `rest_client_request_duration_seconds_count${client} ${look.apiCount}`,
+    `rest_client_requests_total{code="200",host="10.0.0.1:443",method="PUT"} ${look.apiCount}`,
     `process_cpu_seconds_total ${look.cpuSeconds}`,
     `go_sched_gomaxprocs_threads ${load.cores}`,
     'process_start_time_seconds 1.7e+09',

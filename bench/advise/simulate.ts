@@ -85,8 +85,9 @@ interface Controller {
   readonly sums: Sums;
   readonly podQueue: { key: number; at: number }[];
   podBusy: number;
-  readonly fifo: { key: number; at: number }[];
-  readonly dirty: Set<number>;
+  readonly fifo: number[];
+  /** When each key was added that no sync has taken yet. It may be in a sync from before. */
+  readonly dirty: Map<number, number>;
   readonly processing: Set<number>;
   readonly delayed: Set<number>;
   /** Pod events by key, until a sync takes them. */
@@ -134,8 +135,8 @@ function look(world: World, endpoint: Controller, slices: Controller, until: num
   const others = otherWritesPerSecond * until;
   return {
     atSeconds: until,
-    endpoint: { ...endpoint.sums, depth: endpoint.fifo.length },
-    endpoint_slice: { ...slices.sums, depth: slices.fifo.length },
+    endpoint: { ...endpoint.sums, depth: endpoint.dirty.size },
+    endpoint_slice: { ...slices.sums, depth: slices.dirty.size },
     cpuSeconds: world.cpu.seconds,
     apiSeconds: world.apiSeconds + others * otherApiSeconds,
     apiCount: world.apiCount + others,
@@ -161,7 +162,7 @@ function createController(settings: ControllerSettings): Controller {
     podQueue: [],
     podBusy: 0,
     fifo: [],
-    dirty: new Set(),
+    dirty: new Map(),
     processing: new Set(),
     delayed: new Set(),
     changes: new Map(),
@@ -236,28 +237,28 @@ function servePods(world: World, controller: Controller): void {
 function add(world: World, controller: Controller, key: number): void {
   const { dirty, processing, sums } = controller;
   if (dirty.has(key)) return;
-  dirty.add(key);
+  // As client-go's metrics: a key that is added while it is synced waits from then on.
+  dirty.set(key, world.now);
   sums.adds++;
   if (!processing.has(key)) append(world, controller, key);
 }
 
 function append(world: World, controller: Controller, key: number): void {
-  controller.fifo.push({ key, at: world.now });
+  controller.fifo.push(key);
   serve(world, controller);
 }
 
 function serve(world: World, controller: Controller): void {
   const { settings, fifo, dirty, processing, sums, changes } = controller;
   if (controller.busy >= settings.workers) return;
-  const next = fifo.shift();
-  if (next === undefined) return;
-  const { key } = next;
+  const key = fifo.shift();
+  if (key === undefined) return;
   controller.busy++;
+  sums.queueSeconds += world.now - dirty.get(key)!;
+  sums.taken++;
   dirty.delete(key);
   processing.add(key);
   const began = world.now;
-  sums.queueSeconds += began - next.at;
-  sums.taken++;
   const shown = changes.get(key) ?? [];
   changes.delete(key);
   const done = (): void => {

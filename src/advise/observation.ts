@@ -5,7 +5,7 @@
  */
 import { controllerOf, type QueueName, QUEUES } from '../metrics/controller-of.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
-import { sumOf, type Metrics } from '../metrics/text.ts';
+import { samplesOf, sumOf, type Metrics, type Sample } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
 import { API_TIMES, apiSecondsOf, TOKEN_WAITS, type Weights, WRITES, type Writes, writesBetween } from './api-times.ts';
 
@@ -15,6 +15,10 @@ export interface Settings {
   readonly syncs: Readonly<Record<QueueName, number>>;
   /** null = the number in the metrics, if they have it. */
   readonly cores: number | null;
+  /** false = `--kube-api-qps` is below 0, and no write waits for a token. */
+  readonly hasTokens: boolean;
+  /** endpointd's `--max-writes-in-flight`. */
+  readonly writesInFlightMax: number;
 }
 
 /** One controller between the looks. */
@@ -49,14 +53,27 @@ export interface Observation {
   readonly queues: readonly QueueObservation[];
   /** Seconds per second that writes waited for tokens, in all controllers of the process together. */
   readonly throttled: number;
+  /** How many requests of the process the API server has refused (429). */
+  readonly refused: number;
   /** Mean seconds from a write to its answer, in all controllers together; null = there was no write. */
   readonly apiSeconds: number | null;
   /** How many cores the process used. */
   readonly cpu: number;
-  /** null = not known. */
+  /** The most and the fewest that the process may have; null = not known. */
   readonly cores: number | null;
-  /** The share of the time in which endpointd's main thread worked; null = the process is not endpointd. */
-  readonly mainThread: number | null;
+  readonly coresLeast: number | null;
+  /** What only endpointd has; null = the process is another. */
+  readonly own: Own | null;
+}
+
+/** endpointd between the looks. */
+export interface Own {
+  /** The least and the largest share of the time in which the main thread may have worked. */
+  readonly mainThreadLeast: number;
+  readonly mainThreadMost: number;
+  /** How many writes had no answer yet, on average, and the most that may be so. */
+  readonly writesInFlight: number;
+  readonly writesInFlightMax: number;
 }
 
 export type Observed =
@@ -69,36 +86,108 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   if (typeof program !== 'string') return { ok: false, why: program.why };
   const names = QUEUES.filter((name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null);
   if (names.length === 0) return { ok: false, why: `these metrics of ${program} have no queue of its controllers` };
-  const why = whyNotComparable(before, after, COUNTERS) ?? whatIsMissing(after, program);
+  const why = whyNotComparable(before, after, COUNTERS) ?? whatIsMissing(after, program, names, settings);
   if (why !== null) return { ok: false, why };
   const difference = grownBetween(before, after);
   const writes = writesBetween(difference, program !== 'endpointd');
+  const cpu = difference(CPU) / seconds;
+  const threads = sumOf(after, 'go_sched_gomaxprocs_threads');
   const observation: Observation = {
     program,
     seconds,
     queues: names.map((name) => observeQueue(name, settings.syncs[name], seconds, { difference, after, writes })),
     throttled: WRITES.reduce((sum, verb) => sum + difference(TOKEN_WAITS, { verb }), 0) / seconds,
+    refused: difference(REQUESTS, { code: '429' }),
     apiSeconds: apiSecondsOf(writes, null),
-    cpu: difference(CPU) / seconds,
-    cores: settings.cores ?? sumOf(after, 'go_sched_gomaxprocs_threads'),
-    mainThread: program === 'endpointd' ? difference('endpointd_step_duration_seconds_sum') / seconds : null,
+    cpu,
+    cores: settings.cores ?? threads,
+    coresLeast: settings.cores ?? (threads === THREADS_LEAST ? 1 : threads),
+    own:
+      program === 'endpointd'
+        ? {
+            ...mainThreadOf(difference, seconds, cpu),
+            writesInFlight: writes.reduce((sum, one) => sum + one.seconds, 0) / seconds,
+            writesInFlightMax: settings.writesInFlightMax,
+          }
+        : null,
   };
   return { ok: true, observation };
 }
 
 const CPU = 'process_cpu_seconds_total';
+const REQUESTS = 'rest_client_requests_total';
+/** Go takes no fewer threads for a CPU limit, where the machine has more cores (runtime.GOMAXPROCS of Go 1.25). */
+const THREADS_LEAST = 2;
+/** The share of the time in which the event loop of Node worked, observed once in each of equal spans. */
+const LOOP = 'nodejs_eventloop_utilization_histogram';
+
+/** Steps are only a part of what the main thread does: bytes are read and sent outside of them. */
+function mainThreadOf(
+  difference: Grown,
+  seconds: number,
+  cpu: number,
+): Pick<Own, 'mainThreadLeast' | 'mainThreadMost'> {
+  const steps = difference('endpointd_step_duration_seconds_sum') / seconds;
+  const spans = difference(`${LOOP}_count`);
+  const loop = spans > 0 ? difference(`${LOOP}_sum`) / spans : null;
+  const mainThreadLeast = Math.max(steps, loop ?? 0);
+  return { mainThreadLeast, mainThreadMost: Math.max(mainThreadLeast, loop ?? Math.min(1, cpu)) };
+}
+
+/** A metric on which an answer rests. */
+interface Needed {
+  readonly metric: string;
+  /** Which series count; absent = all. `whose`: those, for people. */
+  readonly counts?: (labels: Sample['labels']) => boolean;
+  readonly whose?: string;
+  readonly untold: string;
+}
+
+const ofWrites = {
+  counts: ({ verb }: Sample['labels']): boolean => WRITES.some((one) => one === verb),
+  whose: ' of writes',
+};
 
 /** A metric that was filtered out is no 0. null = nothing is missing. */
-function whatIsMissing(after: Metrics, program: Observation['program']): string | null {
+function whatIsMissing(
+  after: Metrics,
+  program: Observation['program'],
+  names: readonly QueueName[],
+  { hasTokens }: Settings,
+): string | null {
   // endpointd has waits from its first write on; kube-controller-manager's Lease is a write too.
   const hasWritten = program !== 'endpointd' || after.has('endpointd_writes_total');
-  const needed = [
+  // Without a limit kube-controller-manager never has this metric.
+  const needsWaits = hasWritten && (program === 'endpointd' || hasTokens);
+  const latency = { ...(hasWritten ? ofWrites : {}), untold: 'how long the API server takes' };
+  const needed: Needed[] = [
     { metric: CPU, untold: 'whether CPU is short' },
-    ...(hasWritten ? [{ metric: TOKEN_WAITS, untold: 'whether writes wait for tokens' }] : []),
-    { metric: `${API_TIMES}_sum`, untold: 'how long the API server takes' },
+    ...(needsWaits ? [{ metric: TOKEN_WAITS, ...ofWrites, untold: 'whether writes wait for tokens' }] : []),
+    { metric: `${API_TIMES}_sum`, ...latency },
+    { metric: `${API_TIMES}_count`, ...latency },
+    {
+      metric: REQUESTS,
+      counts: ({ code }) => code !== undefined,
+      whose: ' with a code',
+      untold: 'whether the API server refuses requests',
+    },
+    ...names.flatMap(neededOfQueue),
   ];
-  const missing = needed.find(({ metric }) => !after.has(metric));
-  return missing === undefined ? null : `these metrics lack ${missing.metric}: ${missing.untold} cannot be told`;
+  const missing = needed.find(
+    ({ metric, counts = () => true }) => !samplesOf(after, metric).some(({ labels }) => counts(labels)),
+  );
+  if (missing === undefined) return null;
+  const { metric, whose = '', untold } = missing;
+  return `these metrics lack ${metric}${after.has(metric) ? whose : ''}: ${untold} cannot be told`;
+}
+
+function neededOfQueue(queue: QueueName): Needed[] {
+  const series = { counts: ({ name }: Sample['labels']) => name === queue, whose: ` of ${queue}` };
+  return [
+    { metric: 'workqueue_work_duration_seconds_sum', ...series, untold: 'how long syncs take' },
+    { metric: 'workqueue_queue_duration_seconds_sum', ...series, untold: 'how long keys wait' },
+    { metric: 'workqueue_queue_duration_seconds_count', ...series, untold: 'how many keys wait' },
+  ];
 }
 
 /** Sums that fall only if the process has been restarted. */

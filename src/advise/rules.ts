@@ -21,7 +21,9 @@ export interface Seen extends QueueObservation {
   readonly of: Observation;
   /** The share of the time that workers were busy. */
   readonly utilisation: number;
-  /** Mean seconds of a sync that its writes take: API latency. */
+  /** Mean seconds that the writes of a sync take by the mean latency; more than the sync = it is that of slower writes. */
+  readonly latencySeconds: number;
+  /** The same, as far as a sync has room for it. */
   readonly ioSeconds: number;
   /** Mean seconds of a sync beyond its writes: waiting for tokens and for CPU, and planning. */
   readonly restSeconds: number;
@@ -30,8 +32,8 @@ export interface Seen extends QueueObservation {
   /** The same, less the time of the other queues' syncs beyond their writes, which such waits explain first. */
   readonly throttleSecondsLeft: number;
   /**
-   * The share of the workers' busy time that is a wait for a token; null = controllers that are not looked at wait too,
-   * and no metric tells theirs apart.
+   * The largest share of the workers' busy time that may be a wait for a token; null = controllers that are not looked at
+   * wait too, and no metric tells theirs apart.
    */
   readonly tokenShare: number | null;
 }
@@ -59,6 +61,8 @@ const LITTLE = 0.3;
 const GAIN = 0.2;
 /** A smaller share of waits for tokens is that of a burst. */
 const BURSTS = 0.05;
+/** A latency that is so many times the syncs it should explain is that of other writes. */
+const NOT_THEIRS = 1.7;
 /** Syncs that run for a larger share of the time are no short ones. */
 const HANGS = 0.1;
 /** By Markov's inequality, a look sees a depth that is the mean over this only so rarely. */
@@ -76,12 +80,21 @@ export const RULES: readonly Rule[] = [
     because: ({ of }) => impossibleOf(of),
   },
   {
+    name: 'the API server refuses requests',
+    reason:
+      'A client that is refused (429) waits as long as it is told. That wait is a part of the latency in client-go, and of no metric in endpointd: it looks like slow writes, and no flag takes it away.',
+    holds: ({ of }) => of.refused > 0,
+    verdict: 'cannot tell',
+    because: ({ of }) =>
+      `the API server refused ${of.refused} requests (429), and the waits that it asked for are in these figures: mend that first`,
+  },
+  {
     name: 'the main thread is full',
     reason: 'endpointd does all but planning on one thread: while this thread works, nothing else goes on.',
-    holds: ({ of }) => of.mainThread !== null && of.mainThread >= SATURATED,
+    holds: ({ of }) => of.own !== null && of.own.mainThreadLeast >= SATURATED,
     verdict: 'cpu',
     because: ({ of }) =>
-      `the main thread worked ${percent(of.mainThread ?? 0)} of the time, and no flag adds a second one`,
+      `the main thread worked ${percent(of.own!.mainThreadLeast)} of the time, and no flag adds a second one`,
   },
   {
     name: 'the CPU is full',
@@ -89,6 +102,15 @@ export const RULES: readonly Rule[] = [
     holds: ({ of }) => of.cores !== null && of.cpu >= CPU_FULL * of.cores,
     verdict: 'cpu',
     because: ({ of }) => `the process used ${round(of.cpu)} of ${of.cores} cores: all its controllers wait for CPU`,
+  },
+  {
+    name: 'the main thread may be full',
+    reason:
+      'Steps are only a part of what the main thread does. Where no metric tells the rest, the CPU of the process bounds it.',
+    holds: ({ of }) => of.own !== null && of.own.mainThreadMost >= SATURATED,
+    verdict: 'cannot tell',
+    because: ({ of }) =>
+      `the process used ${round(of.cpu)} cores, which may all be its main thread: nodejs_eventloop_utilization_histogram, which these metrics lack, would tell`,
   },
   {
     name: 'too little happened',
@@ -100,10 +122,11 @@ export const RULES: readonly Rule[] = [
   {
     name: 'syncs wait for tokens',
     reason:
-      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and writes of the process waited about as long for tokens, the sync has waited for tokens. More workers would only wait too. Other controllers of kube-controller-manager have buckets of their own: where they waited far longer than these syncs can have, the sum tells nothing of these.',
+      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and writes of the process waited about as long for tokens as all its syncs did beyond the API server, the sync has waited for tokens. More workers would only wait too. Other controllers of kube-controller-manager have buckets of their own: where they waited far longer than these syncs can have, the sum tells nothing of these.',
     holds: (seen) =>
+      seen.writesPerSync !== 0 &&
       seen.restSeconds >= MOST * seen.workSeconds &&
-      seen.throttleSecondsMax >= 0.8 * seen.restSeconds &&
+      heldByTokens(seen.of) >= 0.8 * restOf(seen.of) &&
       !isCpu(seen) &&
       !isOfOthers(seen.of) &&
       matters(seen),
@@ -116,23 +139,34 @@ export const RULES: readonly Rule[] = [
     reason:
       'A worker waits for a token only while the bucket is empty. If all workers are always busy and wait, endpointd writes as often as QPS lets it: more workers would wait too. More tokens make each sync shorter by its wait.',
     holds: (seen) =>
+      seen.writesPerSync !== 0 &&
       seen.utilisation >= SATURATED &&
-      seen.tokenShare !== null &&
-      seen.tokenShare >= GAIN * (1 - seen.tokenShare) &&
+      tokenShareLeast(seen) >= GAIN * (1 - tokenShareLeast(seen)) &&
+      waitsForWorkers(seen) &&
       hasCpu(seen),
     verdict: 'tokens',
     because: (seen) =>
-      `${round(seen.busy)} of ${seen.syncsMax} workers are busy, ${percent(seen.tokenShare ?? 0)} of that time they wait for tokens, and ${round(seen.waiting)} keys wait, each for ${ms(seen.waitSeconds)}`,
+      `${round(seen.busy)} of ${seen.syncsMax} workers are busy, ${percent(tokenShareLeast(seen))} of that time they wait for tokens, and ${round(seen.waiting)} keys wait, each for ${ms(seen.waitSeconds)}`,
+  },
+  {
+    name: 'no place among the writes in flight is free',
+    reason:
+      'endpointd sends no more writes than --max-writes-in-flight without an answer. Syncs wait for a place then, and more of them would wait too.',
+    holds: ({ of: { own } }) => own !== null && own.writesInFlight >= SATURATED * own.writesInFlightMax,
+    verdict: 'cannot tell',
+    because: ({ of: { own } }) =>
+      `${round(own!.writesInFlight)} writes had no answer yet on average, and --max-writes-in-flight allows ${own!.writesInFlightMax}: syncs wait for a place`,
   },
   {
     name: 'all workers are busy with the API server',
     reason:
-      'Workers that are busy nearly all the time make keys wait. If most of a sync is its write, and no more than a little of it can be a wait for a token, more workers take the wait away, as long as the API server stays as fast. The latency is that of all controllers: it alone does not exclude such a wait, because slow writes of others raise it.',
+      'Workers that are busy nearly all the time make keys wait. If keys wait for longer than for a sync of their own, most of a sync is its write, and no more than a little of it can be a wait for a token, more workers take the wait away, as long as the API server stays as fast. The latency is that of all controllers: it alone does not exclude such a wait, because slow writes of others raise it.',
     holds: (seen) =>
       seen.utilisation >= SATURATED &&
       seen.restSeconds < MOST * seen.workSeconds &&
       seen.throttleSecondsLeft <= LITTLE * seen.workSeconds &&
       (seen.tokenShare ?? 0) <= BURSTS &&
+      waitsForWorkers(seen) &&
       hasCpu(seen),
     verdict: 'syncs',
     because: (seen) =>
@@ -182,11 +216,13 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'the number of cores is not known',
-    reason: 'If CPU may be short, a wait for CPU looks like any other wait.',
-    holds: ({ of }) => of.cores === null && of.mainThread === null,
+    reason:
+      'If CPU may be short, a wait for CPU looks like any other wait. Go says 2 for every CPU limit of a container up to 2.',
+    holds: ({ of }) =>
+      of.own === null && (of.cores === null || (of.cpu >= CPU_SPARE * of.coresLeast! && of.cpu < CPU_SPARE * of.cores)),
     verdict: 'cannot tell',
     because: ({ of }) =>
-      `the process used ${round(of.cpu)} cores, and the metrics do not say how many it has: set --cores`,
+      `the process used ${round(of.cpu)} cores, and the metrics do not say ${of.cores === null ? 'how many it has' : `whether it has ${of.cores} or, by a CPU limit, fewer`}: set --cores`,
   },
   {
     name: 'several causes fit',
@@ -205,25 +241,41 @@ function isCpu({ of, restSeconds, syncs }: Seen): boolean {
 
 /** Whether most of the waits for tokens are of other controllers, because these had no time for them. */
 function isOfOthers(of: Observation): boolean {
-  return of.throttled * of.seconds > OTHERS * restOf(of.queues);
+  return of.own === null && of.throttled * of.seconds > OTHERS * restOf(of);
 }
 
 /** Event objects of these controllers wait for tokens too. */
 const OTHERS = 3;
 
+/** A wait of a larger share of a sync is a long one. */
+const LONG = 0.75;
+
 /** Whether the waits are longer than most of a sync without any wait. */
-function matters({ waitSeconds, throttleSecondsMax, ioSeconds, workSeconds, restSeconds }: Seen): boolean {
-  const idle = Math.max(ioSeconds, workSeconds - restSeconds, workSeconds - throttleSecondsMax, 0.001);
-  return waitSeconds + Math.min(throttleSecondsMax, restSeconds) > 0.75 * idle;
+function matters({ waitSeconds, throttleSecondsMax, latencySeconds, workSeconds, restSeconds }: Seen): boolean {
+  // A latency that is none of theirs does not exclude that syncs wait for tokens.
+  const rest = latencySeconds >= NOT_THEIRS * workSeconds ? workSeconds : restSeconds;
+  const tokens = Math.min(throttleSecondsMax, rest);
+  return waitSeconds + tokens > LONG * Math.max(workSeconds - tokens, 0.001);
 }
+
+/**
+ * Whether keys wait for a worker, and for long. A key that is added while it is synced waits for its own sync first, at
+ * most for all of it, and no worker more shortens that.
+ */
+function waitsForWorkers({ waitSeconds, workSeconds }: Seen): boolean {
+  return waitSeconds - workSeconds > LONG * workSeconds;
+}
+
+/** CPU-bound work that uses a smaller share of all cores hardly waits for one. */
+const CPU_SPARE = 0.8;
 
 /** Whether nothing can have waited for a core for long. */
 function hasCpu({ of }: Seen): boolean {
-  return of.cores === null ? of.mainThread !== null : of.cpu < 0.8 * of.cores;
+  return of.coresLeast === null ? of.own !== null : of.cpu < CPU_SPARE * of.coresLeast;
 }
 
 /** What cannot be, and what it proves; '' = every figure is possible. */
-function impossibleOf({ seconds, queues, cpu, cores, mainThread }: Observation): string {
+function impossibleOf({ seconds, queues, cpu, cores, own }: Observation): string {
   // A sync that began before the first look counts whole at its end.
   const queue = queues.find(
     ({ busy, syncsMax, workSeconds }) => busy > syncsMax * (POSSIBLE_MAX + workSeconds / seconds),
@@ -232,8 +284,8 @@ function impossibleOf({ seconds, queues, cpu, cores, mainThread }: Observation):
   if (queue !== undefined) {
     return `${round(queue.busy)} of ${queue.syncsMax} workers of ${queue.name} cannot be busy: ${interval} or ${FLAGS[queue.name]} is not that of the process, or syncs from before took far longer than the others`;
   }
-  if (mainThread !== null && mainThread > POSSIBLE_MAX) {
-    return `the main thread cannot have worked ${percent(mainThread)} of the time: ${interval} are not those of the process`;
+  if (own !== null && own.mainThreadLeast > POSSIBLE_MAX) {
+    return `the main thread cannot have worked ${percent(own.mainThreadLeast)} of the time: ${interval} are not those of the process`;
   }
   if (cores !== null && cpu > POSSIBLE_MAX * cores) {
     return `the process cannot have used ${round(cpu)} of ${cores} cores: ${interval} or --cores is not that of the process`;
@@ -258,38 +310,58 @@ export function adviseOn(observation: Observation): Advice[] {
   });
 }
 
-function ioSecondsOf({ workSeconds, writesPerSync, apiSeconds }: QueueObservation): number {
-  return Math.min(workSeconds, (apiSeconds ?? 0) * (writesPerSync ?? 1));
+/** endpointd sends the writes of a sync at once, and kube-controller-manager one after the other. */
+function latencySecondsOf({ writesPerSync, apiSeconds }: QueueObservation, { own }: Observation): number {
+  const writes = writesPerSync ?? 1;
+  return (apiSeconds ?? 0) * (own === null ? writes : Math.min(1, writes));
+}
+
+function restSecondsOf(queue: QueueObservation, of: Observation): number {
+  return Math.max(0, queue.workSeconds - latencySecondsOf(queue, of));
 }
 
 /** Seconds that the syncs of these queues took beyond their writes, together. */
-function restOf(queues: readonly QueueObservation[]): number {
-  return queues.reduce((sum, queue) => sum + (queue.workSeconds - ioSecondsOf(queue)) * queue.syncs, 0);
+function restOf(of: Observation, queues: readonly QueueObservation[] = of.queues): number {
+  return queues.reduce((sum, queue) => sum + restSecondsOf(queue, of) * queue.syncs, 0);
+}
+
+/**
+ * Seconds that waits for tokens held syncs, together. In endpointd the writes of a sync wait side by side. They get
+ * tokens one after the other, so the last one, which ends the sync, waits twice as long as their mean.
+ */
+function heldByTokens({ own, throttled, seconds, queues }: Observation): number {
+  const writes = own === null ? 1 : Math.max(...queues.map(({ writesPerSync }) => writesPerSync ?? 1));
+  return throttled * seconds * Math.min(1, 2 / writes);
 }
 
 function seenOf(queue: QueueObservation, of: Observation): Seen {
   const { workSeconds, syncs, busy, syncsMax } = queue;
-  const ioSeconds = ioSecondsOf(queue);
+  const latencySeconds = latencySecondsOf(queue, of);
+  const restSeconds = restSecondsOf(queue, of);
   const throttled = of.throttled * of.seconds;
-  const left = throttled - restOf(of.queues.filter((other) => other !== queue));
+  const others = of.queues.filter((other) => other !== queue);
   const each = (seconds: number): number => (syncs > 0 ? Math.min(workSeconds, Math.max(0, seconds) / syncs) : 0);
   return {
     ...queue,
     of,
     utilisation: busy / syncsMax,
-    ioSeconds,
-    restSeconds: workSeconds - ioSeconds,
+    latencySeconds,
+    ioSeconds: Math.min(workSeconds, latencySeconds),
+    restSeconds,
     throttleSecondsMax: each(throttled),
-    throttleSecondsLeft: each(left),
-    tokenShare: tokenShareOf(of),
+    throttleSecondsLeft: each(throttled - restOf(of, others)),
+    tokenShare: of.own === null ? null : shareOfBusy(throttled, of),
   };
 }
 
-function tokenShareOf({ program, throttled, queues }: Observation): number | null {
-  const busy = queues.reduce((sum, queue) => sum + queue.busy, 0);
-  if (program !== 'endpointd' || busy === 0) return null;
-  // The writes of one sync wait at the same time.
-  return Math.min(1, throttled / busy);
+/** The share of the workers' busy time in which they waited for tokens; 0 = no metric tells it apart. */
+function tokenShareLeast({ of }: Seen): number {
+  return of.own === null ? 0 : shareOfBusy(heldByTokens(of), of);
+}
+
+function shareOfBusy(held: number, { queues, seconds }: Observation): number {
+  const busy = queues.reduce((sum, queue) => sum + queue.busy, 0) * seconds;
+  return busy > 0 ? Math.min(1, held / busy) : 0;
 }
 
 function ms(seconds: number): string {

@@ -2,15 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { observe, type Observation } from '../advise/observation.ts';
+import { observe, type Observation, type Own } from '../advise/observation.ts';
 import { adviseOn, type Advice } from '../advise/rules.ts';
 import { printable } from '../lib/printable.ts';
 import { type QueueName, QUEUES } from '../metrics/controller-of.ts';
 import { parseMetrics, type Metrics } from '../metrics/text.ts';
 import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
-import { ConfigzError, parseSyncs } from '../tune/configz.ts';
-import { choice, duration, integer, parsed, text, within } from './flags/flag-kinds.ts';
+import { ConfigzError, type Limits, parseLimits } from '../tune/configz.ts';
+import { choice, duration, integer, number, parsed, text, within } from './flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from './live/monitor.ts';
 import { textTable } from './text-table.ts';
@@ -43,9 +43,9 @@ const SETTINGS = {
     help: STARTED_WITH,
   },
   cores: {
-    kind: integer(0, 4096),
+    kind: number(0, 4096),
     default: '0',
-    help: 'cores that the process may use; 0 = the number in its metrics',
+    help: "cores that the process may use: its container's CPU limit, such as 0.5, if it has one; 0 = the number in its metrics, which is 2 for any smaller limit",
   },
 } as const;
 
@@ -101,7 +101,12 @@ export async function advise(args: readonly string[]): Promise<number> {
   const { before, after, seconds, config } = await looksOf(options);
   const syncs = syncsOf(options, config);
   const cores = options.cores === 0 ? null : options.cores;
-  const observed = observe(before, after, seconds, { syncs: mapSyncs((name) => syncs[name].count), cores });
+  const observed = observe(before, after, seconds, {
+    syncs: mapSyncs((name) => syncs[name].count),
+    cores,
+    hasTokens: 'why' in config || config.qps >= 0,
+    writesInFlightMax: ('why' in config ? null : config.writesInFlight) ?? WRITES_IN_FLIGHT_MAX,
+  });
   if (!observed.ok) throw new StartError(`cannot advise: ${observed.why}`);
   const { observation } = observed;
   const advice = adviseOn(observation);
@@ -116,6 +121,8 @@ export async function advise(args: readonly string[]): Promise<number> {
   return 0;
 }
 
+/** The default of endpointd's `--max-writes-in-flight`. */
+const WRITES_IN_FLIGHT_MAX = 64;
 const ASSUMED = 'not given: assumed';
 
 /** How many syncs a controller may have at the same time, and who says so. */
@@ -136,7 +143,7 @@ function syncsOf(options: AdviseOptions, config: Config): Readonly<Record<QueueN
   return mapSyncs((name) => {
     const [flag, count] = flags[name];
     if (options.given.has(flag)) return { count, from: 'given' };
-    return 'why' in config ? { count, from: ASSUMED } : { count: config[name], from: '/configz' };
+    return 'why' in config ? { count, from: ASSUMED } : { count: config.syncs[name], from: '/configz' };
   });
 }
 
@@ -144,8 +151,8 @@ function mapSyncs<T>(of: (name: QueueName) => T): Record<QueueName, T> {
   return Object.fromEntries(QUEUES.map((name) => [name, of(name)])) as Record<QueueName, T>;
 }
 
-/** The syncs that `/configz` tells, or why it does not. */
-type Config = Readonly<Record<QueueName, number>> | { readonly why: string };
+/** What `/configz` tells, or why it does not. */
+type Config = Limits | { readonly why: string };
 
 function assumedCaveat(config: Config): string {
   const why = 'why' in config ? config.why : '';
@@ -191,7 +198,7 @@ async function looksOf(options: AdviseOptions): Promise<Looks> {
 /** A look tells much without it, so whatever it answers is no error. */
 async function configOf(monitor: Monitor): Promise<Config> {
   try {
-    return parseSyncs(await monitor.get('/configz'));
+    return parseLimits(await monitor.get('/configz'));
   } catch (error) {
     if (error instanceof MonitorError) return { why: printable(error.message) };
     if (error instanceof ConfigzError) return { why: `/configz: ${printable(error.message)}` };
@@ -209,8 +216,7 @@ function textOf(
   advice: readonly Advice[],
   caveats: readonly string[],
 ): string {
-  const { program, seconds, queues, cpu, cores, apiSeconds, throttled, mainThread } = observation;
-  const thread = mainThread === null ? '' : `, its main thread worked ${Math.round(mainThread * 100)} % of the time`;
+  const { program, seconds, queues, cpu, cores, apiSeconds, throttled, own } = observation;
   const head = ['QUEUE', 'SYNCS', 'BUSY', 'OF', 'WAITING', 'A KEY WAITS', 'A SYNC TAKES'];
   const rows = queues.map(({ name, syncs, busy, syncsMax, waiting, waitSeconds, workSeconds }) => [
     name,
@@ -222,7 +228,7 @@ function textOf(
     `${(workSeconds * 1000).toFixed(1)} ms`,
   ]);
   const lines = [
-    `${program}, two looks ${seconds.toFixed(0)} s apart: ${cpu.toFixed(2)} of ${cores ?? 'an unknown number of'} cores${thread}.`,
+    `${program}, two looks ${seconds.toFixed(0)} s apart: ${cpu.toFixed(2)} of ${cores ?? 'an unknown number of'} cores${threadOf(own)}.`,
     `Writes of the process were answered in ${apiSeconds === null ? 'an unknown time' : `${(apiSeconds * 1000).toFixed(1)} ms`} on average, and waited ${throttled.toFixed(2)} s a second for tokens.`,
     '',
     ...textTable(head, rows),
@@ -233,6 +239,13 @@ function textOf(
     ...caveats.map((caveat) => `- ${caveat}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function threadOf(own: Own | null): string {
+  if (own === null) return '';
+  const { mainThreadLeast: least, mainThreadMost: most } = own;
+  const share = `${Math.round(least * 100)}${most > least ? ` to ${Math.round(most * 100)}` : ''}`;
+  return `, its main thread worked ${share} % of the time`;
 }
 
 /** client-go gives each controller's client a bucket. */

@@ -122,9 +122,24 @@ export function parseConfigz(text: string): Configz {
   };
 }
 
-/** How many syncs each controller has at the same time. @throws ConfigzError as `parseConfigz` */
-export function parseSyncs(text: string): Readonly<Record<QueueName, number>> {
-  return fieldsOf(configOf(text), SYNCS_OF);
+export interface Limits {
+  /** How many syncs each controller has at the same time. */
+  readonly syncs: Readonly<Record<QueueName, number>>;
+  /** Below 0 = no limit. */
+  readonly qps: number;
+  /** null = it does not tell them; only endpointd does. */
+  readonly writesInFlight: number | null;
+}
+
+/** @throws ConfigzError as `parseConfigz` */
+export function parseLimits(text: string): Limits {
+  const config = configOf(text);
+  const own = fieldOf(jsonOf(text), OWN_ROOT);
+  return {
+    syncs: fieldsOf(config, SYNCS_OF),
+    qps: fieldsOf(config, { qps: FIELDS.qps }).qps,
+    writesInFlight: own === undefined ? null : fieldsOf(own, { inFlight: OWN_FIELDS.inFlight }).inFlight,
+  };
 }
 
 function programOf(config: unknown): Controller | null {

@@ -1,18 +1,33 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { grade } from '../../bench/advise/grade.ts';
+import { expositionOf } from '../../bench/advise/scenarios.ts';
+import { simulate } from '../../bench/advise/simulate.ts';
 import { observe, type Settings } from '../../src/advise/observation.ts';
 import { adviseOn, type Advice } from '../../src/advise/rules.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
 
-const SETTINGS: Settings = { syncs: { endpoint: 5, endpoint_slice: 5, endpoint_slice_mirroring: 5 }, cores: null };
+const SETTINGS: Settings = {
+  syncs: { endpoint: 5, endpoint_slice: 5, endpoint_slice_mirroring: 5 },
+  cores: null,
+  hasTokens: true,
+  writesInFlightMax: 64,
+};
 
 const WAITS = 'rest_client_rate_limiter_duration_seconds_sum';
 const TIMES = 'rest_client_request_duration_seconds';
 
-/** What 100 s made of the endpoints queue, and of the process. */
+const ENDPOINTD = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 10\n';
+
+/** What 100 s made of one queue, and of the process. */
 interface Grown {
+  /** Absent = that of Endpoints. */
+  readonly queue?: 'endpoint_slice';
   readonly syncs?: number;
+  /** Absent = one of each sync. */
+  readonly writes?: number;
+  /** GOMAXPROCS; absent = 8. */
+  readonly threads?: number;
   readonly workSeconds?: number;
   readonly waitSeconds?: number;
   readonly throttleSeconds?: number;
@@ -24,24 +39,35 @@ interface Grown {
 
 function metricsOf(grown: Grown, start = 1): string {
   const { syncs = 0, workSeconds = 0, waitSeconds = 0, throttleSeconds = 0, apiSeconds = 0, cpuSeconds = 0 } = grown;
-  return `workqueue_depth{name="endpoint"} ${grown.depth ?? 0}
-workqueue_work_duration_seconds_sum{name="endpoint"} ${workSeconds}
-workqueue_work_duration_seconds_count{name="endpoint"} ${syncs}
-workqueue_queue_duration_seconds_sum{name="endpoint"} ${waitSeconds}
-workqueue_queue_duration_seconds_count{name="endpoint"} ${syncs}
+  const { queue = 'endpoint', writes = syncs, more = '' } = grown;
+  // endpointd's requests have no wait for a token in them.
+  const answeredSeconds = apiSeconds + (more.includes('endpointd_build_info') ? 0 : throttleSeconds);
+  return `workqueue_depth{name="${queue}"} ${grown.depth ?? 0}
+workqueue_work_duration_seconds_sum{name="${queue}"} ${workSeconds}
+workqueue_work_duration_seconds_count{name="${queue}"} ${syncs}
+workqueue_queue_duration_seconds_sum{name="${queue}"} ${waitSeconds}
+workqueue_queue_duration_seconds_count{name="${queue}"} ${syncs}
 ${WAITS}{verb="PUT"} ${throttleSeconds}
-${TIMES}_sum{verb="PUT"} ${apiSeconds + throttleSeconds}
-${TIMES}_count{verb="PUT"} ${syncs}
+${TIMES}_sum{verb="PUT"} ${answeredSeconds}
+${TIMES}_count{verb="PUT"} ${writes}
+rest_client_requests_total{code="200",method="PUT"} ${writes}
 process_cpu_seconds_total ${cpuSeconds}
 process_start_time_seconds ${start}
-go_sched_gomaxprocs_threads 8
-${grown.more ?? ''}`;
+go_sched_gomaxprocs_threads ${grown.threads ?? 8}
+${more}`;
 }
 
-function adviceOf(grown: Grown): Advice {
-  const observed = observe(parseMetrics(metricsOf({})), parseMetrics(metricsOf(grown)), 100, SETTINGS);
-  assert.ok(observed.ok);
+function adviceOf(grown: Grown, settings: Partial<Settings> = {}): Advice {
+  const nothing = grown.queue === undefined ? {} : { queue: grown.queue };
+  const [first, second] = [nothing, grown].map((one) => parseMetrics(metricsOf(one)));
+  const observed = observe(first!, second!, 100, { ...SETTINGS, ...settings });
+  assert.ok(observed.ok, JSON.stringify(observed));
   return adviseOn(observed.observation)[0]!;
+}
+
+/** Counts of the writes of slices. */
+function updated(count: number): string {
+  return `endpoint_slice_controller_changes{operation="update"} ${count}\n`;
 }
 
 describe('advice from two looks at the metrics', () => {
@@ -79,14 +105,58 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([verdict, flag], ['syncs', '--concurrent-endpoint-syncs']);
   });
 
+  it('no more workers are advised if keys hardly wait for them', () => {
+    const busy = { syncs: 5000, workSeconds: 495, apiSeconds: 480, cpuSeconds: 30 };
+    // A key waits for 0.4 ms; or for 92 ms, which may be its own sync of 99 ms.
+    for (const waitSeconds of [2, 460]) assert.equal(adviceOf({ ...busy, waitSeconds }).verdict, 'cannot tell');
+    assert.equal(adviceOf({ ...busy, waitSeconds: 1000 }).verdict, 'syncs');
+    const short = { ...busy, apiSeconds: 310, throttleSeconds: 90, more: ENDPOINTD };
+    assert.equal(adviceOf({ ...short, waitSeconds: 460 }).verdict, 'cannot tell');
+    assert.equal(adviceOf({ ...short, waitSeconds: 1000 }).verdict, 'tokens');
+  });
+
+  it('no more workers are advised for as many hot services as there are workers', () => {
+    for (const workers of [1, 3, 5]) {
+      const settings = {
+        workers,
+        podWorkers: 5,
+        batchSeconds: 0,
+        qps: 1000,
+        burst: 1000,
+        podSeconds: 2e-4,
+        syncSeconds: 1e-3,
+      };
+      const load = {
+        seed: 1,
+        podsPerSecond: 40 * workers,
+        services: workers,
+        apiSeconds: 0.1,
+        writeShare: 1,
+        cores: 8,
+        otherCores: 0.5,
+        otherWritesPerSecond: 10,
+        otherApiSeconds: 0.1,
+        otherThrottle: 0,
+        endpoint: settings,
+        endpoint_slice: settings,
+      };
+      const [first, second] = simulate(load, 20, 30).map((look) => parseMetrics(expositionOf({ load }, look)));
+      const syncs = { endpoint: workers, endpoint_slice: workers, endpoint_slice_mirroring: 5 };
+      const observed = observe(first!, second!, 30, { ...SETTINGS, syncs });
+      assert.ok(observed.ok);
+      for (const { busy, waitSeconds, workSeconds } of observed.observation.queues) {
+        assert.ok(busy > 0.85 * workers);
+        // As client-go counts: from the add on, also while the key is synced.
+        assert.ok(waitSeconds > 0.5 * workSeconds && waitSeconds < workSeconds, `${waitSeconds} of ${workSeconds}`);
+      }
+      for (const { verdict } of adviseOn(observed.observation)) assert.equal(verdict, 'cannot tell');
+    }
+  });
+
   it('the advice for endpointd is QPS if all workers are busy and wait for tokens', () => {
-    const more = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 10\n';
     const saturated = { syncs: 5000, workSeconds: 495, waitSeconds: 9000, cpuSeconds: 20 };
-    // endpointd's requests have no wait for a token in them.
-    const said = (throttleSeconds: number): Advice => {
-      const apiSeconds = 490 - 2 * throttleSeconds;
-      return adviceOf({ ...saturated, throttleSeconds, apiSeconds, more });
-    };
+    const said = (throttleSeconds: number): Advice =>
+      adviceOf({ ...saturated, throttleSeconds, apiSeconds: 490 - throttleSeconds, more: ENDPOINTD });
     const { verdict, flag, because } = said(90);
     assert.deepEqual([verdict, flag], ['tokens', '--kube-api-qps']);
     assert.equal(
@@ -96,6 +166,63 @@ describe('advice from two looks at the metrics', () => {
     // Tokens and workers are short at the same time: neither alone would help much.
     assert.equal(said(60).verdict, 'cannot tell');
     assert.deepEqual([said(15).verdict, said(15).flag], ['syncs', '--concurrent-endpoint-syncs']);
+  });
+
+  it('endpointd waits for the API server once, for all writes of a sync', () => {
+    // Each sync sends nine writes at once, which take 15 ms. They get their tokens one after the other, in 350 ms.
+    const nine = { queue: 'endpoint_slice', syncs: 75, workSeconds: 27.5, writes: 675, throttleSeconds: 105 } as const;
+    const more = ENDPOINTD + updated(675);
+    const { verdict, because } = adviceOf({ ...nine, apiSeconds: 10, cpuSeconds: 5, more });
+    assert.equal(verdict, 'tokens');
+    assert.match(because, /^a sync takes 367 ms, of which the API server is about 15 ms/);
+    // Ten writes that wait for 2 ms each are no sync that waits for 20 ms.
+    const ten = {
+      queue: 'endpoint_slice',
+      syncs: 5000,
+      workSeconds: 495,
+      writes: 50_000,
+      throttleSeconds: 100,
+    } as const;
+    const busy = { ...ten, waitSeconds: 9000, apiSeconds: 4750, cpuSeconds: 20 };
+    assert.equal(adviceOf({ ...busy, more: ENDPOINTD + updated(50_000) }).verdict, 'cannot tell');
+  });
+
+  it('a queue that writes nothing does not wait for tokens', () => {
+    const grown = {
+      queue: 'endpoint_slice',
+      syncs: 1000,
+      workSeconds: 60,
+      throttleSeconds: 60,
+      cpuSeconds: 20,
+    } as const;
+    assert.equal(adviceOf({ ...grown, more: updated(1000) }).verdict, 'tokens');
+    assert.equal(adviceOf({ ...grown, more: updated(0) }).verdict, 'cannot tell');
+  });
+
+  it('no cause is named if the API server has refused requests', () => {
+    const refused = 'rest_client_requests_total{code="429",method="PUT"} 25\n';
+    for (const own of ['', ENDPOINTD]) {
+      const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 30 };
+      assert.equal(adviceOf({ ...grown, more: own }).verdict, 'syncs');
+      const { verdict, because } = adviceOf({ ...grown, more: own + refused });
+      assert.equal(verdict, 'cannot tell');
+      assert.match(because, /^the API server refused 25 requests \(429\)/);
+    }
+  });
+
+  it('no more syncs are advised if no place among the writes in flight is free', () => {
+    const grown = {
+      syncs: 5000,
+      workSeconds: 495,
+      waitSeconds: 3000,
+      apiSeconds: 380,
+      cpuSeconds: 30,
+      more: ENDPOINTD,
+    };
+    assert.equal(adviceOf(grown).verdict, 'syncs');
+    const { verdict, because } = adviceOf(grown, { writesInFlightMax: 4 });
+    assert.equal(verdict, 'cannot tell');
+    assert.match(because, /^3\.80 writes had no answer yet on average, and --max-writes-in-flight allows 4/);
   });
 
   it('the advice is no flag if all cores are busy, whatever else is slow', () => {
@@ -166,6 +293,33 @@ endpoint_slice_controller_changes{operation="update"} 100
     assert.equal(adviceOf({ ...grown, throttleSeconds: 380, more }).verdict, 'syncs');
   });
 
+  it('the waits of one queue for tokens are not told of another one', () => {
+    // Endpoints wait for tokens. A webhook makes each write of a slice take 400 ms, of which the mean latency tells little.
+    const slices = metricsOf({ queue: 'endpoint_slice', syncs: 1220, workSeconds: 497, waitSeconds: 30_000 })
+      .match(/^workqueue_.*$/gm)!
+      .join('\n');
+    const endpoints = { syncs: 2000, workSeconds: 499, waitSeconds: 30_000, throttleSeconds: 480 };
+    const more = `${slices}\n${updated(1220)}`;
+    assert.equal(
+      adviceOf({ ...endpoints, writes: 8220, apiSeconds: 560, cpuSeconds: 20, more }).verdict,
+      'cannot tell',
+    );
+  });
+
+  it('slow writes of others do not exclude that syncs wait for tokens', () => {
+    // A sync waits for 18 ms for its token and for 10 ms for its write; others' writes take 500 ms.
+    const waiting = {
+      syncs: 4000,
+      workSeconds: 112,
+      throttleSeconds: 72,
+      writes: 6000,
+      apiSeconds: 1040,
+      cpuSeconds: 20,
+    };
+    assert.equal(adviceOf(waiting).verdict, 'cannot tell');
+    assert.equal(adviceOf({ ...waiting, throttleSeconds: 4 }).verdict, 'none');
+  });
+
   it('slow writes of another controller are no reason for more syncs', () => {
     const created = (mean: number): string => `${TIMES}_sum{verb="POST"} ${2000 * mean}
 ${TIMES}_count{verb="POST"} 2000
@@ -200,6 +354,34 @@ ${TIMES}_count{verb="POST"} 2000
     });
     assert.equal(verdict, 'cpu');
     assert.match(because, /the main thread worked 93 % of the time/);
+  });
+
+  it('the main thread of endpointd does more than steps', () => {
+    const loop = (share: number): string =>
+      `nodejs_eventloop_utilization_histogram_sum ${99 * share}\nnodejs_eventloop_utilization_histogram_count 99\n`;
+    const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 95 };
+    const { verdict, because } = adviceOf({ ...grown, more: ENDPOINTD + loop(0.98) });
+    assert.equal(verdict, 'cpu');
+    assert.match(because, /^the main thread worked 98 % of the time/);
+    // Shards and garbage collection have the rest of that CPU.
+    assert.equal(adviceOf({ ...grown, more: ENDPOINTD + loop(0.4) }).verdict, 'syncs');
+    const unknown = adviceOf({ ...grown, more: ENDPOINTD });
+    assert.equal(unknown.verdict, 'cannot tell');
+    assert.match(unknown.because, /^the process used 0\.95 cores, which may all be its main thread/);
+  });
+
+  it('the advice is not more syncs if Go may have fewer cores than threads', () => {
+    const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 99, threads: 2 };
+    const { verdict, because } = adviceOf(grown);
+    assert.equal(verdict, 'cannot tell');
+    assert.match(
+      because,
+      /^the process used 0\.99 cores, and .* whether it has 2 or, by a CPU limit, fewer: set --cores$/,
+    );
+    assert.equal(adviceOf(grown, { cores: 2 }).verdict, 'syncs');
+    assert.equal(adviceOf(grown, { cores: 1 }).verdict, 'cpu');
+    assert.equal(adviceOf({ ...grown, cpuSeconds: 49 }, { cores: 0.5 }).verdict, 'cpu');
+    assert.equal(adviceOf({ ...grown, cpuSeconds: 30 }).verdict, 'syncs');
   });
 
   it('the advice is not more syncs if a sync is mostly no work of its own', () => {
@@ -307,13 +489,35 @@ ${TIMES}_count{verb="POST"} 2000
     );
     assert.equal(whyWithout(WAITS), `these metrics lack ${WAITS}: whether writes wait for tokens cannot be told`);
     assert.equal(whyWithout(TIMES), `these metrics lack ${TIMES}_sum: how long the API server takes cannot be told`);
-    const own = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 10\n';
+    const own = ENDPOINTD;
     assert.equal(whyWithout(WAITS, own), '');
     assert.match(
       whyWithout(WAITS, `${own}endpointd_writes_total{verb="update"} 60\n`),
       /^these metrics lack rest_client_rate/,
     );
+    for (const name of ['work_duration_seconds_sum', 'queue_duration_seconds_sum', 'queue_duration_seconds_count'])
+      assert.match(whyWithout(`workqueue_${name}`), new RegExp(`^these metrics lack workqueue_${name}: how `));
+    const ofSlices = 'workqueue_work_duration_seconds_count{name="endpoint_slice"} 1\n';
+    assert.match(
+      whyWithout('none', ofSlices),
+      /^these metrics lack workqueue_work_duration_seconds_sum of endpoint_slice: how long syncs take cannot be told$/,
+    );
+    assert.match(whyWithout(`${TIMES}_count`), /^these metrics lack .*_count: how long the API server takes/);
+    assert.match(whyWithout('rest_client_requests'), /: whether the API server refuses requests cannot be told$/);
+    assert.match(
+      whyWithout(`${WAITS}{verb="PUT"}`, `${WAITS}{verb="GET"} 1\n${WAITS} 5\n`),
+      /^these metrics lack .*_sum of writes: whether writes wait for tokens/,
+    );
     assert.equal(whyWithout('workqueue_', own), 'these metrics of endpointd have no queue of its controllers');
+  });
+
+  it('a client without a limit has no waits for tokens, and no metric of them', () => {
+    const looks = [{}, { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 30 }].map(
+      (grown) => parseMetrics(metricsOf(grown).replace(/^rest_client_rate_limiter.*\n/m, '')),
+    );
+    const observed = observe(looks[0]!, looks[1]!, 100, { ...SETTINGS, hasTokens: false });
+    assert.ok(observed.ok);
+    assert.equal(adviseOn(observed.observation)[0]!.verdict, 'syncs');
   });
 
   it('the advice on random scenarios is right, or says that it cannot tell', () => {

@@ -22,6 +22,7 @@ workqueue_queue_duration_seconds_count{name="endpoint"} ${syncs}
 rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} ${syncs * 0.23}
 rest_client_request_duration_seconds_sum{verb="PUT"} ${syncs * 0.01}
 rest_client_request_duration_seconds_count{verb="PUT"} ${syncs}
+rest_client_requests_total{code="200",method="PUT"} ${syncs}
 process_cpu_seconds_total 3
 process_start_time_seconds 1
 go_sched_gomaxprocs_threads 4
@@ -51,6 +52,7 @@ interface Answer {
 
 const CONFIGZ = JSON.stringify({
   'kubecontrollermanager.config.k8s.io': {
+    Generic: { ClientConnection: { qps: 20 } },
     EndpointController: { ConcurrentEndpointSyncs: 15 },
     EndpointSliceController: { ConcurrentServiceEndpointSyncs: 5 },
     EndpointSliceMirroringController: { MirroringConcurrentServiceEndpointSyncs: 5 },
@@ -108,6 +110,25 @@ describe('endpointd advise', () => {
       [['endpoint', 'tokens']],
     );
     assert.deepEqual([syncsFrom, observation.queues[0]!.syncsMax], [{ endpoint: '/configz' }, 15]);
+  });
+
+  it('advise reads of a client without a limit, which has no metric of tokens', async () => {
+    const unlimited = CONFIGZ.replace('"qps":20', '"qps":-1');
+    let syncs = 1000;
+    const answer = async (config: string): Promise<Awaited<ReturnType<typeof advise>>> => {
+      const pageOf = (path: string): string =>
+        path === '/configz' ? config : metrics((syncs += 20)).replace(/^rest_client_rate_limiter.*\n/m, '');
+      return advise([`--source=http://127.0.0.1:${await serve(pageOf)}`, '--interval=1s']);
+    };
+    assert.match((await answer(unlimited)).stdout, / and waited 0\.00 s a second for tokens\.\n/);
+    assert.match((await answer(CONFIGZ)).stderr, /: cannot advise: these metrics lack rest_client_rate_limiter/);
+  });
+
+  it('advise takes a CPU limit of less than a core', async () => {
+    const files = [`--before=${before}`, `--after=${later}`, '--interval=100s'];
+    const { status, stdout } = await advise([...files, '--cores=0.5']);
+    assert.equal(status, 0);
+    assert.match(stdout, /: 0\.00 of 0\.5 cores\.\n/);
   });
 
   it('advise says why it assumes syncs that a server does not tell', async () => {

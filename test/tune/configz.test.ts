@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configz } from '../../src/cli/configz.ts';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
-import { parseConfigz, parseSyncs } from '../../src/tune/configz.ts';
+import { parseConfigz, parseLimits } from '../../src/tune/configz.ts';
 
 const FLAGS = [
   '--concurrent-endpoint-syncs=7',
@@ -39,10 +39,16 @@ test('the configz of an older endpointd lacks its own flags', () => {
   assert.throws(() => parseConfigz(bad), { message: 'MaxWritesInFlight: 0 is no whole number from 1 to 4096' });
 });
 
-test('configz tells the syncs of each queue', () => {
+test('configz tells the syncs of each queue, and what bounds writes', () => {
   const flags = [...FLAGS, '--mirroring-concurrent-service-endpoint-syncs=3'];
-  const text = JSON.stringify(configz(parseRunFlags(flags, () => undefined)));
-  assert.deepEqual(parseSyncs(text), { endpoint: 7, endpoint_slice: 9, endpoint_slice_mirroring: 3 });
+  const { endpointd: own, ...upstream } = configz(parseRunFlags(flags, () => undefined)) as Record<string, object>;
+  const limits = {
+    syncs: { endpoint: 7, endpoint_slice: 9, endpoint_slice_mirroring: 3 },
+    qps: 70.5,
+    writesInFlight: 32,
+  };
+  assert.deepEqual(parseLimits(JSON.stringify({ ...upstream, endpointd: own })), limits);
+  assert.deepEqual(parseLimits(JSON.stringify(upstream)), { ...limits, writesInFlight: null });
 });
 
 test('configz tells which controllers run', () => {
