@@ -16,6 +16,7 @@ import {
   type Span,
   writesOf,
 } from '../twin/figures.ts';
+import type { Draw } from './resample.ts';
 import { apiServerMs } from '../twin/api-server-cost.ts';
 import { type Encoding, ENCODINGS } from '../recording/sizes.ts';
 import { type Ledger, type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
@@ -209,18 +210,24 @@ export interface Scope {
 /**
  * Changes that nothing has shown before the run ends count with the time until then. NaN = it is of the worst part, and
  * none has enough changes.
- * @param parts of which the largest figure is taken; null = it is of the whole run
  */
-export function valueOf(
-  expression: Expression,
-  ledger: Ledger,
-  scope: Scope,
-  parts: readonly Span[] | null = tellingParts(expression, ledger, scope),
-): number {
+export function valueOf(expression: Expression, ledger: Ledger, scope: Scope): number {
+  const parts = tellingParts(expression, ledger, scope);
   if (parts === null) return figureOf(expression, ledger, scope);
+  return worstOf(expression, runsBetween(ledger, parts), scope);
+}
+
+/** @param parts see `tellingParts` */
+export function valueOfDraw(expression: Expression, draw: Draw, scope: Scope, parts: readonly Span[] | null): number {
+  if (parts === null) return figureOf(expression, draw.whole(), scope);
+  return worstOf(expression, parts.map(draw.between), scope);
+}
+
+/** NaN = there are no parts. */
+function worstOf(expression: Expression, parts: readonly Ledger[], scope: Scope): number {
   if (parts.length === 0) return Number.NaN;
   const partScope = { ...scope, durationMs: scope.worstMs ?? WORST_MS };
-  return Math.max(...runsBetween(ledger, parts).map((part) => figureOf(expression, part, partScope)));
+  return Math.max(...parts.map((part) => figureOf(expression, part, partScope)));
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   sentBytes,
   tellingParts,
   valueOf,
+  valueOfDraw,
   WORST_MS,
 } from './objective.ts';
 import type { Raise } from './own-figures.ts';
@@ -162,7 +163,7 @@ export function boundsOf(
       for (const draw of resamples(ledger, blocks, RESAMPLES, run.seed)) {
         for (const [s, scope] of scopes.entries()) {
           for (const [e, expression] of expressions.entries())
-            if (expression.isWorst === isWorst) values[s]![e]!.push(valueOf(expression, draw, scope, parts[e]));
+            if (expression.isWorst === isWorst) values[s]![e]!.push(valueOfDraw(expression, draw, scope, parts[e]!));
         }
       }
     }

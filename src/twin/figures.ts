@@ -98,18 +98,6 @@ function partsOf<T extends { readonly atMs: number }>(all: readonly T[], spans: 
   return spans.map(({ fromMs, toMs }) => ordered.slice(placeFrom(times, fromMs), placeFrom(times, toMs)));
 }
 
-/** A run in which all has happened so much later. */
-export function runMoved(ledger: Ledger, byMs: number): Ledger {
-  const moved = <T extends { readonly atMs: number }>(one: T): T => Object.assign({}, one, { atMs: one.atMs + byMs });
-  return {
-    ...ledger,
-    samples: perOutput((output) => ledger.samples[output].map(moved)),
-    unshown: perOutput((output) => ledger.unshown[output].map(moved)),
-    writes: perOutput((output) => ledger.writes[output].map(moved)),
-    cpu: ledger.cpu.map(moved),
-  };
-}
-
 /** A run in which only what is in these parts has happened. */
 export function runOf(ledger: Ledger, parts: readonly Ledger[]): Ledger {
   return {

@@ -27,7 +27,7 @@ function blocksOf(count: number): Blocks {
 
 test('changes, writes and CPU of a block are drawn together', () => {
   const run = runOf([1, 10, 100]);
-  const draws = [...resamples(run, blocksOf(3), 50, 1)];
+  const draws = [...resamples(run, blocksOf(3), 50, 1)].map((draw) => draw.whole());
   for (const draw of draws) {
     assert.deepEqual([writesOf(draw), cpuOf(draw)], [draw.samples.slices.length, draw.samples.slices.length]);
   }
@@ -39,21 +39,29 @@ test('changes, writes and CPU of a block are drawn together', () => {
 
 test('the same seed draws the same', () => {
   const run = runOf([1, 2, 3, 4]);
-  const draw = (): Ledger[] => [...resamples(run, blocksOf(4), 3, 7)];
+  const draw = (): Ledger[] => [...resamples(run, blocksOf(4), 3, 7)].map(({ whole }) => whole());
   assert.deepEqual(draw(), draw());
 });
 
-test('blocks are exchanged within their part, and take the time of their new place', () => {
+test('blocks are exchanged within their part, and are at their new place', () => {
   const run = runOf(Array.from({ length: 20 }, () => 1));
   for (const draw of resamples(run, { ...blocksOf(20), partMs: 10 * BLOCK_MS }, 20, 1)) {
-    const drawn = draw.samples.slices;
-    assert.deepEqual(
-      drawn.map(({ atMs }) => atMs / BLOCK_MS),
-      Array.from({ length: 20 }, (_, slot) => slot),
+    const drawn = Array.from({ length: 20 }, (_, slot) =>
+      draw.between({ fromMs: slot * BLOCK_MS, toMs: (slot + 1) * BLOCK_MS }),
     );
     // The block that a change was drawn from is its latency.
-    assert.ok(drawn.every(({ latencyMs }, slot) => latencyMs < 10 === slot < 10));
-    assert.ok(new Set(drawn.map(({ latencyMs }) => latencyMs)).size < 20, 'some are drawn twice');
+    const from = drawn.map(({ samples }) => samples.slices.map(({ latencyMs }) => latencyMs));
+    assert.ok(from.every((blocks, slot) => blocks.length === 1 && blocks[0]! < 10 === slot < 10));
+    assert.ok(new Set(from.flat()).size < 20, 'some are drawn twice');
+  }
+});
+
+test('a span that ends within a block has what lies before its end, by the new place', () => {
+  // Of each block the changes are in its first 100 milliseconds.
+  const run = runOf([100, 100, 100]);
+  for (const draw of resamples(run, blocksOf(3), 20, 1)) {
+    const part = draw.between({ fromMs: BLOCK_MS + 40, toMs: 2 * BLOCK_MS + 10 });
+    assert.deepEqual([part.samples.slices.length, writesOf(part), cpuOf(part)], [70, 70, 70]);
   }
 });
 
@@ -72,7 +80,7 @@ test('each change of a long run is looked at a few times for each resample', () 
   for (const partMs of [Infinity, 10 * BLOCK_MS]) {
     looks = 0;
     const [draw] = resamples(run, { ...blocksOf(1000), partMs }, 1, 1);
-    assert.equal(cpuOf(draw!), 1000);
+    assert.equal(cpuOf(draw!.whole()), 1000);
     assert.ok(looks < 10_000, String(looks));
   }
 });
@@ -80,5 +88,6 @@ test('each change of a long run is looked at a few times for each resample', () 
 test('what is behind the last whole block is there once in each resample', () => {
   const run = runOf([1, 10, 100, 1000]);
   // Two and a half blocks, and what is written after the end.
-  for (const draw of resamples(run, blocksOf(2.5), 20, 1)) assert.ok([1102, 1111, 1120].includes(writesOf(draw)));
+  for (const draw of resamples(run, blocksOf(2.5), 20, 1))
+    assert.ok([1102, 1111, 1120].includes(writesOf(draw.whole())));
 });
