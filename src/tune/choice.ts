@@ -98,7 +98,7 @@ function outcomesOf(question: Question, looking: () => void): Look {
 function leadingOf(trials: Trials, { run, objective }: Question): Settings[] {
   const meeting = trials
     .all()
-    .filter(({ values }) => scoreOf(objective, values).excess === 0)
+    .filter(({ values }) => isLeading(scoreOf(objective, values)))
     .toSorted(
       (a, b) =>
         a.values.goal - b.values.goal || changesFrom(run.settings, a.settings) - changesFrom(run.settings, b.settings),
@@ -109,6 +109,10 @@ function leadingOf(trials: Trials, { run, objective }: Question): Settings[] {
     if (!distinct.has(key)) distinct.set(key, settings);
   }
   return [...distinct.values()].slice(0, LOOKED_AT);
+}
+
+function isLeading({ excess, goal }: Score): boolean {
+  return excess === 0 && goal < Infinity;
 }
 
 /** Climbs by the bounds, which the search does not know: a setting may be further off in it, and surer. */

@@ -92,7 +92,7 @@ export function triedOf(
     const value = (ledger: Ledger): number => valueOf(expression, ledger, scope);
     const predicted = ratioOf(value(tried), value(today));
     const ratios = pairs.map((pair) => ratioOf(value(pair.tried), value(pair.today)));
-    const isMeasured = pairs.every((pair) => isTold(expression, pair)) && ![predicted, ...ratios].some(Number.isNaN);
+    const isMeasured = pairs.every((pair) => isTold(expression, pair)) && !ratios.some(Number.isNaN);
     const look = isMeasured ? lookAt(ratios) : UNTOLD;
     return {
       text,
@@ -148,7 +148,7 @@ export function recommendedOf({ best, changes }: Pick<Recommendation, 'best' | '
  * for what is too scarce there.
  */
 export function verdictOf({ decision, low, high }: Look, predicted: number): TriedFigure['verdict'] {
-  if (decision === null || decision === 'cannot tell') return 'cannot tell';
+  if (decision === null || decision === 'cannot tell' || Number.isNaN(predicted)) return 'cannot tell';
   const expected = predicted < 1 - SAME ? 'lower' : predicted > 1 + SAME ? 'higher' : 'same';
   const isWithin = predicted * (1 + SAME) >= low && predicted * (1 - SAME) <= high;
   if (decision === expected || isWithin) return 'holds';

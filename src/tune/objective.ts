@@ -389,7 +389,8 @@ export function scoreOf({ constraints }: Objective, values: Values, margin = 1):
     const limit = most * margin;
     if (!(value <= limit)) excess += excessOver(limit, value);
   }
-  return { excess, goal: values.goal };
+  // Of a goal that a run does not have anything is better.
+  return { excess, goal: Number.isNaN(values.goal) ? Infinity : values.goal };
 }
 
 /** The share by which a limit is exceeded. What nothing is a share of grows with the value. */

@@ -97,7 +97,9 @@ function raiseOf(expression: Expression, own: OwnComparison | null, predicted: E
       return (bound) => bound;
     case 'quantile': {
       if (own === null) return (bound) => bound;
-      const { predicted: was, measured: is } = own.comparison;
+      const { chance, measured: is } = own.comparison;
+      // What chance makes of the prediction is in the bound already, by the resamples.
+      const was = chance.most;
       // Of a batch period the error is a sum, of a queue it is a factor. The smaller one counts.
       return (bound) => (is > was ? Math.min(bound + is - was, (bound * is) / was) : bound);
     }

@@ -86,6 +86,7 @@ function candidatesOf(
 ): Settings[] {
   const scored = tried
     .map(({ settings, values }) => ({ settings, score: scoreOf(objective, values) }))
+    .filter(({ score }) => score.goal < Infinity)
     .toSorted((a, b) => compareScores(a.score, b.score));
   const textOf = (settings: Settings): string => JSON.stringify(settings);
   const [today, first] = [textOf(run.settings), textOf(best)];

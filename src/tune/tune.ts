@@ -132,11 +132,12 @@ function tooFewChanges({ constraints, goal }: Objective, { durationMs }: Story, 
 
 /** The worst figures that no five minutes have enough changes for. */
 function unknownFigures({ today, nearest }: Recommendation): string[] {
-  const unknown = today.checks.filter(({ value }, i) => [value, nearest.checks[i]!.value].some(Number.isNaN));
-  return unknown.map(
-    ({ text }) =>
-      `no five minutes have enough changes for ${text}: there is no such figure, and nothing meets an objective that asks for it`,
-  );
+  return today.checks.flatMap(({ text, value }, i) => {
+    const few = `no five minutes have enough changes for ${text}`;
+    if (Number.isNaN(nearest.checks[i]!.value))
+      return [`${few}: there is no such figure, and nothing meets an objective that asks for it`];
+    return Number.isNaN(value) ? [`under today's flags ${few}`] : [];
+  });
 }
 
 /** Not every recording tells which controller has written it. */

@@ -286,7 +286,7 @@ export function planService(book: Book, service: number, listing = listPods(book
   const own = book.services[service]!;
   const { due, isMissing } = own;
   own.isMissing = false;
-  const changes = planChanges(book, service, listing);
+  const changes = planChanges(book, service, listing, isMissing);
   // A Service without pods has objects all the same.
   const planned =
     isMissing && changes.length === 0 ? emptyObjects(book, service) : againIfFull(book, own, changes, listing);
@@ -351,7 +351,7 @@ export function spoil(book: Book, service: number): void {
   if (due.length === 0) due.push({ verb: 'update', family: 0, endpoints, shows: [] });
 }
 
-function planChanges(book: Book, service: number, listing: Listing): readonly ModelWrite[] {
+function planChanges(book: Book, service: number, listing: Listing, isMissing: boolean): readonly ModelWrite[] {
   const own = book.services[service]!;
   if (listing.changed.size === 0) return [];
   const added: number[] = [];
@@ -371,7 +371,8 @@ function planChanges(book: Book, service: number, listing: Listing): readonly Mo
   added.sort((a, b) => a - b);
   if (book.output === 'endpoints') {
     const places = [...added, ...changed, ...removed];
-    return [{ verb: 'update', family: 0, endpoints: own.published, shows: shownBy(listing, places) }];
+    const verb = isMissing ? 'create' : 'update';
+    return [{ verb, family: 0, endpoints: own.published, shows: shownBy(listing, places) }];
   }
   return sliceWrites(book, service, listing, { added, changed, removed });
 }

@@ -110,7 +110,7 @@ describe('advice from two looks at the metrics', () => {
     // A key waits for 0.4 ms; or for 92 ms, which may be its own sync of 99 ms.
     for (const waitSeconds of [2, 460]) assert.equal(adviceOf({ ...busy, waitSeconds }).verdict, 'cannot tell');
     assert.equal(adviceOf({ ...busy, waitSeconds: 1000 }).verdict, 'syncs');
-    const short = { ...busy, apiSeconds: 310, throttleSeconds: 90, more: ENDPOINTD };
+    const short = { ...busy, apiSeconds: 310, throttleSeconds: 110, more: ENDPOINTD };
     assert.equal(adviceOf({ ...short, waitSeconds: 460 }).verdict, 'cannot tell');
     assert.equal(adviceOf({ ...short, waitSeconds: 1000 }).verdict, 'tokens');
   });
@@ -157,14 +157,14 @@ describe('advice from two looks at the metrics', () => {
     const saturated = { syncs: 5000, workSeconds: 495, waitSeconds: 9000, cpuSeconds: 20 };
     const said = (throttleSeconds: number): Advice =>
       adviceOf({ ...saturated, throttleSeconds, apiSeconds: 490 - throttleSeconds, more: ENDPOINTD });
-    const { verdict, flag, because } = said(90);
+    const { verdict, flag, because } = said(110);
     assert.deepEqual([verdict, flag], ['tokens', '--kube-api-qps']);
     assert.equal(
       because,
-      '4.95 of 5 workers are busy, 18 % of that time they wait for tokens, and 90 keys wait, each for 1800 ms',
+      '4.95 of 5 workers are busy, 22 % of that time they wait for tokens, and 90 keys wait, each for 1800 ms',
     );
     // Tokens and workers are short at the same time: neither alone would help much.
-    assert.equal(said(60).verdict, 'cannot tell');
+    assert.equal(said(90).verdict, 'cannot tell');
     assert.deepEqual([said(15).verdict, said(15).flag], ['syncs', '--concurrent-endpoint-syncs']);
   });
 

@@ -117,6 +117,12 @@ describe('settings that are tried for real', () => {
     assert.doesNotMatch(answerText(answer, textTable), /NaN/);
   });
 
+  it('a worst figure that was measured, and that the model lacks, cannot be told', () => {
+    const look = lookAt([0.5, 0.51, 0.5, 0.49]);
+    assert.equal(look.decision, 'lower');
+    assert.equal(verdictOf(look, Number.NaN), 'cannot tell');
+  });
+
   it('a prediction is confirmed if the measured order is the predicted one', () => {
     const { figures } = triedOf(TODAY, OBJECTIVE, WATCHERS, FAST, pairs(3, ledgerOf(4000, 90), ledgerOf(20, 150)));
     assert.deepEqual(

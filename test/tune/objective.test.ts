@@ -93,7 +93,9 @@ test('five minutes with too few changes have no figure, however late they were',
   assert.deepEqual([worstOf(90, 5), worstOf(102, 5), worstOf(102, 0)], [Number.NaN, MINUTE_MS, 10]);
 });
 
-test('what has no figure meets no limit', () => {
+test('what has no figure meets no limit, and is the worst of all goals', () => {
+  const objective = parseObjective('min p99(worst)');
+  assert.equal(scoreOf(objective, { constraints: [], goal: Number.NaN }).goal, Infinity);
   assert.equal(excessOf('p99(worst)<=1s, min writes', createLedger(SIZES)), 0);
   const { constraints } = parseObjective('p99(worst)<=1s, min writes');
   assert.ok(

@@ -93,6 +93,11 @@ describe('figures of the objective beside the recording', () => {
       assert.ok(figuresOf(`${text}, min writes`, calm, evidence(90, 5000, 100)).comparisons.some(isOff), text);
   });
 
+  it('what chance makes of a latency raises no bound', () => {
+    const { raises } = figuresOf('p99(add)<=1s, min writes', evidence(8, 5000, 100), evidence(12, 5000, 100));
+    assert.deepEqual([10, 5000].map(raises[0]!), [10, 5000]);
+  });
+
   it('a longer latency than predicted raises bounds by difference or factor', () => {
     const { raises } = figuresOf('p99(add)<=1s, min writes', calm, evidence(500, 150, 100));
     // 150 ms where 100 were predicted: by half for what is short, by 50 ms for what is long.

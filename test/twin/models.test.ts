@@ -355,6 +355,23 @@ test('kube-controller-manager creates Endpoints again that it does not see yet',
   const { conflicts, dropped, samples, staleSyncs, writes } = runTwice(UPSTREAM, played);
   assert.ok(conflicts > 20, `${conflicts} creates of what is there`);
   assert.deepEqual([staleSyncs, dropped, samples.endpoints.length, writes.endpoints.length], [0, 0, count, 2 * count]);
+  // Each has a ready pod when it comes, and a second one when its create is answered.
+  const two = story({ services: count, pods: 2, changes: services.map((_, i) => [1011, 2 * i + 1, 'ready'] as const) });
+  const withPods: Story = {
+    ...played,
+    places: two.places.map((place) => ({ ...place, start: NOTHING })),
+    changes: [
+      ...services.map((_, service): StoryChange => {
+        const wanted = { endpoints: 1, slices: 1, isReady: true };
+        const places = [{ place: 2 * service, wanted, change: 'adds' as const }];
+        return { atMs: 1000, namespace: 0, kind: 'service', places, service };
+      }),
+      ...two.changes,
+    ],
+  };
+  const again = runTwice(UPSTREAM, withPods);
+  assert.ok(again.conflicts > 20, `${again.conflicts} creates of what is there, with pods`);
+  assert.deepEqual([again.staleSyncs, again.dropped], [0, 0]);
 });
 
 test('a change is shown by the family that the Service names first', () => {
