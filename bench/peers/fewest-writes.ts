@@ -1,4 +1,4 @@
-/** The fewest writes with which any controller can show the same changes as soon: the limit of all coalescing. */
+/** The fewest writes with which any controller can show the same changes of both outputs as soon. */
 import { percentile } from '../../src/lib/percentile.ts';
 import { SEEN_FIELDS, type StreamKind, type TimedChange } from './stream.ts';
 

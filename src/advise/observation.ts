@@ -53,14 +53,18 @@ export interface Observation {
   readonly queues: readonly QueueObservation[];
   /** Seconds per second that writes waited for tokens, in all controllers of the process together. */
   readonly throttled: number;
-  /** How many requests of the process the API server has refused (429). */
+  /** How many writes of the process the API server has refused (429). Nothing waits for a refused read. */
   readonly refused: number;
   /** Mean seconds from a write to its answer, in all controllers together; null = there was no write. */
   readonly apiSeconds: number | null;
   /** How many cores the process used. */
   readonly cpu: number;
-  /** The most and the fewest that the process may have; null = not known. */
+  /** The most that the process may have; null = not known. */
   readonly cores: number | null;
+  /**
+   * The fewest, by Go's number of threads: a CPU limit is rounded up, and to at least 2 (runtime.GOMAXPROCS of Go 1.25).
+   * Limits below 1 are not told from it.
+   */
   readonly coresLeast: number | null;
   /** What only endpointd has; null = the process is another. */
   readonly own: Own | null;
@@ -97,11 +101,11 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
     seconds,
     queues: names.map((name) => observeQueue(name, settings.syncs[name], seconds, { difference, after, writes })),
     throttled: WRITES.reduce((sum, verb) => sum + difference(TOKEN_WAITS, { verb }), 0) / seconds,
-    refused: difference(REQUESTS, { code: '429' }),
+    refused: WRITES.reduce((sum, method) => sum + difference(REQUESTS, { code: '429', method }), 0),
     apiSeconds: apiSecondsOf(writes, null),
     cpu,
     cores: settings.cores ?? threads,
-    coresLeast: settings.cores ?? (threads === THREADS_LEAST ? 1 : threads),
+    coresLeast: settings.cores ?? (threads === null ? null : Math.max(1, threads - 1)),
     own:
       program === 'endpointd'
         ? {
@@ -116,8 +120,6 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
 
 const CPU = 'process_cpu_seconds_total';
 const REQUESTS = 'rest_client_requests_total';
-/** Go takes no fewer threads for a CPU limit, where the machine has more cores (runtime.GOMAXPROCS of Go 1.25). */
-const THREADS_LEAST = 2;
 /** The share of the time in which the event loop of Node worked, observed once in each of equal spans. */
 const LOOP = 'nodejs_eventloop_utilization_histogram';
 

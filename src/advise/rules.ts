@@ -82,11 +82,11 @@ export const RULES: readonly Rule[] = [
   {
     name: 'the API server refuses requests',
     reason:
-      'A client that is refused (429) waits as long as it is told. That wait is a part of the latency in client-go, and of no metric in endpointd: it looks like slow writes, and no flag takes it away.',
+      'A write that is refused (429) waits as long as the API server asks. In client-go that wait is a part of the latency, and in endpointd time of a sync beyond its writes: no flag takes it away.',
     holds: ({ of }) => of.refused > 0,
     verdict: 'cannot tell',
     because: ({ of }) =>
-      `the API server refused ${of.refused} requests (429), and the waits that it asked for are in these figures: mend that first`,
+      `of the writes the API server refused ${of.refused} (429), and the waits that it asked for are in these figures: mend that first`,
   },
   {
     name: 'the main thread is full',
@@ -217,7 +217,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'the number of cores is not known',
     reason:
-      'If CPU may be short, a wait for CPU looks like any other wait. Go says 2 for every CPU limit of a container up to 2.',
+      'If CPU may be short, a wait for CPU looks like any other wait. Go rounds the CPU limit of a container up, and says at least 2.',
     holds: ({ of }) =>
       of.own === null && (of.cores === null || (of.cpu >= CPU_SPARE * of.coresLeast! && of.cpu < CPU_SPARE * of.cores)),
     verdict: 'cannot tell',
@@ -330,8 +330,12 @@ function restOf(of: Observation, queues: readonly QueueObservation[] = of.queues
  * tokens one after the other, so the last one, which ends the sync, waits twice as long as their mean.
  */
 function heldByTokens({ own, throttled, seconds, queues }: Observation): number {
-  const writes = own === null ? 1 : Math.max(...queues.map(({ writesPerSync }) => writesPerSync ?? 1));
-  return throttled * seconds * Math.min(1, 2 / writes);
+  const held = throttled * seconds;
+  if (own === null) return held;
+  const writesOf = ({ syncs, writesPerSync }: QueueObservation): number => syncs * (writesPerSync ?? 1);
+  const all = queues.reduce((sum, queue) => sum + writesOf(queue), 0);
+  const holding = queues.reduce((sum, queue) => sum + Math.min(writesOf(queue), 2 * queue.syncs), 0);
+  return all === 0 ? held : (held * holding) / all;
 }
 
 function seenOf(queue: QueueObservation, of: Observation): Seen {

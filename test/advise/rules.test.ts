@@ -187,6 +187,19 @@ describe('advice from two looks at the metrics', () => {
     assert.equal(adviceOf({ ...busy, more: ENDPOINTD + updated(50_000) }).verdict, 'cannot tell');
   });
 
+  it('one sync of many writes does not hide that all others wait for tokens', () => {
+    const grown = { syncs: 600, workSeconds: 120, throttleSeconds: 114, apiSeconds: 6, cpuSeconds: 5 };
+    const one = (name: string, value: number): string => `workqueue_${name}{name="endpoint_slice"} ${value}\n`;
+    const slices = [
+      one('work_duration_seconds_sum', 0.4),
+      one('work_duration_seconds_count', 1),
+      one('queue_duration_seconds_sum', 0),
+      one('queue_duration_seconds_count', 1),
+    ].join('');
+    for (const others of ['', slices + updated(8)])
+      assert.equal(adviceOf({ ...grown, more: ENDPOINTD + others }).verdict, 'tokens');
+  });
+
   it('a queue that writes nothing does not wait for tokens', () => {
     const grown = {
       queue: 'endpoint_slice',
@@ -206,7 +219,9 @@ describe('advice from two looks at the metrics', () => {
       assert.equal(adviceOf({ ...grown, more: own }).verdict, 'syncs');
       const { verdict, because } = adviceOf({ ...grown, more: own + refused });
       assert.equal(verdict, 'cannot tell');
-      assert.match(because, /^the API server refused 25 requests \(429\)/);
+      assert.match(because, /^of the writes the API server refused 25 \(429\)/);
+      // No write waits for a list that was refused.
+      assert.equal(adviceOf({ ...grown, more: own + refused.replace('PUT', 'GET') }).verdict, 'syncs');
     }
   });
 
@@ -382,6 +397,13 @@ ${TIMES}_count{verb="POST"} 2000
     assert.equal(adviceOf(grown, { cores: 1 }).verdict, 'cpu');
     assert.equal(adviceOf({ ...grown, cpuSeconds: 49 }, { cores: 0.5 }).verdict, 'cpu');
     assert.equal(adviceOf({ ...grown, cpuSeconds: 30 }).verdict, 'syncs');
+  });
+
+  it('a CPU limit is rounded up to threads, so there may be nearly a core fewer', () => {
+    const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 208, threads: 3 };
+    assert.match(adviceOf(grown).because, /whether it has 3 or, by a CPU limit, fewer: set --cores$/);
+    assert.equal(adviceOf(grown, { cores: 2.1 }).verdict, 'cpu');
+    assert.equal(adviceOf({ ...grown, cpuSeconds: 150 }).verdict, 'syncs');
   });
 
   it('the advice is not more syncs if a sync is mostly no work of its own', () => {

@@ -100,8 +100,9 @@ export function queueWrite(writes: Writes, queued: QueuedWrite): void {
   addTurn(writes[queued.lane], queued.unit.service, queued);
 }
 
-function heldMsAt({ heldMs, heldSinceMs }: Writes, nowMs: number): number {
-  return heldMs + Math.max(0, nowMs - heldSinceMs);
+/** What comes after the token is no wait for it. None was taken since `heldSinceMs`. */
+function heldMsAt({ heldMs, heldSinceMs, tokens }: Writes, nowMs: number): number {
+  return heldMs + Math.max(0, Math.min(nowMs, nextTokenMs(tokens)) - heldSinceMs);
 }
 
 /**

@@ -173,6 +173,14 @@ describe('what goes when', () => {
     assert.deepEqual([world.sent, world.tokenWaitSeconds()], [['a', 'b', 'c'], 0.26]);
   });
 
+  it('a main thread that comes late to a token has not waited for it', () => {
+    const world = new World({ qps: 1000, burst: 1 });
+    for (const name of ['a', 'b']) world.queue(name);
+    world.flush();
+    world.nowMs = 100;
+    assert.deepEqual([world.flush(), world.tokenWaitSeconds()], [['b'], 0.001]);
+  });
+
   it('the wait for a place among the writes in flight is no wait for a token', () => {
     const world = new World({ qps: 1000, burst: 10, inFlightMax: 1 });
     for (const name of ['a', 'b']) world.queue(name);
