@@ -139,8 +139,8 @@ export function runsOf({ run, unsure, alternatives }: Question, settings: Settin
 
 /**
  * The values that nine of ten resamples do not exceed, of each of these runs: the worst run counts, because each stands for
- * a number that may be so. They are raised by as much as today's figure was measured above its prediction. For each scope
- * those of all constraints and of the goal. Which parts a worst figure is of is told by the first run, for each run and
+ * a number that may be so. They are raised by as much as today's figure was measured above its prediction and chance. For each
+ * scope those of all constraints and of the goal. Which parts a worst figure is of is told by the first run, for each run and
  * draw: else it would be chance whether the part with the worst figure has enough changes.
  * @param scopes differ in their watchers alone
  */

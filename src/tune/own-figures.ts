@@ -1,6 +1,7 @@
 /**
  * The figures that the objective names, on the recording: those that the back-test has not compared anyhow, and by how much
- * today's flags were measured above their prediction. A recommendation has to hold in spite of that.
+ * today's flags were measured above their prediction and what chance makes of it. A recommendation has to hold in spite of
+ * that.
  */
 import { formatDuration } from '../lib/duration.ts';
 import { latenciesOf, shareLater } from '../twin/figures.ts';

@@ -80,7 +80,10 @@ export function backTestRows(comparisons: readonly Comparison[]): string[][] {
 /** A large share of little is not held against a prediction. */
 function errorText(one: Comparison): string {
   if (one.error === Infinity) return 'no prediction';
-  if (one.error <= ERROR_MAX || errorBeyondChance(one) > ERROR_MAX) return percent(one.error);
+  if (one.error <= ERROR_MAX) return percent(one.error);
+  const beyond = errorBeyondChance(one);
+  if (beyond > ERROR_MAX)
+    return beyond === one.error ? percent(one.error) : `${percent(one.error)}, and ${percent(beyond)} beyond chance`;
   const { least, most } = one.chance;
   return least < most && Math.abs(one.predicted - one.measured) > one.small
     ? `${percent(one.error)}, but chance alone makes it ${figureText(one, least)} to ${figureText(one, most)}`

@@ -288,6 +288,8 @@ test('an error that is not held against the prediction is called small, or chanc
   assert.equal(errorOf(4, 0.5), '50.0 %, by at most 10 ms: small');
   assert.equal(errorOf(40, 19), '1900.0 %');
   assert.equal(errorOf(2.1, 0.05), '5.0 %');
+  // A refusal tells what is beyond chance.
+  assert.equal(errorOf(100, 49, 20, 1000), '4900.0 %, and 900.0 % beyond chance');
   assert.equal(errorOf(900, 449, 2, 1000), '44900.0 %, but chance alone makes it 2.0 ms to 1.00 s');
 });
 
