@@ -2,6 +2,7 @@
  * The planners alone, with full snapshots of small and large services, 64 under way at a time, inline and on threads. The
  * main thread's cost of a batch decides how far threads can help: it gives the limit by Amdahl's law. Linux only.
  */
+import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { createPool, createThreadShards } from '../../src/node/thread-shards.ts';
@@ -9,6 +10,7 @@ import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
 import type { Batch, PlannerConfig, PlanReply } from '../../src/shard/protocol.ts';
+import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf } from '../support/process-usage.ts';
 import { clusterRecords } from '../support/records.ts';
@@ -27,9 +29,10 @@ const MARKED_PODS = 250;
 const FASTER_MIN = 1.6;
 const LIMIT_MIN = 4;
 /** Thread names as the kernel has them, cut to 15 characters. */
+const HELPER = 'node-V8Worker';
 const NOT_PLANNERS: ReadonlySet<string> = new Set([
   'node-MainThread',
-  'node-V8Worker',
+  HELPER,
   'libuv-worker',
   'DelayedTaskSche',
   'SignalInspector',
@@ -51,6 +54,8 @@ interface Costs {
   readonly mainUs: number;
   /** CPU of the planners' threads. */
   readonly plannersUs: number;
+  /** CPU of V8's helper threads, which compile and collect garbage for all threads. */
+  readonly helpersUs: number;
   readonly writes: number;
 }
 
@@ -63,7 +68,14 @@ interface Limit {
   readonly encoded: number;
 }
 
+/** In a process with the flags of Node that endpointd has: they decide about half of what V8's helpers take. */
 export async function runThreadsBench(size: Size): Promise<void> {
+  if (NODE_FLAGS.every((flag) => process.execArgv.includes(flag))) return await measureAll(size);
+  const { status } = spawnSync(process.execPath, [...NODE_FLAGS, ...process.argv.slice(1)], { stdio: 'inherit' });
+  if (status !== 0) throw new Error(`the bench of the planners has ended with status ${status}`);
+}
+
+async function measureAll(size: Size): Promise<void> {
   for (const pods of PODS) {
     const batches = snapshots(SERVICES[size], pods);
     const encodeUs = encodingUs(batches);
@@ -81,7 +93,7 @@ export async function runThreadsBench(size: Size): Promise<void> {
       rowOf('1 thread, encoded before', oneReady),
       rowOf('2 threads, encoded before', twoReady),
     ];
-    console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', 'writes'], rows));
+    console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', "CPU of V8's helpers", 'writes'], rows));
     const [faster, fasterReady] = [one.wallUs / two.wallUs, oneReady.wallUs / twoReady.wallUs];
     console.log(
       `from 1 to 2 threads: ${faster.toFixed(2)} times as fast, ${fasterReady.toFixed(2)} with snapshots encoded before`,
@@ -121,8 +133,9 @@ function printLimits(limits: readonly Limit[]): void {
   console.log(`the limit, times inline\n${table(['cores', 'threads', 'snapshots ready', 'and encoded'], rows)}`);
 }
 
-function rowOf(title: string, { wallUs, mainUs, plannersUs, writes }: Costs): string[] {
-  return [title, wallUs.toFixed(0), mainUs.toFixed(0), plannersUs.toFixed(0), String(writes)];
+function rowOf(title: string, { wallUs, mainUs, plannersUs, helpersUs, writes }: Costs): string[] {
+  const micros = [wallUs, mainUs, plannersUs, helpersUs].map((us) => us.toFixed(0));
+  return [title, ...micros, String(writes)];
 }
 
 function snapshots(services: number, pods: number): Batch[] {
@@ -157,19 +170,20 @@ function encodingUs(batches: readonly Batch[]): number {
 
 /** Inline there is no codec. Each round has a planner of its own. */
 function measureInline(batches: readonly Batch[], rounds: number): Costs {
-  let [micros, ms, writes] = [0, 0, 0];
+  let [micros, ms, helpers, writes] = [0, 0, 0, 0];
   for (let round = 0; round <= rounds; round++) {
     const planner = createPlanner(CONFIG);
-    const [fromMicros, fromMs] = [mainMicros(), performance.now()];
+    const [fromMicros, fromMs, fromHelpers] = [mainMicros(), performance.now(), othersMicros().helpers];
     writes = 0;
     for (const batch of batches) writes += writesOf(plan(planner, batch));
     // The first round warms up the compilers.
     if (round === 0) continue;
     micros += mainMicros() - fromMicros;
     ms += performance.now() - fromMs;
+    helpers += othersMicros().helpers - fromHelpers;
   }
   const count = rounds * batches.length;
-  return { wallUs: (ms * 1000) / count, mainUs: micros / count, plannersUs: 0, writes };
+  return { wallUs: (ms * 1000) / count, mainUs: micros / count, plannersUs: 0, helpersUs: helpers / count, writes };
 }
 
 /** Threads with planners, as the bench uses them. */
@@ -214,19 +228,22 @@ function openReady(count: number): Threads {
 async function measureThreads(batches: readonly Batch[], threads: Threads, rounds: number): Promise<Costs> {
   const forgets = batches.map(forgetting);
   try {
-    let [micros, planners, ms, writes] = [0, 0, 0, 0];
+    let [micros, planners, helpers, ms, writes] = [0, 0, 0, 0, 0];
     for (let round = 0; round <= rounds; round++) {
       await postAll(threads, forgets);
-      const before = { main: mainMicros(), planners: plannerMicros(), ms: performance.now() };
+      const before = { main: mainMicros(), others: othersMicros(), ms: performance.now() };
       writes = await postAll(threads, batches);
       // The first round starts and warms up the threads.
       if (round === 0) continue;
       micros += mainMicros() - before.main;
-      planners += plannerMicros() - before.planners;
       ms += performance.now() - before.ms;
+      const others = othersMicros();
+      planners += others.planners - before.others.planners;
+      helpers += others.helpers - before.others.helpers;
     }
     const all = rounds * batches.length;
-    return { wallUs: (ms * 1000) / all, mainUs: micros / all, plannersUs: planners / all, writes };
+    const [wallUs, mainUs] = [(ms * 1000) / all, micros / all];
+    return { wallUs, mainUs, plannersUs: planners / all, helpersUs: helpers / all, writes };
   } finally {
     await threads.close();
   }
@@ -268,9 +285,12 @@ function mainMicros(): number {
   return user + system;
 }
 
-/** CPU of all threads except the main thread and those of V8 and libuv. */
-function plannerMicros(): number {
-  let seconds = 0;
-  for (const [name, each] of threadSecondsOf(process.pid)) if (!NOT_PLANNERS.has(name)) seconds += each;
-  return seconds * 1e6;
+/** CPU of V8's helpers, and of all threads except these, the main thread and libuv's. */
+function othersMicros(): { planners: number; helpers: number } {
+  let [planners, helpers] = [0, 0];
+  for (const [name, seconds] of threadSecondsOf(process.pid)) {
+    if (name === HELPER) helpers += seconds * 1e6;
+    else if (!NOT_PLANNERS.has(name)) planners += seconds * 1e6;
+  }
+  return { planners, helpers };
 }

@@ -9,7 +9,7 @@ import { Packr } from 'msgpackr/pack';
 import type { Member } from '../core/member.ts';
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares, ZoneShare } from '../core/slices/cpu-shares.ts';
-import type { ContainerPort, Labels, ServicePort, ServiceRecord } from '../kube/types.ts';
+import type { ContainerPort, Labels, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { splitKey } from '../kube/key.ts';
 import { FACTS_CODECS } from './facts-codec.ts';
 import {
@@ -98,7 +98,11 @@ export function decodeReply(bytes: Uint8Array): PlanReply {
 export function estimateEntryBytes(entry: BatchEntry): number {
   let bytes = SHORT_HEADER_BYTES * 4 + HEADER_BYTES * 4 + NUMBER_BYTES * 2 + entry.service.length;
   if (entry.spec != null) bytes += estimateServiceBytes(entry.spec);
-  for (const member of entry.upserts) bytes += estimateMemberBytes(member);
+  let before: Member | undefined;
+  for (const member of entry.upserts) {
+    bytes += estimateMemberBytes(member, before);
+    before = member;
+  }
   for (const name of entry.removals) bytes += SHORT_HEADER_BYTES + name.length;
   for (const ack of entry.acks) {
     bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES + ack.result.length + ack.uid.length + ack.resourceVersion.length;
@@ -116,11 +120,12 @@ function estimateSharesBytes(shares: CpuShares | null | undefined): number {
   return bytes;
 }
 
-function estimateMemberBytes({ pod, zone }: Member): number {
-  let bytes = SHORT_HEADER_BYTES * 12 + NUMBER_BYTES + (zone?.length ?? 0);
-  bytes += pod.name.length + pod.uid.length + pod.nodeName.length + pod.hostname.length + pod.subdomain.length;
-  bytes += pod.phase.length + pod.podIP.length;
-  if (pod.podIPs !== null) bytes += estimateListBytes(pod.podIPs);
+function estimateMemberBytes({ pod, zone }: Member, before: Member | undefined): number {
+  let bytes = SHORT_HEADER_BYTES * 12 + NUMBER_BYTES + pod.name.length + pod.uid.length + pod.podIP.length;
+  for (const field of REPEATED) if (pod[field] !== before?.pod[field]) bytes += pod[field].length;
+  if (zone !== before?.zone) bytes += zone?.length ?? 0;
+  if (pod.podIPs !== null && !isAlone(pod)) bytes += estimateListBytes(pod.podIPs);
+  if (before !== undefined && samePorts(pod.ports, before.pod.ports)) return bytes;
   for (const port of pod.ports) bytes += SHORT_HEADER_BYTES * 3 + port.name.length + port.protocol.length;
   return bytes;
 }
@@ -177,7 +182,7 @@ function entryToTuple(entry: BatchEntry): unknown[] {
     entry.base,
     entry.version,
     entry.spec === undefined ? false : entry.spec === null ? null : serviceToTuple(entry.spec),
-    entry.upserts.map(memberToTuple),
+    entry.upserts.map((member, i, upserts) => memberToTuple(member, upserts[i - 1])),
     entry.removals,
     entry.acks.map((ack) => [ack.write, ack.result, ack.uid, ack.resourceVersion]),
     bitsOf(entry.relisted),
@@ -200,7 +205,7 @@ function entryFromTuple(value: unknown): BatchEntry {
     base: number(base, 'base'),
     version: number(version, 'version'),
     spec: spec === false ? undefined : spec === null ? null : serviceFromTuple(spec, namespace, name),
-    upserts: list(upserts, 'upserts').map((member) => memberFromTuple(member, namespace)),
+    upserts: membersFromList(list(upserts, 'upserts'), namespace),
     removals: strings(removals, 'removals'),
     acks: list(acks, 'acks').map(ackFromTuple),
     relisted: outputsFromBits(relisted, 'relisted'),
@@ -254,29 +259,60 @@ function zonesFromList(values: readonly string[]): NodeZone[] {
 const POD_DELETING = 1;
 const POD_READY = 2;
 
-function memberToTuple({ pod, zone }: Member): unknown[] {
+/**
+ * Stands for a value that the pod before has too, or for the list of the pod's one address. The pods of a service are
+ * much alike, and a planner then keeps one copy of what they share.
+ */
+const SAME = 0;
+const REPEATED = ['nodeName', 'phase', 'hostname', 'subdomain'] as const;
+
+function memberToTuple({ pod, zone }: Member, before: Member | undefined): unknown[] {
   const flags = (pod.deleting ? POD_DELETING : 0) | (pod.ready ? POD_READY : 0);
+  const last = before?.pod;
   return [
     pod.name,
     pod.uid,
     flags,
     pod.readyTime,
-    pod.nodeName,
-    pod.phase,
+    pod.nodeName === last?.nodeName ? SAME : pod.nodeName,
+    pod.phase === last?.phase ? SAME : pod.phase,
     pod.podIP,
-    pod.hostname,
-    pod.subdomain,
-    pod.podIPs,
-    pod.ports.length === 0 ? null : pod.ports.flatMap((port) => [port.name, port.containerPort, port.protocol]),
-    zone,
+    pod.hostname === last?.hostname ? SAME : pod.hostname,
+    pod.subdomain === last?.subdomain ? SAME : pod.subdomain,
+    isAlone(pod) ? SAME : pod.podIPs,
+    last !== undefined && samePorts(pod.ports, last.ports) ? SAME : containerPortsToList(pod.ports),
+    zone === before?.zone ? SAME : zone,
   ];
 }
 
-function memberFromTuple(value: unknown, namespace: string): Member {
+/** Whether the list of addresses repeats the first one and has no other. */
+function isAlone({ podIP, podIPs }: PodRecord): boolean {
+  return podIPs !== null && podIPs.length === 1 && podIPs[0] === podIP;
+}
+
+function samePorts(a: readonly ContainerPort[], b: readonly ContainerPort[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) {
+    const [one, other] = [a[i]!, b[i]!];
+    if (one.name !== other.name || one.containerPort !== other.containerPort) return false;
+    if (one.protocol !== other.protocol) return false;
+  }
+  return true;
+}
+
+function membersFromList(values: readonly unknown[], namespace: string): Member[] {
+  const members: Member[] = [];
+  let before: Member | undefined;
+  for (const value of values) members.push((before = memberFromTuple(value, namespace, before)));
+  return members;
+}
+
+function memberFromTuple(value: unknown, namespace: string, before: Member | undefined): Member {
   const fields = tuple(value, 12, 'pod');
   const flags = number(fields[2], 'pod flags');
-  const podIPs = fields[9];
-  const ports = fields[10];
+  const last = before?.pod;
+  const podIP = string(fields[6], 'podIP');
   const pod = {
     namespace,
     name: string(fields[0], 'pod name'),
@@ -284,20 +320,30 @@ function memberFromTuple(value: unknown, namespace: string): Member {
     resourceVersion: '',
     labels: NO_LABELS,
     deleting: (flags & POD_DELETING) !== 0,
-    nodeName: string(fields[4], 'nodeName'),
-    hostname: string(fields[7], 'hostname'),
-    subdomain: string(fields[8], 'subdomain'),
-    phase: string(fields[5], 'phase'),
+    nodeName: string(fields[4] === SAME ? last?.nodeName : fields[4], 'nodeName'),
+    hostname: string(fields[7] === SAME ? last?.hostname : fields[7], 'hostname'),
+    subdomain: string(fields[8] === SAME ? last?.subdomain : fields[8], 'subdomain'),
+    phase: string(fields[5] === SAME ? last?.phase : fields[5], 'phase'),
     ready: (flags & POD_READY) !== 0,
     readyTime: number(fields[3], 'readyTime'),
-    podIP: string(fields[6], 'podIP'),
-    podIPs: podIPs === null ? null : strings(podIPs, 'podIPs'),
-    ports: ports === null ? NO_CONTAINER_PORTS : containerPortsFromList(list(ports, 'ports')),
+    podIP,
+    podIPs: podIPsFrom(fields[9], podIP),
+    ports: last !== undefined && fields[10] === SAME ? last.ports : containerPortsFromList(list(fields[10], 'ports')),
   };
-  return { pod, zone: stringOrNull(fields[11], 'zone') };
+  return { pod, zone: stringOrNull(fields[11] === SAME ? before?.zone : fields[11], 'zone') };
 }
 
-function containerPortsFromList(values: readonly unknown[]): ContainerPort[] {
+function podIPsFrom(value: unknown, podIP: string): readonly string[] | null {
+  if (value === SAME) return [podIP];
+  return value === null ? null : strings(value, 'podIPs');
+}
+
+function containerPortsToList(ports: readonly ContainerPort[]): unknown[] {
+  return ports.flatMap((port) => [port.name, port.containerPort, port.protocol]);
+}
+
+function containerPortsFromList(values: readonly unknown[]): readonly ContainerPort[] {
+  if (values.length === 0) return NO_CONTAINER_PORTS;
   const ports: ContainerPort[] = [];
   for (let i = 0; i < values.length; i += 3) {
     ports.push({

@@ -10,6 +10,7 @@ import {
   estimateEntryBytes,
   estimateReplyBytes,
 } from '../../src/shard/codec.ts';
+import type { ContainerPort } from '../../src/kube/types.ts';
 import type { Batch, BatchEntry, Plan, PlanReply } from '../../src/shard/protocol.ts';
 import { CodecError } from '../../src/shard/tuples.ts';
 import { batchEntries, batchEntry, batches, batchOf, member, replies, serviceRecord } from '../support/batches.ts';
@@ -66,6 +67,52 @@ suite('batch codec', () => {
     ];
     assert.deepEqual(decodeBatch(encodeBatch({ ...batchOf(), zones })).zones, zones);
     assert.equal(decodeBatch(encodeBatch(batchOf())).zones, undefined);
+  });
+
+  test('what a pod has in common with the pod before is sent once, and shared', () => {
+    const node = 'a-node-with-quite-a-long-name';
+    const ports = (): ContainerPort[] => [{ name: 'http', containerPort: 8080, protocol: 'TCP' }];
+    const pods = [1, 2].map((n) => member(n, { nodeName: node, ports: ports() }, 'zone-a'));
+    const other = member(3, { nodeName: 'another', ports: [] }, null);
+    const bytes = encodeBatch(batchOf(batchEntry({ upserts: [...pods, other, other] })));
+    const text = Buffer.from(bytes).toString('latin1');
+    for (const once of [node, 'http', 'TCP', 'zone-a', 'another']) assert.equal(text.split(once).length, 2, once);
+    const { upserts } = decodeBatch(bytes).entries[0]!;
+    assert.deepEqual(
+      upserts.map(({ pod, zone }) => [pod.nodeName, pod.ports, zone]),
+      [
+        [node, ports(), 'zone-a'],
+        [node, ports(), 'zone-a'],
+        ['another', [], null],
+        ['another', [], null],
+      ],
+    );
+    assert.equal(upserts[0]!.pod.ports, upserts[1]!.pod.ports);
+  });
+
+  test('ports that differ from those before in one field are sent', () => {
+    const port = { name: 'http', containerPort: 8080, protocol: 'TCP' };
+    const variants = [
+      [port],
+      [{ ...port, name: 'web' }],
+      [{ ...port, containerPort: 81 }],
+      [{ ...port, protocol: 'UDP' }],
+      [port, port],
+    ];
+    const upserts = variants.flatMap((ports, n) => [member(n, { ports }), member(n + 10, { ports: [port] })]);
+    const decoded = decodeBatch(encodeBatch(batchOf(batchEntry({ upserts })))).entries[0]!.upserts;
+    assert.deepEqual(
+      decoded.map(({ pod }) => pod.ports),
+      upserts.map(({ pod }) => pod.ports),
+    );
+  });
+
+  test('one address is sent once, others as a list', () => {
+    for (const podIPs of [null, [], ['10.0.0.1'], ['10.0.0.2'], ['10.0.0.1', 'fd00::1']]) {
+      const entry = batchEntry({ upserts: [member(1, { podIP: '10.0.0.1', podIPs })] });
+      const { pod } = decodeBatch(encodeBatch(batchOf(entry))).entries[0]!.upserts[0]!;
+      assert.deepEqual([pod.podIP, pod.podIPs], ['10.0.0.1', podIPs]);
+    }
   });
 
   test('unchanged, absent and present CPU shares are told apart', () => {
@@ -187,6 +234,23 @@ suite('bytes that are no message', () => {
     const bytes = encodeBatch(batchOf(batchEntry({ spec: serviceRecord(), upserts: [member(1)] })));
     for (let end = 0; end < bytes.length; end++) {
       assert.throws(() => decodeBatch(bytes.subarray(0, end)), CodecError);
+    }
+  });
+
+  test('a first pod that refers to the pod before is a CodecError', () => {
+    const bytes = encodeBatch(batchOf(batchEntry({ upserts: [member(1)] })));
+    for (const [field, what] of [
+      [4, 'nodeName'],
+      [5, 'phase'],
+      [7, 'hostname'],
+      [8, 'subdomain'],
+      [10, 'ports'],
+      [11, 'zone'],
+    ] as const) {
+      const message = unpack(bytes) as unknown[][][];
+      const [pod] = message[4]![0]![5] as unknown[][];
+      pod![field] = 0;
+      assert.throws(() => decodeBatch(pack(message)), new RegExp(`${what}: `), what);
     }
   });
 
