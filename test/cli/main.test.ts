@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,9 @@ import { execPath } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
+const run = promisify(execFile);
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-main-'));
 after(() => rmSync(directory, { recursive: true }));
@@ -107,6 +109,17 @@ test('run starts without a writable place, as with a read-only root', async () =
   );
   assert.equal(status, 0, stderr);
   assert.ok(!stderr.includes('A shard was lost'), stderr);
+});
+
+test('V8 runs without the elision of objects that can mix up their numbers', async () => {
+  // Only the name of the directory of compiled code tells with which flags V8 runs.
+  const kept = mkdtempSync(join(directory, 'cache-'));
+  await endpointdIn({ TMPDIR: kept, NODE_COMPILE_CACHE: '' }, ['--version']);
+  const print = ['--print', 'v8.cachedDataVersionTag().toString(16)'];
+  const tagOf = async (flags: string[]): Promise<string> => (await run(execPath, [...flags, ...print])).stdout.trim();
+  const names = readdirSync(join(kept, 'node-compile-cache')).join(', ');
+  assert.ok(names.includes(`-${await tagOf(['--no-maglev-escape-analysis'])}-`), names);
+  assert.ok(!names.includes(`-${await tagOf([])}-`), names);
 });
 
 test('a port in use gives one line, with the command that finds who, and status 1', async () => {
