@@ -54,6 +54,10 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     what: 'the queue model of tune beside real processes, cell by cell (--help lists the flags)',
     run: async (_, rest) => (await import('./cells/run.ts')).runCellsBench(rest),
   },
+  transfer: {
+    what: 'tune predicts another setting from a recording, and that setting is set for real (--help lists the flags)',
+    run: async (_, rest) => (await import('./transfer/run.ts')).runTransferBench(rest),
+  },
   'watch-bytes': {
     what: 'bytes to watchers of Endpoints and slices, by encoding, beside what tune predicts (--help tells of the flags)',
     run: async (size, rest) => (await import('./cells/watch-bytes.ts')).runWatchBytesBench(size, rest),

@@ -42,6 +42,7 @@ const BUILT_FROM = [
   'bench/cells/second/CELLS.md',
   'bench/cells/third/CELLS.md',
   'bench/cells/fourth/CELLS.md',
+  'bench/transfer/TRANSFER.md',
   'bin',
   'deploy',
   'docs',

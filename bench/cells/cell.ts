@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, getPriority, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { withRecording } from '../../src/cli/record/recording-file.ts';
 import { type Evidence, evidenceBetween } from '../../src/tune/evidence.ts';
 import { playedOf } from '../../src/tune/played.ts';
@@ -14,14 +15,14 @@ import type { Output } from '../../src/twin/ledger.ts';
 import type { Story } from '../../src/twin/story.ts';
 import { cpuSecondsOf } from '../support/process-usage.ts';
 import { type CellTimes, measuredPart, storyOf } from './cell-times.ts';
-import { makeRight, openWorld, settled } from './cell-world.ts';
-import type { CellRun, MeasuredOutput, World } from './data.ts';
+import { makeRight, openWorld, type Running, settled } from './cell-world.ts';
+import type { CellRun, MeasuredOutput, PlayedCell, World } from './data.ts';
 import type { CellPlan } from './plan.ts';
 import { liveStory, loadStory } from './story-life.ts';
 
 export interface CellOrder {
   readonly world: World;
-  readonly plan: CellPlan;
+  readonly plan: Pick<CellPlan, 'name' | 'workload' | 'settings'>;
   readonly repeat: number;
   /** Of the story. */
   readonly seed: number;
@@ -32,19 +33,45 @@ export interface CellOrder {
 }
 
 /** @throws Error if a process ends by itself, or a request is refused */
-export async function runCell({ world, plan, repeat, seed, times, program, versions }: CellOrder): Promise<CellRun> {
-  const story = storyOf(plan, seed, times);
-  const server = await openWorld(world, program);
+export async function runCell(order: CellOrder): Promise<CellRun> {
+  const { plan, seed, times } = order;
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-cell-'));
   const path = join(directory, 'cell.rec');
+  try {
+    const played = await playCell(order, path);
+    return { ...played, measured: measuredOf(path, storyOf(plan, seed, times), times) };
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+/** How a cell is recorded. */
+export interface Recorder {
+  readonly names: 'plain' | 'pseudonyms';
+  /** Whether the recording begins while changes come already, as that of an operator does. */
+  readonly isAfterWarmUp: boolean;
+}
+
+/** Plays a cell, and leaves its recording at this path. @throws Error as `runCell` */
+export async function playCell(
+  { world, plan, repeat, seed, times, program, versions }: CellOrder,
+  path: string,
+  { names, isAfterWarmUp }: Recorder = { names: 'plain', isAfterWarmUp: false },
+): Promise<PlayedCell> {
+  const story = storyOf(plan, seed, times);
+  const server = await openWorld(world, program);
   try {
     await loadStory(server.client, story);
     await makeRight(server, plan.settings);
     const controller = await server.startController(plan.settings, false);
-    const recorder = await server.startRecorder(path);
+    const startRecorder = (): Promise<Running> => server.startRecorder(path, names);
+    const early = isAfterWarmUp ? null : await startRecorder();
     await settled(server.client);
     const before = usageOf(controller.pid);
-    const { latenessMs } = await liveStory(server.client, story, times.warmUpMs + times.measuredMs);
+    const [{ latenessMs }, recorder] = await Promise.all([
+      liveStory(server.client, story, times.warmUpMs + times.measuredMs),
+      early ?? sleep(times.warmUpMs).then(startRecorder),
+    ]);
     const after = usageOf(controller.pid);
     await recorder.stop();
     await controller.stop();
@@ -64,11 +91,9 @@ export async function runCell({ world, plan, repeat, seed, times, program, versi
         nice: getPriority(),
       },
       latenessMs: { p50: round(latenessMs.p50, 1), p99: round(latenessMs.p99, 1) },
-      measured: measuredOf(path, story, times),
     };
   } finally {
     await server.stop();
-    rmSync(directory, { recursive: true });
   }
 }
 

@@ -13,8 +13,8 @@ export interface Measurement extends CellTimes {
   readonly seed: number;
 }
 
-/** One run of one cell on real processes. */
-export interface CellRun extends CellTimes {
+/** One run of one cell on real processes, without its figures. */
+export interface PlayedCell extends CellTimes {
   /** The name of the run's plan. */
   readonly cell: string;
   readonly world: World;
@@ -27,6 +27,9 @@ export interface CellRun extends CellTimes {
   readonly machine: Machine;
   /** How late the driver has sent its changes, in milliseconds. */
   readonly latenessMs: { readonly p50: number; readonly p99: number };
+}
+
+export interface CellRun extends PlayedCell {
   readonly measured: Readonly<Record<Output, MeasuredOutput>>;
 }
 
@@ -80,7 +83,11 @@ export function addRun(path: string, run: CellRun): void {
  * The runs of that measurement. A run of other times, of another story or of other versions is another measurement.
  * @param versions null = any
  */
-export function runsOf({ runs }: CellData, of: Measurement, versions: string | null): CellRun[] {
+export function runsOf<Run extends PlayedCell>(
+  { runs }: { readonly runs: readonly Run[] },
+  of: Measurement,
+  versions: string | null,
+): Run[] {
   return runs.filter(
     (run) =>
       run.world.server === of.world.server &&

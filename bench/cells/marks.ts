@@ -39,7 +39,7 @@ const FITTED_TO = ['p50', 'p90', 'p99', 'writes'] as const;
 type FittedFigure = (typeof FITTED_TO)[number];
 
 const REPEATABLE = 0.3;
-const BUSY_MAX = 0.75;
+export const BUSY_MAX = 0.75;
 /** If the driver sends one of a hundred changes later than this, the machine is too busy with other work. */
 const LATE_MS_MAX = 50;
 const TAIL_ERROR_MAX = 0.25;
@@ -47,7 +47,7 @@ const TAIL_ERROR_MAX = 0.25;
 const SATURATED = 3;
 
 /** Whether other work of the machine has spoiled the run. */
-export function isDisturbed({ latenessMs }: CellRun): boolean {
+export function isDisturbed({ latenessMs }: Pick<CellRun, 'latenessMs'>): boolean {
   return latenessMs.p99 > LATE_MS_MAX;
 }
 

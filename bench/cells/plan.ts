@@ -22,7 +22,7 @@ const ENOUGH_QPS = 1000;
 const CALM = { what: '', namespaces: 2, minutes: 2, flipsPerSecond: 0, isStorm: false, rolloutsPerMinute: 0 };
 
 /** The first workload is the one of calibration. */
-const WORKLOADS: readonly StoryProfile[] = [
+export const WORKLOADS: readonly StoryProfile[] = [
   { ...CALM, name: 'flap', services: [{ count: 20, pods: 10 }], flipsPerSecond: 15, podsPerSecond: 4 },
   { ...CALM, name: 'rollout', services: [{ count: 5, pods: 30 }], rolloutsPerMinute: 20, podsPerSecond: 4 },
   {
@@ -57,7 +57,7 @@ const HELD_OUT: readonly Settings[] = [
   { ...settings(50, 200, 100, 100), endpointsPerSlice: 20 },
 ];
 
-function settings(syncs: number, batchMs: number, qps: number, burst: number): Settings {
+export function settings(syncs: number, batchMs: number, qps: number, burst: number): Settings {
   return {
     ...DEFAULT_SETTINGS,
     endpointSyncs: syncs,

@@ -7,6 +7,7 @@ import { addResults, compareAll, RESULTS_FORMAT, type Results, withScenarios } f
 import { coalescingSection, growthText, pictures, resultsText, sweepSection } from './results-page.ts';
 import { collectingSection, type Coalescing } from '../coalescing/report.ts';
 import { frontierSection, sweepPage, sweepPicture, type Sweep } from '../sweep/report.ts';
+import { keptTransferPage } from '../transfer/page.ts';
 import { scenariosByName, SCENARIOS } from './scenarios.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -79,6 +80,7 @@ export function keptTexts(): Readonly<Record<string, string>> {
       ? {}
       : { 'bench/growth.html': growthPage(growth), ...picture('bench-growth', growthPicture(growth)) }),
     ...(sweep === null ? {} : { 'bench/sweep.html': sweepPage(sweep), ...picture('bench-sweep', sweepPicture(sweep)) }),
+    'bench/transfer/TRANSFER.md': keptTransferPage(),
   };
 }
 

@@ -10,6 +10,8 @@ const RESULTS = [
   'bench/*.html',
   'bench/cells/**/data.json',
   'bench/cells/**/CELLS.md',
+  'bench/transfer/data.json',
+  'bench/transfer/TRANSFER.md',
   'docs/images/**',
 ];
 

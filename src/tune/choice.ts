@@ -40,7 +40,7 @@ export function choose(
 ): Choice {
   const { run, objective } = question;
   const today = run.settings;
-  const told = withDraws(question, TOLD_DRAWS);
+  const told = asTold(question);
   const chosenBy = outcomesOf(withDraws(question, CHOICE_DRAWS), looking);
   const toldBy = outcomesOf(told, looking);
   const apart = asksOfBoth(objective) ? singly(flags) : flags;
@@ -70,6 +70,11 @@ export function choose(
     return { today: chosenBy(today), best: null, nearest: closest!, told: withDraws(question, CHOICE_DRAWS) };
   }
   return { today: toldBy(today), best, nearest: best ?? toldBy(order[0]!), told };
+}
+
+/** The question with the draws by which a setting's figures and bounds are told. */
+export function asTold(question: Question): Question {
+  return withDraws(question, TOLD_DRAWS);
 }
 
 function withDraws(question: Question, more: number): Question {

@@ -5,7 +5,8 @@ import { type BackTest, backTest, FITTED, type Known, type NumberName } from './
 import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
 import type { Measured } from './measured.ts';
-import { calibrationNumbers, type KnownNumber, startOf, withFit } from './numbers.ts';
+import { calibrationNumbers, type KnownNumber, type Start, startOf, withFit } from './numbers.ts';
+import type { Question } from './outcome.ts';
 import { recommend, type Recommendation } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { checkStory, isChange, type Story } from '../twin/story.ts';
@@ -33,10 +34,22 @@ export interface TuneInput {
   readonly program: string;
 }
 
-/** @param progress called with the number of looks at a setting so far */
-export function tune(input: TuneInput, progress: (looks: number) => void): Answer {
-  const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
-  const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
+/** What is known before any other setting is looked at. */
+export interface Asked {
+  /** The question, with the calibration that was fitted and the bounds that the back-test has raised. */
+  readonly question: Question;
+  /** Why nothing is to be recommended; [] = something may be. */
+  readonly refusals: readonly string[];
+  readonly tested: BackTest | null;
+  readonly start: Start;
+  /** In the story, of those that the controller looks at. */
+  readonly changes: number;
+}
+
+/** Fits the calibration, and looks whether it can be believed. */
+export function ask(input: TuneInput): Asked {
+  const { evidence, measured, nodes, endpointsWatchers, objective } = input;
+  const { story, controller, settings } = input.run;
   checkStory(story);
   const given = startOf(input.run, measured);
   const tested =
@@ -59,6 +72,15 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
   const raises = tested?.raises ?? [];
   const { unsure, alternatives } = start;
   const question = { run, objective, nodes, endpointsWatchers, unsure, alternatives, raises };
+  return { question, refusals, tested, start, changes };
+}
+
+/** @param progress called with the number of looks at a setting so far */
+export function tune(input: TuneInput, progress: (looks: number) => void): Answer {
+  const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
+  const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
+  const { question, refusals, tested, start, changes } = ask(input);
+  const { calibration } = question.run;
   const recommendation = refusals.length > 0 ? null : recommend(question, progress);
   return {
     tuneVersion: 1,

@@ -473,6 +473,7 @@ describe('results of several commands', () => {
         'bench-growth.svg',
         'sweep.html',
         'bench-sweep.svg',
+        'TRANSFER.md',
       ],
     );
     for (const [name, made] of texts) {

@@ -1,0 +1,56 @@
+/** The question of `endpointd tune`: its flags, with what their files tell. */
+import { readFile } from 'node:fs/promises';
+import { parseErrorText } from '../../lib/parse-error.ts';
+import { printable } from '../../lib/printable.ts';
+import { version } from '../../node/version.ts';
+import { CalibrationError, parseCalibration } from '../../tune/calibration.ts';
+import type { TuneInput } from '../../tune/tune.ts';
+import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
+import { starting, StartError } from '../usage.ts';
+import { knownOf } from './known.ts';
+import { playedBy } from './played-by.ts';
+import type { TuneOptions } from './tune-flags.ts';
+
+/** @throws StartError with one line that names the file */
+export async function tuneInputOf(options: TuneOptions): Promise<TuneInput> {
+  const played = playedBy(options);
+  const known = await knownOf(options, played.recorded);
+  const calibration = await calibrationOf(options, known.measured.cores?.value);
+  return {
+    run: {
+      story: played.story,
+      controller: options.controller,
+      settings: known.today,
+      calibration,
+      seed: options.seed,
+      kubeMinor: known.kubeMinor,
+    },
+    evidence: played.evidence,
+    doubts: played.doubts,
+    notes: played.notes,
+    measured: known.measured,
+    given: known.given,
+    calibrationFrom: options.calibration === '' ? 'usual: measured on two cores' : options.calibration,
+    coresFrom: options.given.has('cores') ? 'given' : options.calibration || 'not given: assumed',
+    nodes: known.nodes,
+    endpointsWatchers: known.endpointsWatchers,
+    objective: options.objective,
+    program: version(),
+  };
+}
+
+/** @param measuredCores undefined = no metrics tell them, or the command line does */
+async function calibrationOf(
+  { calibration: path, cores, given }: TuneOptions,
+  measuredCores: number | undefined,
+): Promise<Calibration> {
+  if (path === '') return { ...DEFAULT_CALIBRATION, cores: measuredCores ?? cores };
+  const text = await starting(`read the calibration ${path}`, readFile(path, 'utf8'));
+  try {
+    const calibration = parseCalibration(JSON.parse(text));
+    return given.has('cores') ? { ...calibration, cores } : calibration;
+  } catch (error) {
+    const why = error instanceof CalibrationError ? error.message : parseErrorText(error);
+    throw new StartError(`the calibration ${path}: ${printable(why)}`);
+  }
+}
