@@ -1,4 +1,5 @@
 /** Compares what was predicted of another setting with what it has shown, and tells whether the marks are reached. */
+import { median } from '../../src/lib/percentile.ts';
 import { BUSY_MAX, isDisturbed, type Mark, percent } from '../cells/marks.ts';
 import type { Pair, Prediction, TransferRun } from './data.ts';
 import { FIGURES } from './plan.ts';
@@ -43,6 +44,8 @@ export interface Tally {
   readonly figures: number;
   readonly near: number;
   readonly held: number;
+  /** The median of bound over prediction: a bound far away is held and says nothing. NaN = there are no figures. */
+  readonly width: number;
 }
 
 /** @param by changes: those of the recording that `tune` was given, or those of the run that is predicted */
@@ -51,17 +54,18 @@ export function tallyOf(
   by: 'predicted' | 'byItsChanges',
   figures: readonly Figure[] = FIGURES,
 ): Tally {
-  let [count, near, held] = [0, 0, 0];
+  const widths: number[] = [];
+  let [near, held] = [0, 0];
   for (const { pair, to } of results) {
     const prediction = pair[by];
     if (prediction === null) continue;
     for (const figure of figures) {
-      count++;
+      widths.push(prediction.bounds[figure.name] / prediction.values[figure.name]);
       if (isNear(prediction, to, figure)) near++;
       if (isHeld(prediction, to, figure)) held++;
     }
   }
-  return { figures: count, near, held };
+  return { figures: widths.length, near, held, width: median(widths) };
 }
 
 export function countedOf(results: readonly TransferResult[]): TransferResult[] {

@@ -74,7 +74,7 @@ function lines(data: TransferData, all: readonly TransferRun[]): string[] {
     '',
     ...(marks.length === 0 ? ['Too few pairs have a say for a verdict.'] : markLines(marks)),
     '',
-    ...tallyLines(counted),
+    ...(tallyOf(counted, 'predicted').figures === 0 ? [] : tallyLines(counted)),
     ...(refused.length === 0 ? [] : refusedLines(results, refused)),
     'Milliseconds, and writes a second: predicted (bound) measured. Bold: a prediction that is off by more than 30 %, and a bound below what was measured.',
     '',
@@ -101,11 +101,11 @@ function tallyLines(counted: readonly TransferResult[]): string[] {
   return [
     'The changes of another time differ too. So the same fit has also predicted B with the changes that came under B; what is off then is the model.',
     '',
-    '| figure | figures | within 30 % | bounds held | by the changes under B: within 30 % | bounds held |',
-    '| --- | --- | --- | --- | --- | --- |',
+    '| figure | figures | within 30 % | bounds held | bound over prediction, median | by the changes under B: within 30 % | bounds held |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
     ...rows.map(({ name, figures }) => {
       const [predicted, own] = [tallyOf(counted, 'predicted', figures), tallyOf(counted, 'byItsChanges', figures)];
-      return `| ${name} | ${predicted.figures} | ${predicted.near} | ${predicted.held} | ${own.near} | ${own.held} |`;
+      return `| ${name} | ${predicted.figures} | ${predicted.near} | ${predicted.held} | ${predicted.width.toFixed(2)} | ${own.near} | ${own.held} |`;
     }),
     '',
   ];

@@ -24,8 +24,8 @@ import { inputAt, predictFrom, recordedAt } from './predict.ts';
 
 const HELP = `npm run bench -- transfer [flags]
 Records each setting under each workload on real processes. Then tune is given each recording and predicts each other setting
-of the workload, and both stand side by side in TRANSFER.md. A run takes some 25 s beside its times: twelve runs take some 20
-minutes, and the predictions some minutes more.
+of the workload, and both stand side by side in TRANSFER.md. A run takes some 10 s beside its times: twelve runs take some 18
+minutes, and the predictions one or two more.
 
   --server=KIND        embedded or kube (kube)
   --controller=NAME    endpointd or kube-controller-manager (kube-controller-manager)
@@ -40,7 +40,7 @@ minutes, and the predictions some minutes more.
 const FOLDER = new URL('.', import.meta.url).pathname;
 const ORDER_SEED = 20_261_126;
 /** How long a run takes beside its story. */
-const AROUND_MS = 25_000;
+const AROUND_MS = 15_000;
 
 /** What a test makes smaller. */
 export interface TransferSize {
@@ -84,7 +84,7 @@ export async function runTransferBench(args: readonly string[], size: TransferSi
   const folder = resolve(values.data);
   mkdirSync(recordingsIn(folder), { recursive: true });
   if (!values.report) {
-    const measuredMs = 1000 * Number(values.seconds);
+    const measuredMs = millisecondsOf(`${values.seconds}s`);
     const world = worldOf(values.server, values.controller);
     const measurement = { world, warmUpMs: Math.round(measuredMs / 3), measuredMs, seed: Number(values.seed) };
     const workloads = workloadsOf(values.workloads.split(','), size.workloads);

@@ -14,7 +14,7 @@ import {
   plansOf,
   TRANSFER_WORKLOADS,
 } from '../../bench/transfer/plan.ts';
-import { measuredOf, predictFrom } from '../../bench/transfer/predict.ts';
+import { inputAt, measuredOf, predictFrom } from '../../bench/transfer/predict.ts';
 import { runTransferBench } from '../../bench/transfer/run.ts';
 import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
@@ -102,6 +102,7 @@ test('a refused pair has no figures, and its recording gives no answer', () => {
   assert.deepEqual(reached(refused), [false, false, false]);
   assert.deepEqual(reached([resultOf(to, 10)]), [true, true, true]);
   assert.deepEqual(reached([resultOf(to, 10, 9)]), [true, false, true]);
+  assert.equal(tallyOf([resultOf(to, 10, 25)], 'predicted').width, 2.5);
 });
 
 test('a pair of a disturbed run has no say, and too few pairs give no verdict', () => {
@@ -164,6 +165,14 @@ test('a right model predicts another setting within 30 %, and under its bounds',
   assert.notDeepEqual(found!.predicted, found!.byItsChanges);
 });
 
+test('a workload that is not there is refused with the names of those that are', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'endpointd-transfer-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  await assert.rejects(runTransferBench(['--workloads=flat', `--data=${folder}`]), {
+    message: 'there is no workload "flat": flap, rollout, mixed',
+  });
+});
+
 test('the bench runs on real processes, and goes on where it has stopped', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'endpointd-transfer-'));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -183,6 +192,9 @@ test('the bench runs on real processes, and goes on where it has stopped', async
     data.pairs.map(({ refusals }) => refusals.some((why) => why.includes('fewer than 1000 say too little'))),
     [true, true],
   );
+  const recording = join(folder, 'recordings', 'embedded-endpointd-flap-batched-3000ms-1.rec');
+  const { run } = await inputAt(recording, 'endpointd', CHOICES[2]!.settings);
+  assert.deepEqual(run.settings, CHOICES[2]!.settings);
   await runTransferBench(args, size);
   assert.deepEqual(readTransfer(join(folder, 'data.json')), data);
   await runTransferBench([...args, '--again'], size);
