@@ -29,7 +29,7 @@ export function grade(seed: number): Grade {
       endpoint_slice_mirroring: 5,
     },
     cores: null,
-    hasTokens: true,
+    qps: { endpoint: load.endpoint.qps, endpoint_slice: load.endpoint_slice.qps, endpoint_slice_mirroring: null },
     writesInFlightMax: 64,
   });
   const advice = observed.ok ? adviseOn(observed.observation) : [];

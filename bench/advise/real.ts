@@ -200,7 +200,7 @@ function adviceOf(
   const settings = {
     syncs: { endpoint: syncs, endpoint_slice: syncs, endpoint_slice_mirroring: 5 },
     cores: null,
-    hasTokens: true,
+    qps: { endpoint: null, endpoint_slice: null, endpoint_slice_mirroring: null },
     writesInFlightMax: 64,
   };
   const seconds = (after!.atMs - before!.atMs) / 1000;

@@ -15,8 +15,11 @@ export interface Settings {
   readonly syncs: Readonly<Record<QueueName, number>>;
   /** null = the number in the metrics, if they have it. */
   readonly cores: number | null;
-  /** false = `--kube-api-qps` is below 0, and no write waits for a token. */
-  readonly hasTokens: boolean;
+  /**
+   * The writes a second that the bucket of each controller allows; below 0 = no write waits for a token; null = not
+   * known.
+   */
+  readonly qps: Readonly<Record<QueueName, number | null>>;
   /** endpointd's `--max-writes-in-flight`. */
   readonly writesInFlightMax: number;
 }
@@ -45,6 +48,11 @@ export interface QueueObservation {
    * there was no write.
    */
   readonly apiSeconds: number | null;
+  /**
+   * The largest share of the time in which the controller's own bucket can have been empty. While it is, tokens come as
+   * often as QPS says, so that share is at most what was taken of what it could have given. null = not known.
+   */
+  readonly emptyShareMost: number | null;
 }
 
 export interface Observation {
@@ -99,7 +107,15 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   const observation: Observation = {
     program,
     seconds,
-    queues: names.map((name) => observeQueue(name, settings.syncs[name], seconds, { difference, after, writes })),
+    queues: names.map((name) =>
+      observeQueue(name, settings.syncs[name], seconds, {
+        difference,
+        after,
+        writes,
+        // endpointd's controllers share one bucket, and its waits are told.
+        qps: program === 'endpointd' ? null : settings.qps[name],
+      }),
+    ),
     throttled: WRITES.reduce((sum, verb) => sum + difference(TOKEN_WAITS, { verb }), 0) / seconds,
     refused: WRITES.reduce((sum, method) => sum + difference(REQUESTS, { code: '429', method }), 0),
     apiSeconds: apiSecondsOf(writes, null),
@@ -155,11 +171,12 @@ function whatIsMissing(
   after: Metrics,
   program: Observation['program'],
   names: readonly QueueName[],
-  { hasTokens }: Settings,
+  { qps }: Settings,
 ): string | null {
   // endpointd has waits from its first write on; kube-controller-manager's Lease is a write too.
   const hasWritten = program !== 'endpointd' || after.has('endpointd_writes_total');
   // Without a limit kube-controller-manager never has this metric.
+  const hasTokens = !Object.values(qps).some((allowed) => allowed !== null && allowed < 0);
   const needsWaits = hasWritten && (program === 'endpointd' || hasTokens);
   const latency = { ...(hasWritten ? ofWrites : {}), untold: 'how long the API server takes' };
   const needed: Needed[] = [
@@ -203,13 +220,15 @@ interface Looks {
   readonly difference: Grown;
   readonly after: Metrics;
   readonly writes: readonly Writes[];
+  /** null = not known, or not the controller's own. */
+  readonly qps: number | null;
 }
 
 function observeQueue(
   name: QueueName,
   syncsMax: number,
   seconds: number,
-  { difference, after, writes }: Looks,
+  { difference, after, writes, qps }: Looks,
 ): QueueObservation {
   const syncs = difference('workqueue_work_duration_seconds_count', { name });
   const worked = difference('workqueue_work_duration_seconds_sum', { name });
@@ -228,8 +247,34 @@ function observeQueue(
     workSeconds: syncs > 0 ? worked / syncs : 0,
     writesPerSync: changes !== null && syncs > 0 ? changes / syncs : null,
     apiSeconds: apiSecondsOf(writes, weightsOf(name, difference, after)),
+    emptyShareMost: emptyShareOf(tokensMostOf(name === 'endpoint' ? syncs : changes, difference), qps, seconds),
   };
 }
+
+function emptyShareOf(tokensMost: number | null, qps: number | null, seconds: number): number | null {
+  if (tokensMost === null || qps === null) return null;
+  return qps < 0 ? 0 : Math.min(1, tokensMost / (qps * seconds));
+}
+
+/**
+ * The most tokens that a controller can have taken: one for each of its writes, and for each that failed or became an
+ * Event object, which no metric tells by controller.
+ * @param own its writes, at most; null = not known. A sync writes Endpoints once.
+ */
+function tokensMostOf(own: number | null, difference: Grown): number | null {
+  if (own === null) return null;
+  const events = ['POST', 'PATCH'].reduce((sum, method) => sum + difference(REQUESTS, { method }), 0);
+  const failed = ['PUT', 'DELETE'].reduce(
+    (sum, method) =>
+      sum +
+      SUCCESSES.reduce((rest, code) => rest - difference(REQUESTS, { method, code }), difference(REQUESTS, { method })),
+    0,
+  );
+  return own + events + failed;
+}
+
+/** What the API server answers to writes that it has made. */
+const SUCCESSES = ['200', '201', '202'];
 
 /**
  * How often a controller makes each kind of write. No metric has those of Endpoints: a change of a Service's pods is of

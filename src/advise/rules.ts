@@ -27,6 +27,8 @@ export interface Seen extends QueueObservation {
   readonly ioSeconds: number;
   /** Mean seconds of a sync beyond its writes: waiting for tokens and for CPU, and planning. */
   readonly restSeconds: number;
+  /** The most seconds of a sync in which the controller's own bucket can have been empty; Infinity = not known. */
+  readonly emptySecondsMost: number;
   /** The most seconds of a sync that may be a wait for a token. The limiter's sum is that of all controllers. */
   readonly throttleSecondsMax: number;
   /** The same, less the time of the other queues' syncs beyond their writes, which such waits explain first. */
@@ -97,9 +99,21 @@ export const RULES: readonly Rule[] = [
       `the main thread worked ${percent(of.own!.mainThreadLeast)} of the time, and no flag adds a second one`,
   },
   {
+    name: 'the CPU is full, and pods may wait where no metric tells',
+    reason:
+      'From 1.35 on, workers of a queue without metrics match pods to services. They are as many as the syncs. Their own work can keep them all busy if the process uses as many cores, and then more cores leave them as they are. Where waits for a core keep them busy, syncs wait as long for theirs, so most of the workers of the syncs are busy beyond their writes. That is looked for.',
+    holds: (seen) =>
+      isCpuFull(seen) &&
+      mayFillPodWorkers(seen) &&
+      seen.restSeconds * seen.syncs < MOST * seen.syncsMax * seen.of.seconds,
+    verdict: 'cannot tell',
+    because: ({ of, workSeconds, restSeconds, syncsMax }) =>
+      `the process used ${round(of.cpu)} of ${of.cores} cores, but of the ${ms(workSeconds)} of a sync at most about ${ms(restSeconds)} is a wait for them: the ${syncsMax} workers of the pod queue, which has no metrics, may be full by work of their own`,
+  },
+  {
     name: 'the CPU is full',
     reason: 'Work that waits for a core makes every other figure longer, so the CPU is looked at first.',
-    holds: ({ of }) => of.cores !== null && of.cpu >= CPU_FULL * of.cores,
+    holds: isCpuFull,
     verdict: 'cpu',
     because: ({ of }) => `the process used ${round(of.cpu)} of ${of.cores} cores: all its controllers wait for CPU`,
   },
@@ -122,13 +136,14 @@ export const RULES: readonly Rule[] = [
   {
     name: 'syncs wait for tokens',
     reason:
-      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and writes of the process waited about as long for tokens as all its syncs did beyond the API server, the sync has waited for tokens. More workers would only wait too. Other controllers of kube-controller-manager have buckets of their own: where they waited far longer than these syncs can have, the sum tells nothing of these.',
+      'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and writes of the process waited about as long for tokens as all its syncs did beyond the API server, the sync has waited for tokens. More workers would only wait too. Other controllers of kube-controller-manager have buckets of their own: where they waited far longer than these syncs can have, the sum tells nothing of these. Where QPS is known, it tells for how long the bucket of these can have been empty.',
     holds: (seen) =>
       seen.writesPerSync !== 0 &&
       seen.restSeconds >= MOST * seen.workSeconds &&
       heldByTokens(seen.of) >= 0.8 * restOf(seen.of) &&
       !isCpu(seen) &&
       !isOfOthers(seen.of) &&
+      seen.emptySecondsMost >= 0.8 * seen.restSeconds &&
       matters(seen),
     verdict: 'tokens',
     because: (seen) =>
@@ -160,7 +175,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'all workers are busy with the API server',
     reason:
-      'Workers that are busy nearly all the time make keys wait. If keys wait for longer than for a sync of their own, most of a sync is its write, and no more than a little of it can be a wait for a token, more workers take the wait away, as long as the API server stays as fast. The latency is that of all controllers: it alone does not exclude such a wait, because slow writes of others raise it.',
+      'Workers that are busy nearly all the time make keys wait. If keys wait for longer than for a sync of their own, most of a sync is its write, and no more than a little of it can be a wait for a token, more workers take the wait away, as long as the API server stays as fast. The latency is that of all controllers: it alone does not exclude such a wait, because slow writes of others raise it. QPS does, where it is known and far more than these syncs can have taken: no worker waits while the bucket has tokens.',
     holds: (seen) =>
       seen.utilisation >= SATURATED &&
       seen.restSeconds < MOST * seen.workSeconds &&
@@ -189,7 +204,7 @@ export const RULES: readonly Rule[] = [
     name: 'pods may wait where no metric tells',
     reason:
       'From 1.35 on, workers of a queue without metrics match pods to services. They are as many as the syncs, and need CPU only. So they can all be busy only if the process uses as many cores.',
-    holds: (seen) => seen.of.program !== 'endpointd' && seen.of.cpu >= PODS_FULL * seen.syncsMax,
+    holds: mayFillPodWorkers,
     verdict: 'cannot tell',
     because: ({ of, syncsMax }) =>
       `the process used ${round(of.cpu)} cores, so the ${syncsMax} workers of the pod queue, which has no metrics, may be full`,
@@ -233,6 +248,15 @@ export const RULES: readonly Rule[] = [
       `a key waits ${ms(seen.waitSeconds)}, ${percent(seen.utilisation)} of the workers are busy, and of the ${ms(seen.workSeconds)} of a sync at most ${ms(seen.throttleSecondsMax)} can be tokens: more than one cause fits`,
   },
 ];
+
+function isCpuFull({ of }: Seen): boolean {
+  return of.cores !== null && of.cpu >= CPU_FULL * of.cores;
+}
+
+/** Whether the workers that match pods to services may all be busy by work of their own. It needs nothing but CPU. */
+function mayFillPodWorkers({ of, syncsMax }: Seen): boolean {
+  return of.program !== 'endpointd' && of.cpu >= PODS_FULL * syncsMax;
+}
 
 /** Whether the process used so much CPU that it may be what these syncs do beyond their writes. */
 function isCpu({ of, restSeconds, syncs }: Seen): boolean {
@@ -339,12 +363,14 @@ function heldByTokens({ own, throttled, seconds, queues }: Observation): number 
 }
 
 function seenOf(queue: QueueObservation, of: Observation): Seen {
-  const { workSeconds, syncs, busy, syncsMax } = queue;
+  const { workSeconds, syncs, busy, syncsMax, emptyShareMost } = queue;
   const latencySeconds = latencySecondsOf(queue, of);
   const restSeconds = restSecondsOf(queue, of);
   const throttled = of.throttled * of.seconds;
   const others = of.queues.filter((other) => other !== queue);
-  const each = (seconds: number): number => (syncs > 0 ? Math.min(workSeconds, Math.max(0, seconds) / syncs) : 0);
+  const emptySecondsMost = emptyShareMost === null ? Infinity : (emptyShareMost * syncsMax * of.seconds) / syncs;
+  const each = (seconds: number): number =>
+    syncs > 0 ? Math.min(workSeconds, emptySecondsMost, Math.max(0, seconds) / syncs) : 0;
   return {
     ...queue,
     of,
@@ -352,6 +378,7 @@ function seenOf(queue: QueueObservation, of: Observation): Seen {
     latencySeconds,
     ioSeconds: Math.min(workSeconds, latencySeconds),
     restSeconds,
+    emptySecondsMost,
     throttleSecondsMax: each(throttled),
     throttleSecondsLeft: each(throttled - restOf(of, others)),
     tokenShare: of.own === null ? null : shareOfBusy(throttled, of),

@@ -11,6 +11,7 @@ import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
 import { ConfigzError, type Limits, parseLimits } from '../tune/configz.ts';
 import { choice, duration, integer, number, parsed, text, within } from './flags/flag-kinds.ts';
+import { CONNECTION_FLAGS } from './flags/flags.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from './live/monitor.ts';
 import { textTable } from './text-table.ts';
@@ -30,6 +31,8 @@ const LOOKS = {
 
 const STARTED_WITH = 'the value with which the controller was started; without it what /configz of --source says';
 
+const QPS = CONNECTION_FLAGS['kube-api-qps'].kind;
+
 const SETTINGS = {
   'concurrent-endpoint-syncs': { kind: integer(1, 10_000), default: '5', help: STARTED_WITH },
   'concurrent-service-endpoint-syncs': {
@@ -41,6 +44,11 @@ const SETTINGS = {
     kind: within('mirroring-concurrent-service-endpoint-syncs', 1, 50),
     default: '5',
     help: STARTED_WITH,
+  },
+  'kube-api-qps': {
+    kind: { ...QPS, parse: (said: string): number | null => (said === '' ? null : QPS.parse(said)) },
+    default: '',
+    help: 'the value with which the controller was started; without it what /configz of --source says, and else how often tokens can have run out is not known',
   },
   cores: {
     kind: number(0, 4096),
@@ -104,7 +112,7 @@ export async function advise(args: readonly string[]): Promise<number> {
   const observed = observe(before, after, seconds, {
     syncs: mapSyncs((name) => syncs[name].count),
     cores,
-    hasTokens: 'why' in config || config.qps >= 0,
+    qps: mapSyncs(() => options.kubeApiQps ?? ('why' in config ? null : config.qps)),
     writesInFlightMax: ('why' in config ? null : config.writesInFlight) ?? WRITES_IN_FLIGHT_MAX,
   });
   if (!observed.ok) throw new StartError(`cannot advise: ${observed.why}`);

@@ -10,9 +10,13 @@ import { parseMetrics } from '../../src/metrics/text.ts';
 const SETTINGS: Settings = {
   syncs: { endpoint: 5, endpoint_slice: 5, endpoint_slice_mirroring: 5 },
   cores: null,
-  hasTokens: true,
+  qps: qps(null),
   writesInFlightMax: 64,
 };
+
+function qps(each: number | null): Settings['qps'] {
+  return { endpoint: each, endpoint_slice: each, endpoint_slice_mirroring: each };
+}
 
 const WAITS = 'rest_client_rate_limiter_duration_seconds_sum';
 const TIMES = 'rest_client_request_duration_seconds';
@@ -294,6 +298,50 @@ describe('advice from two looks at the metrics', () => {
     assert.match(because, /the 5 workers of the pod queue, which has no metrics, may be full/);
   });
 
+  it('a full CPU does not exclude that pods wait in the queue without metrics', () => {
+    // A sync waits 10 ms for CPU. Pods come 9 times a second or more, so 5 workers are full if one needs 0.56 s.
+    const grown = { syncs: 900, workSeconds: 13.5, apiSeconds: 4.5, cpuSeconds: 1590, threads: 16 };
+    const { verdict, because } = adviceOf(grown);
+    assert.equal(verdict, 'cannot tell');
+    assert.match(
+      because,
+      /^the process used 16 of 16 cores, but of the 15 ms of a sync at most about 10\.0 ms is a wait for them: the 5 workers of the pod queue, /,
+    );
+    // Syncs wait as long for CPU as pods that fill as many workers.
+    assert.equal(adviceOf({ ...grown, workSeconds: 450, waitSeconds: 900 }).verdict, 'cpu');
+    // With 3 cores no 5 workers are busy by work of their own.
+    assert.equal(adviceOf({ ...grown, cpuSeconds: 298, threads: 3 }).verdict, 'cpu');
+    assert.equal(adviceOf({ ...grown, cpuSeconds: 298, threads: 3, more: ENDPOINTD }).verdict, 'cpu');
+  });
+
+  it('a bucket with tokens excludes waits for them, if QPS is known', () => {
+    const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, throttleSeconds: 2000, apiSeconds: 480 };
+    const said = (each: number | null, more = ''): string =>
+      adviceOf({ ...grown, cpuSeconds: 30, more }, { qps: qps(each) }).verdict;
+    assert.deepEqual([said(null), said(500), said(-1)], ['cannot tell', 'syncs', 'syncs']);
+    // 50 syncs a second may empty a bucket of 100.
+    assert.equal(said(100), 'cannot tell');
+    const answered = (method: string, code: number): string =>
+      `rest_client_requests_total{code="${code}",method="${method}"} 20000\n`;
+    for (const method of ['PUT', 'DELETE']) {
+      assert.equal(said(500, answered(method, 200)), 'syncs');
+      // Each of 200 writes a second that failed took a token. Endpoints may have made them.
+      assert.equal(said(500, answered(method, 409)), 'cannot tell');
+    }
+    // Event objects are created or patched.
+    for (const method of ['POST', 'PATCH']) assert.equal(said(500, answered(method, 201)), 'cannot tell');
+    const slices = { ...grown, queue: 'endpoint_slice', cpuSeconds: 30, more: updated(5000) } as const;
+    assert.equal(adviceOf(slices, { qps: qps(500) }).verdict, 'syncs');
+    assert.equal(adviceOf({ ...slices, more: '' }, { qps: qps(500) }).verdict, 'cannot tell');
+  });
+
+  it('no more tokens are advised where the bucket cannot have been empty for long', () => {
+    // Beyond its write a sync takes 45 ms, and another controller waited as long for tokens as these syncs together.
+    const grown = { syncs: 1000, workSeconds: 60, waitSeconds: 5, apiSeconds: 15, throttleSeconds: 45, cpuSeconds: 20 };
+    const said = (each: number): string => adviceOf(grown, { qps: qps(each) }).verdict;
+    assert.deepEqual([said(20), said(1000), said(-1)], ['tokens', 'none', 'none']);
+  });
+
   it('the waits of others for tokens hide whether workers are short', () => {
     const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 30 };
     assert.equal(adviceOf({ ...grown, throttleSeconds: 100 }).verdict, 'syncs');
@@ -537,7 +585,7 @@ ${TIMES}_count{verb="POST"} 2000
     const looks = [{}, { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 30 }].map(
       (grown) => parseMetrics(metricsOf(grown).replace(/^rest_client_rate_limiter.*\n/m, '')),
     );
-    const observed = observe(looks[0]!, looks[1]!, 100, { ...SETTINGS, hasTokens: false });
+    const observed = observe(looks[0]!, looks[1]!, 100, { ...SETTINGS, qps: qps(-1) });
     assert.ok(observed.ok);
     assert.equal(adviseOn(observed.observation)[0]!.verdict, 'syncs');
   });

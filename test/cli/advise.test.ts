@@ -45,7 +45,7 @@ function advise(args: readonly string[]): Promise<{ status: number; stdout: stri
 
 interface Answer {
   readonly advice: readonly { readonly queue: string; readonly verdict: string }[];
-  readonly observation: { readonly queues: readonly { readonly syncsMax: number }[] };
+  readonly observation: { readonly queues: readonly { readonly syncsMax: number; readonly emptyShareMost: number }[] };
   readonly syncsFrom: object;
   readonly caveats: readonly string[];
 }
@@ -110,6 +110,9 @@ describe('endpointd advise', () => {
       [['endpoint', 'tokens']],
     );
     assert.deepEqual([syncsFrom, observation.queues[0]!.syncsMax], [{ endpoint: '/configz' }, 15]);
+    // 20 syncs within a second and a little, at 20 tokens a second.
+    const { emptyShareMost } = observation.queues[0]!;
+    assert.ok(emptyShareMost > 0 && emptyShareMost <= 1, String(emptyShareMost));
   });
 
   it('advise reads of a client without a limit, which has no metric of tokens', async () => {
@@ -122,6 +125,20 @@ describe('endpointd advise', () => {
     };
     assert.match((await answer(unlimited)).stdout, / and waited 0\.00 s a second for tokens\.\n/);
     assert.match((await answer(CONFIGZ)).stderr, /: cannot advise: these metrics lack rest_client_rate_limiter/);
+  });
+
+  it('advise takes the QPS of two files by a flag', async () => {
+    const [first, second] = [1000, 3000].map((syncs) =>
+      file(`unlimited${syncs}`, metrics(syncs).replace(/^rest_client_rate_limiter.*\n/m, '')),
+    );
+    const files = [`--before=${first}`, `--after=${second}`, '--interval=100s'];
+    assert.match((await advise(files)).stderr, /: cannot advise: these metrics lack rest_client_rate_limiter/);
+    const { stdout } = await advise([...files, '--kube-api-qps=-1', '-o', 'json']);
+    const { queues } = (JSON.parse(stdout) as Answer).observation;
+    assert.deepEqual(
+      queues.map(({ emptyShareMost }) => emptyShareMost),
+      [0],
+    );
   });
 
   it('advise takes a CPU limit of less than a core', async () => {
