@@ -43,7 +43,7 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./apiserver/memory.ts')).runServerMemoryBench(size),
   },
   advise: {
-    what: 'how often the advice is right, on 40 drawn scenarios (--seed=N: the first; --real: 12 of real processes, with --seed=N at other rates)',
+    what: 'how often the advice is right, on 40 drawn scenarios (--seed=N: the first; --controller=endpointd: of endpointd; --without-qps: as from metrics alone; --real: 12 of real processes, with --seed=N at other rates)',
     run: async (size, rest) => (await import('./advise/run.ts')).runAdviseBench(size, rest),
   },
   search: {

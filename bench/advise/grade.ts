@@ -2,11 +2,13 @@
 import { observe } from '../../src/advise/observation.ts';
 import { adviseOn, type Verdict } from '../../src/advise/rules.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
-import { drawScenario, expositionOf, type Scenario } from './scenarios.ts';
+import type { Controller } from '../../src/twin/settings.ts';
+import { drawEndpointdScenario } from './endpointd-scenarios.ts';
+import { CONTROLLERS, drawScenario, type Drawn } from './scenarios.ts';
 import type { ControllerName } from './simulate.ts';
 
 export interface Grade {
-  readonly scenario: Scenario;
+  readonly scenario: Drawn;
   readonly verdicts: Readonly<Record<ControllerName, Verdict>>;
   /**
    * Whether the advice for both controllers was right. Where nobody can tell, the right advice is that it cannot tell.
@@ -16,22 +18,15 @@ export interface Grade {
   readonly wrong: boolean;
 }
 
-const CONTROLLERS: readonly ControllerName[] = ['endpoint', 'endpoint_slice'];
+const UNKNOWN = { endpoint: null, endpoint_slice: null, endpoint_slice_mirroring: null };
 
-export function grade(seed: number): Grade {
-  const scenario = drawScenario(seed);
-  const { before, after, load, right } = scenario;
-  const looks = [before, after].map((look) => parseMetrics(expositionOf(scenario, look)));
-  const observed = observe(looks[0]!, looks[1]!, Math.abs(after.atSeconds - before.atSeconds), {
-    syncs: {
-      endpoint: load.endpoint.workers,
-      endpoint_slice: load.endpoint_slice.workers,
-      endpoint_slice_mirroring: 5,
-    },
-    cores: null,
-    qps: { endpoint: load.endpoint.qps, endpoint_slice: load.endpoint_slice.qps, endpoint_slice_mirroring: null },
-    writesInFlightMax: 64,
-  });
+/** @param knowsQps false = as with two files of metrics, and no flag */
+export function grade(seed: number, controller: Controller, knowsQps: boolean): Grade {
+  const scenario = controller === 'endpointd' ? drawEndpointdScenario(seed) : drawScenario(seed);
+  const { before, after, settings, right } = scenario;
+  const looks = [before, after].map(({ text }) => parseMetrics(text));
+  const seconds = Math.abs(after.atSeconds - before.atSeconds);
+  const observed = observe(looks[0]!, looks[1]!, seconds, knowsQps ? settings : { ...settings, qps: UNKNOWN });
   const advice = observed.ok ? adviseOn(observed.observation) : [];
   const verdictOf = (name: ControllerName): Verdict =>
     advice.find(({ queue }) => queue === name)?.verdict ?? 'cannot tell';

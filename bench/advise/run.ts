@@ -1,6 +1,6 @@
 import type { Size } from '../support/micro-bench.ts';
 import { grade } from './grade.ts';
-import type { Scenario } from './scenarios.ts';
+import type { Drawn } from './scenarios.ts';
 
 /** Prints each scenario for which the advice was not right, and how many were right. */
 export async function runAdviseBench(size: Size, rest: readonly string[]): Promise<void> {
@@ -10,13 +10,15 @@ export async function runAdviseBench(size: Size, rest: readonly string[]): Promi
     await (await import('./real.ts')).runRealAdvice(real.slice('--real='.length), Number(seed ?? 0));
     return;
   }
+  const controller = rest.includes('--controller=endpointd') ? 'endpointd' : 'kube-controller-manager';
+  const knowsQps = !rest.includes('--without-qps');
   const from = Number(seed ?? 2001);
   const count = size === 'tiny' ? 4 : 40;
   let lenient = 0;
   let right = 0;
   let wrong = 0;
   for (let seed = from; seed < from + count; seed++) {
-    const judged = grade(seed);
+    const judged = grade(seed, controller, knowsQps);
     if (isLenient(judged.scenario)) lenient++;
     if (judged.right) right++;
     if (judged.wrong) wrong++;
@@ -31,6 +33,6 @@ export async function runAdviseBench(size: Size, rest: readonly string[]): Promi
   console.log(`${lenient} with a delay so short that a cause and "no flag" both count as right`);
 }
 
-function isLenient({ right }: Scenario): boolean {
+function isLenient({ right }: Drawn): boolean {
   return Object.values(right).some((truths) => truths.length > 1 && truths.includes('none'));
 }

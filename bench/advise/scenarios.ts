@@ -3,21 +3,28 @@
  * advice is found by trying: the simulation gets plenty of one resource, and the resource that shortens the delay is
  * the bottleneck.
  */
+import type { Settings } from '../../src/advise/observation.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../../src/lib/prng.ts';
 import { simulate, type ControllerName, type ControllerSettings, type Load, type Look } from './simulate.ts';
 
-export type Resource = 'tokens' | 'syncs' | 'cpu' | 'pods';
+/** `pods`: the workers of the pod queue, of kube-controller-manager alone. `places`: writes in flight, of endpointd. */
+type Resource = 'tokens' | 'syncs' | 'cpu' | 'pods' | 'places';
 /** The bottleneck of one controller. */
-export type Truth = Resource | 'none';
+type Truth = Resource | 'none';
 
-export interface Scenario {
+/** A look at `/metrics`. */
+interface Scrape {
+  readonly atSeconds: number;
+  readonly text: string;
+}
+
+export interface Drawn {
   readonly seed: number;
   readonly kind: string;
-  readonly load: Load;
-  readonly before: Look;
-  readonly after: Look;
-  /** Whether the process was restarted between the looks, so that its sums begin again. */
-  readonly restarted: boolean;
+  readonly before: Scrape;
+  readonly after: Scrape;
+  /** What `/configz` and flags tell. */
+  readonly settings: Settings;
   /** The right verdicts for each controller. There are several if their effects are alike; [] = nobody can tell. */
   readonly right: Readonly<Record<ControllerName, readonly Truth[]>>;
 }
@@ -34,35 +41,41 @@ const KINDS = [
   'restarted',
   'quiet',
 ] as const;
-const WARM_UP = 20;
-const SECONDS = 30;
-const CONTROLLERS: readonly ControllerName[] = ['endpoint', 'endpoint_slice'];
+export const WARM_UP = 20;
+export const SECONDS = 30;
+export const CONTROLLERS: readonly ControllerName[] = ['endpoint', 'endpoint_slice'];
 
-export function drawScenario(seed: number): Scenario {
+export function drawScenario(seed: number): Drawn {
   const prng = createPrng(seed);
   const kind = KINDS[nextInt(prng, KINDS.length)]!;
   const load = drawLoad(prng, seed, kind);
   const [first, second] = simulate(load, WARM_UP, SECONDS);
   const restarted = kind === 'restarted';
   const right = (name: ControllerName): Truth[] => (restarted ? [] : whatIsRight(load, name, [first, second]));
+  const scrapes = [first, second].map((look) => ({ atSeconds: look.atSeconds, text: expositionOf({ load }, look) }));
+  const { endpoint, endpoint_slice: slices } = load;
   return {
     seed,
     kind,
-    load,
     // The second process has run for as long at its look as the first process at its own.
-    before: restarted ? second : first,
-    after: restarted ? first : second,
-    restarted,
+    before: scrapes[restarted ? 1 : 0]!,
+    after: scrapes[restarted ? 0 : 1]!,
+    settings: {
+      syncs: { endpoint: endpoint.workers, endpoint_slice: slices.workers, endpoint_slice_mirroring: 5 },
+      cores: null,
+      qps: { endpoint: endpoint.qps, endpoint_slice: slices.qps, endpoint_slice_mirroring: null },
+      writesInFlightMax: 64,
+    },
     right: { endpoint: right('endpoint'), endpoint_slice: right('endpoint_slice') },
   };
 }
 
-function between(prng: Prng, low: number, high: number): number {
+export function between(prng: Prng, low: number, high: number): number {
   return low * Math.exp(nextFloat(prng) * Math.log(high / low));
 }
 
 /** The default of kube-controller-manager, and values of large clusters. */
-const WORKERS = [5, 5, 10, 15, 25, 50];
+export const WORKERS = [5, 5, 10, 15, 25, 50];
 
 /** Each kind lacks one resource, or none. */
 function drawLoad(prng: Prng, seed: number, kind: (typeof KINDS)[number]): Load {
@@ -73,7 +86,7 @@ function drawLoad(prng: Prng, seed: number, kind: (typeof KINDS)[number]): Load 
   const tightWorkers = WORKERS[nextInt(prng, 4)]!;
   // Workers run short if the API server is slow.
   const apiSeconds = isSlow ? (tightWorkers * over) / podsPerSecond / writeShare : between(prng, 0.003, 0.06);
-  const settings = (tight: Resource | 'none'): ControllerSettings => {
+  const settings = (tight: Truth): ControllerSettings => {
     const syncSeconds = between(prng, 0.0002, 0.002);
     const held = podsPerSecond * (syncSeconds + writeShare * apiSeconds);
     const enough = WORKERS.find((workers) => workers > 2 * held) ?? Math.ceil(2 * held);
@@ -89,9 +102,9 @@ function drawLoad(prng: Prng, seed: number, kind: (typeof KINDS)[number]): Load 
       syncSeconds,
     };
   };
-  const first: Resource | 'none' =
+  const first: Truth =
     kind === 'two' ? 'tokens' : kind === 'tokens' || kind === 'syncs' || kind === 'pods' ? kind : 'none';
-  const second: Resource | 'none' = kind === 'two' ? 'syncs' : nextFloat(prng) < 0.5 ? first : 'none';
+  const second: Truth = kind === 'two' ? 'syncs' : nextFloat(prng) < 0.5 ? first : 'none';
   const [endpoint, slices] = nextFloat(prng) < 0.5 ? [first, second] : [second, first];
   const cores = kind === 'pods' ? 16 : 2 + nextInt(prng, 7);
   const otherThrottle = nextFloat(prng) < 0.3 ? between(prng, 0.01, 1) : 0;
@@ -114,8 +127,8 @@ function drawLoad(prng: Prng, seed: number, kind: (typeof KINDS)[number]): Load 
 /** A resource helps if plenty of it shortens the delay to this share. */
 const HELPS = 0.7;
 /** A delay that is no longer than so many times the delay without waits has no bottleneck. */
-const LITTLE = 1.5;
-const SOME = 4;
+export const LITTLE = 1.5;
+export const SOME = 4;
 
 function whatIsRight(load: Load, name: ControllerName, looks: readonly [Look, Look]): Truth[] {
   // Too few changes for anybody to tell.
@@ -124,14 +137,23 @@ function whatIsRight(load: Load, name: ControllerName, looks: readonly [Look, Lo
   const { syncSeconds, podSeconds } = load[name];
   const floor = syncSeconds + podSeconds + load.writeShare * load.apiSeconds;
   if (base <= LITTLE * floor) return ['none'];
-  const effects = (['tokens', 'syncs', 'cpu', 'pods'] as const).map((resource) => {
-    const delay = delayOf(simulate(plenty(load, name, resource), WARM_UP, SECONDS), name);
-    return { resource, share: delay === Infinity ? 1 : delay / base };
-  });
-  const helping: Truth[] = effects.filter(({ share }) => share <= HELPS).map(({ resource }) => resource);
+  const delays = (['tokens', 'syncs', 'cpu', 'pods'] as const).map((resource) => ({
+    resource,
+    delay: delayOf(simulate(plenty(load, name, resource), WARM_UP, SECONDS), name),
+  }));
+  const helping = helpingOf(base, delays);
   // No metric shows the work of pods, so nobody can tell.
   if (helping.length === 1 && helping[0] === 'pods') return [];
   return base <= SOME * floor ? [...helping, 'none'] : helping;
+}
+
+/** @param delays with plenty of each resource; Infinity = hardly any change came through */
+export function helpingOf(
+  base: number,
+  delays: readonly { readonly resource: Resource; readonly delay: number }[],
+): Truth[] {
+  const shareOf = (delay: number): number => (delay === Infinity ? 1 : delay / base);
+  return delays.filter(({ delay }) => shareOf(delay) <= HELPS).map(({ resource }) => resource);
 }
 
 /** Mean seconds; Infinity = hardly any change came through. */
@@ -143,7 +165,7 @@ function delayOf([first, second]: readonly [Look, Look], name: ControllerName): 
 /** The factor of "plenty". No scenario lacks as much of a resource. */
 const PLENTY = 8;
 
-function plenty(load: Load, name: ControllerName, resource: Resource): Load {
+function plenty(load: Load, name: ControllerName, resource: 'tokens' | 'syncs' | 'cpu' | 'pods'): Load {
   const settings = load[name];
   switch (resource) {
     case 'tokens':
@@ -158,7 +180,7 @@ function plenty(load: Load, name: ControllerName, resource: Resource): Load {
 }
 
 /** The text that kube-controller-manager would answer at `/metrics`. */
-export function expositionOf({ load }: Pick<Scenario, 'load'>, look: Look): string {
+export function expositionOf({ load }: { readonly load: Load }, look: Look): string {
   const lines: string[] = [];
   for (const name of CONTROLLERS) {
     const { depth, adds, addAfters, queueSeconds, taken, workSeconds, syncs } = look[name];

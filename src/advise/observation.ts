@@ -16,8 +16,8 @@ export interface Settings {
   /** null = the number in the metrics, if they have it. */
   readonly cores: number | null;
   /**
-   * The writes a second that the bucket of each controller allows; below 0 = no write waits for a token; null = not
-   * known.
+   * `--kube-api-qps`, by controller. Each of kube-controller-manager's has a bucket of its own, endpointd's share one of
+   * their sum. Below 0 = no write waits for a token; null = not known.
    */
   readonly qps: Readonly<Record<QueueName, number | null>>;
   /** endpointd's `--max-writes-in-flight`. */
@@ -53,6 +53,8 @@ export interface QueueObservation {
    * often as QPS says, so that share is at most what was taken of what it could have given. null = not known.
    */
   readonly emptyShareMost: number | null;
+  /** The least share of what the bucket gives by QPS that was taken. null = not known. */
+  readonly takenShareLeast: number | null;
 }
 
 export interface Observation {
@@ -112,8 +114,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
         difference,
         after,
         writes,
-        // endpointd's controllers share one bucket, and its waits are told.
-        qps: program === 'endpointd' ? null : settings.qps[name],
+        bucket: bucketOf(name, program, names, settings),
       }),
     ),
     throttled: WRITES.reduce((sum, verb) => sum + difference(TOKEN_WAITS, { verb }), 0) / seconds,
@@ -220,15 +221,33 @@ interface Looks {
   readonly difference: Grown;
   readonly after: Metrics;
   readonly writes: readonly Writes[];
-  /** null = not known, or not the controller's own. */
+  readonly bucket: Bucket;
+}
+
+interface Bucket {
+  /** Whether all controllers of the process take tokens of it. */
+  readonly isShared: boolean;
+  /** null = not known. */
   readonly qps: number | null;
+}
+
+/** endpointd's controllers put their QPS together. */
+function bucketOf(
+  name: QueueName,
+  program: Observation['program'],
+  names: readonly QueueName[],
+  { qps }: Settings,
+): Bucket {
+  if (program !== 'endpointd') return { isShared: false, qps: qps[name] };
+  const known = names.flatMap((one) => qps[one] ?? []);
+  return { isShared: true, qps: known.length === names.length ? known.reduce((sum, each) => sum + each, 0) : null };
 }
 
 function observeQueue(
   name: QueueName,
   syncsMax: number,
   seconds: number,
-  { difference, after, writes, qps }: Looks,
+  { difference, after, writes, bucket }: Looks,
 ): QueueObservation {
   const syncs = difference('workqueue_work_duration_seconds_count', { name });
   const worked = difference('workqueue_work_duration_seconds_sum', { name });
@@ -247,13 +266,17 @@ function observeQueue(
     workSeconds: syncs > 0 ? worked / syncs : 0,
     writesPerSync: changes !== null && syncs > 0 ? changes / syncs : null,
     apiSeconds: apiSecondsOf(writes, weightsOf(name, difference, after)),
-    emptyShareMost: emptyShareOf(tokensMostOf(name === 'endpoint' ? syncs : changes, difference), qps, seconds),
+    // endpointd tells its waits for tokens.
+    emptyShareMost: bucket.isShared
+      ? null
+      : shareOf(tokensMostOf(name === 'endpoint' ? syncs : changes, difference), bucket, seconds),
+    takenShareLeast: shareOf(bucket.isShared ? difference('endpointd_writes_total') : changes, bucket, seconds),
   };
 }
 
-function emptyShareOf(tokensMost: number | null, qps: number | null, seconds: number): number | null {
-  if (tokensMost === null || qps === null) return null;
-  return qps < 0 ? 0 : Math.min(1, tokensMost / (qps * seconds));
+function shareOf(tokens: number | null, { qps }: Bucket, seconds: number): number | null {
+  if (tokens === null || qps === null) return null;
+  return qps < 0 ? 0 : Math.min(1, tokens / (qps * seconds));
 }
 
 /**

@@ -173,6 +173,15 @@ export const RULES: readonly Rule[] = [
       `${round(own!.writesInFlight)} writes had no answer yet on average, and --max-writes-in-flight allows ${own!.writesInFlightMax}: syncs wait for a place`,
   },
   {
+    name: 'more workers would soon lack tokens',
+    reason:
+      'More workers write more often until no token is left. Where busy workers take most of what QPS gives, that is less than twice as often, and how much more there is to write no metric tells.',
+    holds: (seen) => seen.utilisation >= SATURATED && waitsForWorkers(seen) && (seen.takenShareLeast ?? 0) >= MOST,
+    verdict: 'cannot tell',
+    because: ({ busy, syncsMax, takenShareLeast }) =>
+      `${round(busy)} of ${syncsMax} workers are busy, but writes take ${percent(takenShareLeast!)} of the tokens that --kube-api-qps gives: more workers alone would soon wait for tokens`,
+  },
+  {
     name: 'all workers are busy with the API server',
     reason:
       'Workers that are busy nearly all the time make keys wait. If keys wait for longer than for a sync of their own, most of a sync is its write, and no more than a little of it can be a wait for a token, more workers take the wait away, as long as the API server stays as fast. The latency is that of all controllers: it alone does not exclude such a wait, because slow writes of others raise it. QPS does, where it is known and far more than these syncs can have taken: no worker waits while the bucket has tokens.',

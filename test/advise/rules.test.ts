@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { grade } from '../../bench/advise/grade.ts';
 import { expositionOf } from '../../bench/advise/scenarios.ts';
+import { simulateEndpointd, type OwnLook } from '../../bench/advise/simulate-endpointd.ts';
 import { simulate } from '../../bench/advise/simulate.ts';
 import { observe, type Settings } from '../../src/advise/observation.ts';
 import { adviseOn, type Advice } from '../../src/advise/rules.ts';
@@ -335,6 +336,32 @@ describe('advice from two looks at the metrics', () => {
     assert.equal(adviceOf({ ...slices, more: '' }, { qps: qps(500) }).verdict, 'cannot tell');
   });
 
+  it('no more workers are advised where they would soon lack tokens', () => {
+    const grown = { syncs: 5000, workSeconds: 495, waitSeconds: 3000, apiSeconds: 480, cpuSeconds: 30 };
+    const said = (each: number | null, more: string): Advice => adviceOf({ ...grown, more }, { qps: qps(each) });
+    const own = `${ENDPOINTD}endpointd_writes_total{verb="update"} 5000\n`;
+    assert.equal(said(null, own).verdict, 'syncs');
+    assert.equal(said(110, own).verdict, 'syncs');
+    const { verdict, because } = said(90, own);
+    assert.equal(verdict, 'cannot tell');
+    assert.equal(
+      because,
+      '4.95 of 5 workers are busy, but writes take 56 % of the tokens that --kube-api-qps gives: more workers alone would soon wait for tokens',
+    );
+    // endpointd's controllers put their QPS together, kube-controller-manager's do not.
+    const slices = (count: number): string =>
+      `workqueue_work_duration_seconds_sum{name="endpoint_slice"} 1
+workqueue_work_duration_seconds_count{name="endpoint_slice"} ${count}
+workqueue_queue_duration_seconds_sum{name="endpoint_slice"} 0
+workqueue_queue_duration_seconds_count{name="endpoint_slice"} ${count}
+`;
+    assert.equal(said(90, own + slices(100)).verdict, 'syncs');
+    assert.equal(said(45, own + slices(100)).verdict, 'cannot tell');
+    const kube = { ...grown, queue: 'endpoint_slice', more: updated(5000) } as const;
+    assert.equal(adviceOf(kube, { qps: qps(110) }).verdict, 'syncs');
+    assert.equal(adviceOf(kube, { qps: qps(90) }).verdict, 'cannot tell');
+  });
+
   it('no more tokens are advised where the bucket cannot have been empty for long', () => {
     // Beyond its write a sync takes 45 ms, and another controller waited as long for tokens as these syncs together.
     const grown = { syncs: 1000, workSeconds: 60, waitSeconds: 5, apiSeconds: 15, throttleSeconds: 45, cpuSeconds: 20 };
@@ -591,10 +618,48 @@ ${TIMES}_count{verb="POST"} 2000
   });
 
   it('the advice on random scenarios is right, or says that it cannot tell', () => {
-    const grades = Array.from({ length: 10 }, (_, i) => grade(3001 + i));
-    const seen = grades.filter(({ right }) => !right).map(({ scenario: { seed, kind } }) => `${seed} ${kind}`);
-    assert.deepEqual(grades.filter(({ wrong }) => wrong).length, 0);
-    // `npm run bench -- advise` judges 40.
-    assert.ok(seen.length <= 1, seen.join(', '));
+    for (const controller of ['kube-controller-manager', 'endpointd'] as const) {
+      const grades = Array.from({ length: 10 }, (_, i) => grade(3001 + i, controller, true));
+      const seen = grades.filter(({ right }) => !right).map(({ scenario: { seed, kind } }) => `${seed} ${kind}`);
+      assert.deepEqual(grades.filter(({ wrong }) => wrong).length, 0);
+      // `npm run bench -- advise` judges 40.
+      assert.ok(seen.length <= 1, seen.join(', '));
+    }
+  });
+
+  it('what a simulated endpointd waits for is what its metrics tell', () => {
+    const slices = { workers: 50, batchSeconds: 0, writes: 4 };
+    const load = {
+      seed: 1,
+      podsPerSecond: 20,
+      services: 500,
+      apiSeconds: 0.02,
+      writeShare: 1,
+      qps: 50,
+      burst: 50,
+      places: 64,
+      eventSeconds: 1e-4,
+      syncSeconds: 1e-3,
+      replySeconds: 1e-4,
+      otherShare: 0.1,
+      otherCores: 0.5,
+      endpoint: { ...slices, writes: 1 },
+      endpoint_slice: slices,
+    };
+    const grown = (first: OwnLook, second: OwnLook, name: 'apiCount' | 'waitedSeconds' | 'threadSeconds'): number =>
+      (second[name] - first[name]) / 30;
+    // 100 writes a second are asked of 50 tokens.
+    const short = simulateEndpointd(load, 20, 30);
+    assert.ok(Math.abs(grown(...short, 'apiCount') - 50) < 2);
+    assert.ok(grown(...short, 'waitedSeconds') > 50);
+    const enough = simulateEndpointd({ ...load, qps: 500, burst: 500 }, 20, 30);
+    assert.ok(Math.abs(grown(...enough, 'apiCount') - 100) < 10);
+    assert.equal(grown(...enough, 'waitedSeconds'), 0);
+    // Each second 20 changes, 40 syncs, 100 answers, and other work.
+    assert.ok(Math.abs(grown(...enough, 'threadSeconds') - (0.002 + 0.04 + 0.01 + 0.1)) < 0.03);
+    // One write at a time, of 20 ms each, is 50 a second.
+    const places = simulateEndpointd({ ...load, qps: 500, burst: 500, places: 1 }, 20, 30);
+    assert.ok(Math.abs(grown(...places, 'apiCount') - 50) < 5);
+    assert.equal(grown(...places, 'waitedSeconds'), 0);
   });
 });
