@@ -6,10 +6,12 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { encodeObject } from '../../src/kube/codec.ts';
-import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
+import { AS_PARTIAL, PROTOBUF } from '../../src/kube/media-type.ts';
 import type { Endpoint, EndpointSubset, KubeObject } from '../../src/kube/types.ts';
 import { createApiClient } from '../../src/node/api-client.ts';
-import { encodeRequest, isSuccess, onAnswer, openSocket, type LoadTarget } from '../support/http-load.ts';
+import { encodeRequest, type LoadTarget } from '../support/http-load.ts';
+import { watchPods } from './echo-watch.ts';
+import { openWriters } from './echo-writers.ts';
 import { ECHO_ANNOTATION } from './stream.ts';
 
 export interface EchoOrder {
@@ -17,13 +19,13 @@ export interface EchoOrder {
   readonly namespaces: readonly string[];
 }
 
+/** Behind a failure the process ends. */
+export type EchoReport = { readonly kind: 'watching' } | { readonly kind: 'failed'; readonly why: string };
+
 const WRITERS = 16;
 /** The placeholder of the version in every body. */
 const PLACE = '0000000000000000';
 const SLICES_ROOT = '/apis/discovery.k8s.io/v1';
-const NEWLINE = 10;
-const AS_PARTIAL = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
-const NO_BODY = new Uint8Array(0);
 
 /** A request with its head, and the offset of the version. */
 interface ReadyMade {
@@ -31,45 +33,31 @@ interface ReadyMade {
   readonly at: number;
 }
 
-process.once('message', (order) => void run(order as EchoOrder));
+process.once('message', (order) => void run(order as EchoOrder).catch(fail));
+process.once('uncaughtException', fail);
 
 async function run({ target, namespaces }: EchoOrder): Promise<void> {
   const { byPod, resourceVersion } = await readyMade(target, namespaces);
-  const write = await openWriters(target);
-  const watch = await openSocket(target);
-  watch.on('close', () => process.exit(1));
-  const path = `/api/v1/pods?watch=1&resourceVersion=${resourceVersion}`;
-  watch.write(
-    encodeRequest(target, {
-      method: 'GET',
-      path,
-      accept: `${JSON_TYPE};${AS_PARTIAL}`,
-      contentType: '',
-      body: NO_BODY,
-    }),
-  );
-  let rest: Buffer = Buffer.alloc(0);
-  watch.on('data', (chunk: Buffer) => {
-    let from = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      const line = rest.length === 0 ? chunk.subarray(from, end) : Buffer.concat([rest, chunk.subarray(from, end)]);
-      rest = Buffer.alloc(0);
-      from = end + 1;
-      // Other lines are the head, and the lengths of chunks.
-      if (line[0] === 0x7b) answer(line, byPod, write);
-    }
-    if (from < chunk.length) rest = Buffer.concat([rest, chunk.subarray(from)]);
-  });
-  process.send!('ready');
+  const { write } = await openWriters(target, WRITERS, fail);
+  await watchPods(target, resourceVersion, (pod) => answer(pod, byPod, write), fail);
+  report({ kind: 'watching' });
+}
+
+/** An event that is not answered is a change that nobody sees, and the run would not say why. */
+function fail(error: unknown): void {
+  report({ kind: 'failed', why: String(error) }, () => process.exit(1));
+}
+
+function report(what: EchoReport, sent: () => void = () => undefined): void {
+  process.send!(what, sent);
 }
 
 function answer(
-  line: Buffer,
+  { metadata }: KubeObject,
   byPod: ReadonlyMap<string, readonly ReadyMade[]>,
   write: (request: Buffer) => void,
 ): void {
-  const { object } = JSON.parse(line.toString()) as { object: KubeObject };
-  const { namespace, name, resourceVersion } = object.metadata;
+  const { namespace, name, resourceVersion } = metadata;
   for (const { bytes, at } of byPod.get(`${namespace}/${name}`) ?? []) {
     const request = Buffer.from(bytes);
     request.write(resourceVersion!.padStart(PLACE.length, '0'), at, 'latin1');
@@ -143,24 +131,4 @@ function podsIn(object: KubeObject): string[] {
   return [...endpoints, ...addresses].flatMap(({ targetRef }) =>
     targetRef?.name === undefined ? [] : [targetRef.name],
   );
-}
-
-/** Each connection has one request under way. If none is free, requests wait, first come, first served. */
-async function openWriters(target: LoadTarget): Promise<(request: Buffer) => void> {
-  const sockets = await Promise.all(Array.from({ length: WRITERS }, () => openSocket(target)));
-  const free = [...sockets];
-  const waiting: Buffer[] = [];
-  for (const socket of sockets) {
-    onAnswer(socket, (answer) => {
-      if (!isSuccess(answer)) throw new Error(answer.toString('latin1').slice(0, 500));
-      const next = waiting.shift();
-      if (next === undefined) free.push(socket);
-      else socket.write(next);
-    });
-  }
-  return (request) => {
-    const socket = free.pop();
-    if (socket === undefined) waiting.push(request);
-    else socket.write(request);
-  };
 }

@@ -8,7 +8,7 @@ import { parseMetrics } from '../../src/metrics/text.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
 import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 import { type ControllerUser, startControllerManager } from '../../src/testbed/kube-cluster.ts';
-import type { EchoOrder } from './echo-process.ts';
+import type { EchoOrder, EchoReport } from './echo-process.ts';
 import type { Otherwise } from './flags.ts';
 import {
   ECHO,
@@ -153,15 +153,26 @@ export function echoPeer(namespaces: readonly string[]): Peer {
 /** Resolves when the process watches. */
 async function startEcho(order: EchoOrder): Promise<RunningPeer> {
   const child = fork(ECHO_PROCESS, { stdio: 'inherit' });
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const reasons: string[] = [];
+  // The reason may come after the end.
+  const ended = Promise.all([
+    new Promise<number | null>((resolve) => child.once('exit', resolve)),
+    new Promise<void>((resolve) => child.once('disconnect', resolve)),
+  ]);
   let stopping = false;
-  const failed = ended.then(async (status): Promise<never> => {
+  const failed = ended.then(async ([status]): Promise<never> => {
     if (stopping) return new Promise<never>(() => undefined);
-    throw new Error(`the echo floor has ended with status ${status}`);
+    throw new Error([`the echo floor has ended with status ${status}`, ...reasons].join(': '));
   });
   failed.catch(() => undefined);
+  const ready = new Promise<void>((resolve) => {
+    child.on('message', (report: EchoReport) => {
+      if (report.kind === 'watching') resolve();
+      else reasons.push(report.why);
+    });
+  });
   child.send(order);
-  await Promise.race([new Promise((resolve) => child.once('message', resolve)), failed]);
+  await Promise.race([ready, failed]);
   const kill = async (): Promise<void> => {
     stopping = true;
     child.kill('SIGKILL');

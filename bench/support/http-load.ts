@@ -21,6 +21,8 @@ export interface LoadRequest {
 const HEAD_START = 'HTTP/1.1 ';
 const DIGIT_TWO = 0x32;
 const HEAD_END = Buffer.from('\r\n\r\n');
+const LINE_END = Buffer.from('\r\n');
+const NEWLINE = 10;
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 /**
@@ -96,6 +98,61 @@ function answerLength(received: Buffer): number {
   return end + 4 + Number(length[1]);
 }
 
+/**
+ * Calls `take` with each line of an answer in chunks, wherever chunks and packets end, and `onHead` with its head before.
+ * The socket is destroyed at the end of the answer.
+ */
+export function onLines(
+  socket: Socket,
+  { onHead, take }: { readonly onHead: (head: string) => void; readonly take: (line: Buffer) => void },
+): void {
+  let received: Buffer = Buffer.alloc(0);
+  let line: Buffer = Buffer.alloc(0);
+  let hasHead = false;
+  /** Bytes of the chunk that are still to come, with the line end behind it; 0 = its length comes next. */
+  let left = 0;
+  const takeBody = (body: Buffer): void => {
+    let from = 0;
+    for (let end = body.indexOf(NEWLINE); end >= 0; end = body.indexOf(NEWLINE, from)) {
+      const part = body.subarray(from, end);
+      const whole = line.length === 0 ? part : Buffer.concat([line, part]);
+      line = Buffer.alloc(0);
+      from = end + 1;
+      take(whole);
+    }
+    if (from < body.length) line = Buffer.concat([line, body.subarray(from)]);
+  };
+  /** false = more bytes are needed. */
+  const step = (): boolean => {
+    if (left > 0) {
+      const body = received.subarray(0, Math.max(0, left - LINE_END.length));
+      const taken = Math.min(left, received.length);
+      received = received.subarray(taken);
+      left -= taken;
+      takeBody(body);
+      return true;
+    }
+    const ending = hasHead ? LINE_END : HEAD_END;
+    const end = received.indexOf(ending);
+    if (end < 0) return false;
+    const text = received.toString('latin1', 0, end);
+    received = received.subarray(end + ending.length);
+    if (hasHead) {
+      const length = Number.parseInt(text, 16);
+      if (length > 0) left = length + LINE_END.length;
+      else socket.destroy();
+    } else {
+      hasHead = true;
+      onHead(text);
+    }
+    return true;
+  };
+  socket.on('data', (chunk: Buffer) => {
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+    while (received.length > 0 && !socket.destroyed && step());
+  });
+}
+
 export interface LoadWatch {
   /** How many bytes were received. */
   readonly bytes: () => number;
@@ -155,7 +212,11 @@ export async function openSocket({ url, caFile }: LoadTarget): Promise<Socket> {
   const socket = secure ? connectTls({ ...address, ca: ca!, ALPNProtocols: ['http/1.1'] }) : connect(address);
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject);
-    socket.once(secure ? 'secureConnect' : 'connect', resolve);
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      // It would take a later error in silence.
+      socket.off('error', reject);
+      resolve();
+    });
   });
   socket.setNoDelay(true);
   return socket;

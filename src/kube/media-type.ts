@@ -8,7 +8,8 @@ export const PROTOBUF_WATCH = 'application/vnd.kubernetes.protobuf;stream=watch'
 /** Accept of lists, watches and single reads. */
 export const ACCEPT = `${PROTOBUF},${JSON_TYPE}`;
 
-const AS_PARTIAL = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+/** Behind a media type: the answer is metadata only. */
+export const AS_PARTIAL = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 /** Accept of writes: the reply is metadata only. */
 export const ACCEPT_METADATA = `${PROTOBUF};${AS_PARTIAL},${JSON_TYPE};${AS_PARTIAL},${JSON_TYPE}`;

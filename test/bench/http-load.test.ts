@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
-import { type LoadWatch, openLoadWatch, receivedBy } from '../../bench/support/http-load.ts';
+import { type LoadWatch, openLoadWatch, openSocket, receivedBy } from '../../bench/support/http-load.ts';
 
 /** Opens two watches of a server that has sent one event to each, and passes the answers of the server. */
 async function watched(
@@ -30,6 +30,15 @@ async function watched(
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => void setTimeout(resolve, 1));
 }
+
+it('nothing takes an error of an open socket in silence', async () => {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const socket = await openSocket({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  assert.equal(socket.listenerCount('error'), 0);
+  socket.destroy();
+  server.close();
+});
 
 describe('watches that only load a server', () => {
   it('what all have received is summed as long as all are open', () =>
