@@ -1,6 +1,7 @@
 /** What settings of endpointd save in writes, and what that costs in time, beside kube-controller-manager. Plain data. */
 import type { Section } from '../../src/page/page.ts';
 import { median } from '../../src/lib/percentile.ts';
+import { FEW_NOTE, fewText } from '../peers/basis.ts';
 import { ENDPOINTD, MANAGER, ratioText } from '../peers/scenario.ts';
 import { PAIRS_FOR_INTERVAL, ratioOver, type Ratio } from '../support/statistics.ts';
 
@@ -34,8 +35,11 @@ const COMPARED = ['writes', 'slicesP99', 'endpointsP99', 'sumCpu'] as const;
 /** The fewest writes with which any controller shows the changes of both outputs in half of the peer's own p99s. */
 const FEWEST_AT_HALF = 'fewestWritesHalf';
 
+/** How many changes the p99s of a run are of. */
+const CHANGES = 'changes';
+
 /** The figures of a run that are kept, where it has them. */
-export const KEPT_FIGURES: readonly string[] = [...COMPARED, FEWEST_AT_HALF];
+export const KEPT_FIGURES: readonly string[] = [...COMPARED, FEWEST_AT_HALF, CHANGES];
 
 type Compared = (typeof COMPARED)[number];
 
@@ -118,10 +122,17 @@ export const COLUMNS: readonly string[] = [
 export function coalescingTable(coalescing: Coalescing): string[][] {
   return coalescingRows(coalescing).map(({ setting, scenario, ratios, verdict }) =>
     [setting === '' ? 'its defaults' : setting, scenario].concat(
-      COMPARED.map((figure) => textOf(ratios[figure])),
+      COMPARED.map((figure) => [textOf(ratios[figure]), fewOf(coalescing, scenario, figure)].join(' ').trimEnd()),
       verdict,
     ),
   );
+}
+
+/** How many changes a p99 of a run is of, where they are few; '' = they are many, or were not kept. */
+function fewOf({ runs }: Coalescing, scenario: string, figure: string): string {
+  if (!figure.endsWith('P99')) return '';
+  const counts = runs.flatMap((run) => (run.scenario === scenario ? (run.figures[CHANGES] ?? []) : []));
+  return fewText({ changes: Math.min(...counts), of: 'each run' });
 }
 
 function textOf({ value, low, high }: Ratio): string {
@@ -162,6 +173,8 @@ export function wrongRuns({ runs }: Coalescing): string[] {
   );
 }
 
+const P99_SENTENCE = `A p99 is that of one run's changes, and a ratio that of the medians over the runs. One ${FEW_NOTE}. In runs of before 27 November 2026 the number was not kept; the section of the scenario has it.`;
+
 /** What follows from the table, one sentence a line. */
 export function coalescingNotes(coalescing: Coalescing): string[] {
   const { surely, perhaps } = shippable(coalescing);
@@ -174,6 +187,7 @@ export function coalescingNotes(coalescing: Coalescing): string[] {
       : [
           `The fewest writes with which any controller can show the changes of both outputs in half of kube-controller-manager's p99s, as a share of its writes: ${limits.join(', ')}. Above 1 no controller makes as few writes and halves both; one that leaves Endpoints late may.`,
         ]),
+    P99_SENTENCE,
     ...wrongRuns(coalescing),
   ];
 }

@@ -1,6 +1,7 @@
 /** The results as one page: the marks, and a section for each scenario with its table and its plots. */
 import { plural } from '../../src/lib/figures.ts';
 import { renderPage, type Page, type Section, type Table } from '../../src/page/page.ts';
+import { P99_NOTE } from './basis.ts';
 import { plotsOf } from './plots.ts';
 import {
   type Command,
@@ -96,7 +97,7 @@ function marksSection(marks: readonly MarkResult[]): Section {
   return {
     title: 'Marks',
     tone: 'plain',
-    note: '',
+    note: `A p99 ${P99_NOTE}`,
     table: {
       columns: ['scenario', 'mark', 'measured', 'runs', ''],
       rows: marks.map(({ scenario, what, got, verdict, runs }) => [scenario, what, got, runs, verdict]),

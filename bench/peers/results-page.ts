@@ -1,9 +1,10 @@
 /** The document and the pictures of the results that the repository keeps. */
 import type { BarPlot, Plot } from '../../src/page/plot.ts';
 import { growthTables, notRunText, type Growth, type GrowthTable } from '../growth/report.ts';
+import { P99_NOTE } from './basis.ts';
 import { plotsOf } from './plots.ts';
 import { commandsOf, factsOf } from './report-page.ts';
-import { notRun, pooled, seriesOf, type Comparison, type Results } from './results.ts';
+import { notRun, type Comparison, type Results } from './results.ts';
 import { plural } from '../../src/lib/figures.ts';
 import { type Sweep, sweepTable } from '../sweep/report.ts';
 import { COLUMNS, type Coalescing, coalescingNotes, coalescingTable } from '../coalescing/report.ts';
@@ -99,34 +100,25 @@ export function coalescingSection(coalescing: Coalescing | null): string[] {
   ];
 }
 
-/** A p99 of fewer changes turns on a few of them. */
-const P99_SAMPLES_MIN = 10_000;
-
-function samplesOf(runs: Results['runs'], scenario: string, peer: string): number {
-  return seriesOf(peer).reduce((sum, each) => sum + pooled(runs, scenario, each, 'slices').length, 0);
-}
-
 /** The figures of the summary. */
 const SUMMED = ['controllerCpu', 'sumCpu', 'slicesP50', 'slicesP99', 'writes', 'peakMB'];
 
 /** The most important figures of all scenarios, of the base and of the subject of each comparison. */
-function summaryText(comparisons: readonly Comparison[], { runs }: Results): string[] {
-  const rowOf = ({ scenario: { name }, rows, base, subject }: Comparison): string[] => [
+function summaryText(comparisons: readonly Comparison[]): string[] {
+  const rowOf = ({ scenario: { name }, rows, base }: Comparison): string[] => [
     `[${name}](#${name})`,
     ...SUMMED.map((figure) => {
       const row = rows.find((each) => each.figure === figure);
       if (row === undefined) return '';
       const { digits } = FIGURES[figure]!;
-      const text = [row.values[base]!, row.subject].map((value) => valueText(value, digits)).join(' -> ');
-      const isOfFew =
-        figure === 'slicesP99' && [base, subject].some((peer) => samplesOf(runs, name, peer) < P99_SAMPLES_MIN);
-      return isOfFew ? `(${text})` : text;
+      const theirs = valueText(row.values[base]!, digits, row.bases[base]!);
+      return `${theirs} -> ${valueText(row.subject, digits, row.subjectBasis)}`;
     }),
   ];
   return [
     '## Summary',
     '',
-    `Medians, and p99s of all samples, of kube-controller-manager, then of endpointd; of \`net\` all controllers in one, then endpointd beside the rest; of \`journal\` without it, then with it. A p99 in brackets is of fewer than ${P99_SAMPLES_MIN.toLocaleString('en-US')} changes.`,
+    `Medians, and p99s of all samples, of kube-controller-manager, then of endpointd; of \`net\` all controllers in one, then endpointd beside the rest; of \`journal\` without it, then with it.`,
     '',
     ...tableText(
       ['scenario', ...SUMMED.map((figure) => FIGURES[figure]!.title)],
@@ -144,6 +136,7 @@ const PREAMBLE: readonly string[] = [
   '- **endpointd** is started as in `deploy/`, without a compile cache and with its secure port. Runs of commands that do not say so had a warm cache and no secure port, which saves some 40 ms of CPU at a start.',
   '- **The echo floor** is a program that answers each event of a pod with two ready-made writes of the same size, and plans and caches nothing: no controller can be cheaper on bare sockets. In runs of before 27 November 2026 it lost a change where kube-apiserver had closed one of its connections, as it does with one that was not used for 32 s. Such a run ended wrong.',
   '- **A ratio** is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs; of fewer than five pairs it is no more than their range, so nothing is said to count. A p99 and the longest are of all samples of all runs together, their intervals too. *A/A* is the ratio of two runs of the same endpointd in each round; elsewhere endpointd stands for both.',
+  `- **A p99** ${P99_NOTE}`,
   '- **Noise** is by how much two runs of the same program differ, in the median, and where there is an A/A pair at least the further bound of its interval. A difference counts if it is beyond the noise and its interval does not hold 1. One in the longest never does, because that is a single sample.',
   '- **A mark** is judged by all runs, and lies *within the noise* if more than one of forty resamples of its rounds is judged otherwise. One run, or few (fewer than five), say no more than what they found.',
   '- **A latency** is from the answer to a change until an independent watcher has the object. A change that was taken back before the controller showed it counts with the time until then, and with 0 if it wants what was shown all along (in runs of before 26 November 2026 it has no sample then). Runs that ended wrong have no say.',
@@ -176,7 +169,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
       '---',
     ),
     '',
-    ...summaryText(comparisons, results),
+    ...summaryText(comparisons),
     ...notRun(results).flatMap(({ name, what }) => [`Not run, for want of time: ${name} (${what}).`, '']),
     ...comparisons.flatMap((comparison) => [...scenarioText(comparison, results), '']),
   ].join('\n');

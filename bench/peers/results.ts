@@ -22,6 +22,7 @@ import {
 } from './scenario.ts';
 import type { RunResult } from './stage.ts';
 import { CPU_SECONDS_OF, FIGURES, type RunSamples } from './window.ts';
+import { type Basis, basisOf, fewText, POOLED } from './basis.ts';
 
 export interface RunRecord extends RunResult {
   /** The place of its command in `commands`. */
@@ -71,6 +72,9 @@ export interface Row {
   readonly figure: string;
   /** Of each peer's runs, as `figureOver`; NaN = none has it. */
   readonly values: Readonly<Record<PeerName, number>>;
+  /** What a p99 rests on, by peer; `subjectBasis`: by all runs of the subject. */
+  readonly bases: Readonly<Record<PeerName, Basis | null>>;
+  readonly subjectBasis: Basis | null;
   /** The ratio of the subject, by all its runs, to the base. */
   readonly ratio: Ratio;
   /** The subject by all its runs, those of an A/A pair too. */
@@ -230,11 +234,8 @@ function compare(
   const others = compared.filter((peer) => peer !== ENDPOINTD);
   const base = others[0] ?? compared[0] ?? peers[0]!;
   const subject = compared.includes(ENDPOINTD) ? ENDPOINTD : (others[1] ?? base);
-  const over: FigureOver = (peer, figure, other = scenario.name) =>
-    figureOver(
-      all.filter((run) => run.scenario === other && seriesOf(peer).includes(run.peer)),
-      figure,
-    );
+  const told: RunsOf = (peer, other = scenario.name) =>
+    all.filter((run) => run.scenario === other && seriesOf(peer).includes(run.peer));
   const counts = Object.fromEntries(peers.map((peer) => [peer, countsOf(runs.filter((run) => run.peer === peer))]));
   const fewest = Math.min(...Object.values(counts).map(({ right }) => right));
   const day = runs.at(-1)!.startedAt.slice(0, DAY_CHARS);
@@ -251,7 +252,7 @@ function compare(
       scenario: scenario.name,
       what: mark.what,
       runs: `${fewest}, ${day}`,
-      ...judged(mark, runs, over),
+      ...judged(mark, runs, told),
     })),
   };
 }
@@ -265,26 +266,47 @@ function inForce(value: unknown, said: string | undefined): string {
 }
 
 /** Judges a mark by all runs of its programs, those of an A/A pair too, and again by resamples of the rounds. */
-function judged(mark: Mark, runs: readonly RunRecord[], over: FigureOver): Pick<MarkResult, 'got' | 'verdict'> {
-  const figures = new Map<string, ReturnType<FigureOver>>();
+function judged(mark: Mark, runs: readonly RunRecord[], told: RunsOf): Pick<MarkResult, 'got' | 'verdict'> {
+  const figures = new Map<string, Judged>();
   const lookAt = (rounds: readonly number[]): ReturnType<Mark['look']> =>
     mark.look((peer, figure, other) => {
       const key = [peer, figure, other].join(' ');
-      const of = figures.get(key) ?? over(peer, figure, other);
-      figures.set(key, of);
-      return of(rounds);
+      const one = figures.get(key) ?? judgedOf(told(peer, other), figure);
+      figures.set(key, one);
+      return one.over(rounds);
     });
   // A round whose runs ended wrong has no say.
   const rounds = [...new Set(runs.map(({ round }) => round))].filter((round) => lookAt([round]) !== null);
   const seen = lookAt(rounds);
   if (seen === null) return { got: '-', verdict: 'not measured' };
+  const few = new Set([...figures.values()].map(({ basisIn }) => fewText(basisIn(rounds))));
+  few.delete('');
+  const got = few.size === 0 ? seen.got : `${seen.got} ${[...few].join(' and ')}`;
   const others = resamplesOf(rounds).flatMap((drawn) => lookAt(drawn) ?? []);
-  if (others.length === 0) return { got: seen.got, verdict: seen.reached ? 'reached in one run' : 'missed in one run' };
+  if (others.length === 0) return { got, verdict: seen.reached ? 'reached in one run' : 'missed in one run' };
   const contrary = others.filter(({ reached }) => reached !== seen.reached).length / others.length;
-  if (contrary > CONTRARY_MAX) return { got: seen.got, verdict: 'within the noise' };
+  if (contrary > CONTRARY_MAX) return { got, verdict: 'within the noise' };
   if (rounds.length < PAIRS_FOR_INTERVAL)
-    return { got: seen.got, verdict: seen.reached ? 'reached in few runs' : 'missed in few runs' };
-  return { got: seen.got, verdict: seen.reached ? 'reached' : 'not reached' };
+    return { got, verdict: seen.reached ? 'reached in few runs' : 'missed in few runs' };
+  return { got, verdict: seen.reached ? 'reached' : 'not reached' };
+}
+
+/** A figure that a mark looks at. */
+interface Judged {
+  readonly over: ReturnType<typeof figureOver>;
+  readonly basisIn: (rounds: readonly number[]) => Basis | null;
+}
+
+function judgedOf(runs: readonly RunRecord[], figure: string): Judged {
+  const right = rightWith(runs, figure);
+  return {
+    over: figureOver(runs, figure),
+    basisIn: (rounds) =>
+      basisOf(
+        right.filter(({ round }) => rounds.includes(round)),
+        figure,
+      ),
+  };
 }
 
 /** The share of resamples that may say the contrary: what an interval of 95 % leaves on one side. */
@@ -298,21 +320,12 @@ function countsOf(runs: readonly RunRecord[]): { all: number; right: number } {
 }
 
 /** The peers whose runs tell of this one: endpointd's are those of an A/A pair too. */
-export function seriesOf(peer: PeerName): readonly PeerName[] {
+function seriesOf(peer: PeerName): readonly PeerName[] {
   return peer === ENDPOINTD ? [ENDPOINTD, ENDPOINTD_AGAIN] : [peer];
 }
 
-/** As `figureOver`, of all runs that tell of the peer. */
-type FigureOver = (peer: PeerName, figure: string, scenario?: string) => ReturnType<typeof figureOver>;
-
-/** The quantiles that are made of the samples of all runs, so that none is beyond the longest. */
-const POOLED: Readonly<Record<string, { readonly kind: keyof RunSamples; readonly share: number }>> = {
-  endpointsP99: { kind: 'endpoints', share: 0.99 },
-  endpointsMax: { kind: 'endpoints', share: 1 },
-  slicesP99: { kind: 'slices', share: 0.99 },
-  slicesMax: { kind: 'slices', share: 1 },
-  isolatedP99: { kind: 'isolated', share: 0.99 },
-};
+/** All runs that tell of the peer. */
+type RunsOf = (peer: PeerName, scenario?: string) => readonly RunRecord[];
 
 /**
  * The figure of the right ones of these runs, over the rounds that are asked for: a p99 and the longest of all their
@@ -348,6 +361,8 @@ function rowsOf(runs: readonly RunRecord[], peers: readonly PeerName[], base: Pe
   return Object.keys(FIGURES).flatMap((figure) => {
     const values = Object.fromEntries(peers.map((peer) => [peer, over(of(peer), figure)]));
     if (Object.values(values).every(Number.isNaN)) return [];
+    const basis = (some: readonly RunRecord[]): Basis | null => basisOf(rightWith(some, figure), figure);
+    const bases = Object.fromEntries(peers.map((peer) => [peer, basis(of(peer))]));
     const ratio = ratioBetween(ours, theirs, figure);
     const again = peers.includes(ENDPOINTD_AGAIN) ? ratioBetween(of(ENDPOINTD_AGAIN), of(ENDPOINTD), figure) : null;
     const each = (some: readonly RunRecord[]): number[] => rightWith(some, figure).map((run) => run.figures[figure]!);
@@ -357,7 +372,8 @@ function rowsOf(runs: readonly RunRecord[], peers: readonly PeerName[], base: Pe
     // The longest is one sample, and resamples of the rounds mostly have the same one.
     const isTold = isEnough && POOLED[figure]?.share !== 1;
     const counts = base === subject || !isTold || !isBeyondNoise(ratio, noise) ? 'no' : enough(ratio);
-    return [{ figure, values, ratio, subject: over(ours, figure), again, noise, counts }];
+    const subjectBasis = basis(ours);
+    return [{ figure, values, bases, subjectBasis, ratio, subject: over(ours, figure), again, noise, counts }];
   });
 }
 
@@ -387,13 +403,8 @@ function worse(a: number, b: number): number {
 }
 
 /** All samples of a peer's right runs, one behind the other. */
-export function pooled(
-  runs: readonly RunRecord[],
-  scenario: string,
-  peer: PeerName,
-  kind: 'endpoints' | 'slices',
-): number[] {
+export function pooled(runs: readonly RunRecord[], scenario: string, peer: PeerName, kind: keyof RunSamples): number[] {
   return runs
     .filter((run) => run.scenario === scenario && run.peer === peer && run.wrong.length === 0)
-    .flatMap((run) => run.samples[kind]);
+    .flatMap((run) => run.samples[kind] ?? []);
 }

@@ -2,6 +2,7 @@
 import { median } from '../../src/lib/percentile.ts';
 import { PAIRS_FOR_INTERVAL, type Ratio } from '../support/statistics.ts';
 import { table } from '../support/table.ts';
+import { type Basis, fewText } from './basis.ts';
 import { type Comparison, pooled, type Row, type RunRecord } from './results.ts';
 import { ENDPOINTD_AGAIN, ratioText } from './scenario.ts';
 import { FIGURES } from './window.ts';
@@ -30,7 +31,7 @@ function runsText({ all, right }: Comparison['runs'][string]): string {
 export function rowTexts({ peers, rows, base, subject }: Comparison): string[][] {
   return rows.map((row) => {
     const { title, digits } = FIGURES[row.figure]!;
-    const values = peers.map((peer) => valueText(row.values[peer]!, digits));
+    const values = peers.map((peer) => valueText(row.values[peer]!, digits, row.bases[peer]!));
     if (base === subject) return [title, ...values];
     // A ratio to what is shown as 0 tells nothing.
     const isShown = Number(row.values[base]!.toFixed(digits)) !== 0;
@@ -58,8 +59,10 @@ function intervalText({ low, high }: Ratio): string {
   return Number.isFinite(low) && Number.isFinite(high) ? `${ratioText(low)} to ${ratioText(high)}` : '';
 }
 
-export function valueText(value: number, digits: number): string {
-  return Number.isNaN(value) ? '-' : value.toFixed(digits);
+/** @param basis what a p99 rests on */
+export function valueText(value: number, digits: number, basis: Basis | null): string {
+  if (Number.isNaN(value)) return '-';
+  return [value.toFixed(digits), fewText(basis)].join(' ').trimEnd();
 }
 
 const THREADS_MAX = 5;
@@ -69,10 +72,14 @@ const SHOWN_SECONDS = 0.01;
 /** What no row of the table has, one sentence each without its full stop. */
 export function remarksOf({ scenario, peers, settings }: Comparison, runs: readonly RunRecord[]): string[] {
   const own = runs.filter((run) => run.scenario === scenario.name && run.wrong.length === 0);
-  const samples = peers.flatMap((peer) => {
-    const count = pooled(own, scenario.name, peer, 'slices').length;
-    return count === 0 ? [] : [`${peer} ${count}`];
-  });
+  const countsOf = (kind: 'slices' | 'isolated'): string =>
+    peers
+      .flatMap((peer) => {
+        const count = pooled(own, scenario.name, peer, kind).length;
+        return count === 0 ? [] : [`${peer} ${count}`];
+      })
+      .join(', ');
+  const [samples, quiet] = [countsOf('slices'), countsOf('isolated')];
   const runsOf = (peer: string): readonly RunRecord[] => own.filter((run) => run.peer === peer);
   const peaks = peers.flatMap((peer) => {
     const step = mostFrequent(runsOf(peer).map(({ peakStep }) => peakStep));
@@ -84,7 +91,11 @@ export function remarksOf({ scenario, peers, settings }: Comparison, runs: reado
   });
   return [
     ...(settings.length === 0 ? [] : [`Settings of the scenario, as they were in force: ${settings.join(', ')}`]),
-    ...(samples.length === 0 ? [] : [`Samples from the change to the slice, of all right runs: ${samples.join(', ')}`]),
+    ...(samples === ''
+      ? []
+      : [
+          `Samples from the change to the slice, of all right runs: ${samples}${quiet === '' ? '' : `; of the quiet side: ${quiet}`}`,
+        ]),
     ...(peaks.length === 0 ? [] : [`Memory was highest at the step: ${peaks.join(', ')}`]),
     ...(threads.length === 0 ? [] : [`CPU by thread, medians: ${threads.join('; ')}`]),
   ];

@@ -5,6 +5,8 @@ import { parseDuration } from '../../src/lib/duration.ts';
 import { plural } from '../../src/lib/figures.ts';
 import { PROGRAMS } from '../peers/scenario.ts';
 import { FIGURES } from '../peers/window.ts';
+import { type Basis, FEW_NOTE, fewText } from '../peers/basis.ts';
+import { valueText } from '../peers/text.ts';
 import { table } from '../support/table.ts';
 import { frontier, type Cell, type SweepRun } from './grid.ts';
 
@@ -39,7 +41,8 @@ export function sweepTable({ runs, notRun }: Sweep): {
     run.wrong.map((what) => `WRONG: ${run.peer}, ${cellText(run)}: ${what}`),
   );
   const left = notRun.map((cell) => `Not run, for want of time: ${cellText(cell)}`);
-  return { columns: columns(), rows: rows(runs), notes: [...wrong, ...left] };
+  const few = runs.some((run) => fewText(basisOf(run)) !== '') ? [`A p99 ${FEW_NOTE}`] : [];
+  return { columns: columns(), rows: rows(runs), notes: [...wrong, ...left, ...few] };
 }
 
 /** A wrong run is tried again: only the last run of a cell counts. */
@@ -69,7 +72,13 @@ function rows(runs: readonly SweepRun[]): string[][] {
 function figureText(run: SweepRun, figure: string): string {
   if (!isRight(run)) return 'WRONG';
   const value = run.figures[figure];
-  return value === undefined ? '-' : value.toFixed(FIGURES[figure]!.digits);
+  if (value === undefined) return '-';
+  return valueText(value, FIGURES[figure]!.digits, figure.endsWith('P99') ? basisOf(run) : null);
+}
+
+/** Of how many changes the p99 of a run is. */
+function basisOf({ figures }: SweepRun): Basis {
+  return { changes: figures['changes'] ?? Number.NaN, of: 'all runs' };
 }
 
 /** The last run of each cell, ordered by peer, QPS, syncs and batch period. */

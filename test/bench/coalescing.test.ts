@@ -120,12 +120,23 @@ describe('what is said of settings', () => {
     ]);
   });
 
+  it('a p99 of few changes has their number beside it', () => {
+    const few = measured([0.8], [0.1]);
+    const of = (changes: number): string[] => {
+      const runs = few.runs.map(({ figures, ...run }) => Object.assign(run, { figures: { changes, ...figures } }));
+      return coalescingTable({ ...few, runs })[0]!.slice(2, 6);
+    };
+    assert.deepEqual(of(10_000), ['1.10', '1/10.0', '1.00', '1.00']);
+    assert.deepEqual(of(500), ['1.10', '1/10.0 (500 a run)', '1.00 (500 a run)', '1.00']);
+  });
+
   it('the notes name the settings that hold, the limit and what was wrong', () => {
-    const [settings, limit, ...wrong] = coalescingNotes(
+    const [settings, limit, p99s, ...wrong] = coalescingNotes(
       measured([0.8, 0.9, 0.85, 0.8, 0.8], [0.1, 0.1, 0.1, 0.1, 0.1]),
     );
     assert.equal(settings, `Settings that hold in every scenario: ${SETTING}. Settings that fail in none: ${SETTING}.`);
     assert.match(limit!, /both outputs in half of .* as a share of its writes: ready 0\.90\. Above 1/);
+    assert.match(p99s!, /^A p99 is that of one run's changes/);
     assert.deepEqual(wrong, []);
     const broken = measured([1], [1], { wrong: ['late'] });
     assert.match(coalescingNotes(broken).join('\n'), /^WRONG: ready, endpointd, round 1: late$/m);

@@ -265,7 +265,7 @@ describe('results of the peers', () => {
     const row = churn!.rows.find(({ figure }) => figure === 'slicesP99')!;
     // The median of the runs' own would be 10 and 0.99.
     assert.deepEqual([row.values[MANAGER], row.values[ENDPOINTD]], [10, 5]);
-    assert.equal(churn!.marks[0]!.got, '0.50');
+    assert.equal(churn!.marks[0]!.got, '0.50 (400) and (304)');
   });
 
   it('the longest is of all samples, so no p99 is longer, and it never counts', () => {
@@ -300,15 +300,63 @@ describe('results of the peers', () => {
     assert.deepEqual(p99sOf(...runsOf(true)), [5, 9]);
   });
 
-  it('the summary has a p99 of few changes in brackets', () => {
+  it('a p99 of few changes has their number beside it, wherever it stands', () => {
     const of = (peer: string, count: number): RunRecord => {
       const slices = Array.from({ length: count }, () => 7);
       return { ...run(peer, 0, 1), figures: { slicesP99: 7 }, samples: { endpoints: [], slices } };
     };
-    const summaryOf = (...runs: RunRecord[]): string =>
-      /^\| \[churn\].*$/m.exec(resultsText(results(...runs), compareAll(results(...runs), {})))![0];
-    assert.match(summaryOf(of(MANAGER, 10_000), of(ENDPOINTD, 10_000)), / 7\.0 -> 7\.0 /);
-    assert.match(summaryOf(of(MANAGER, 10_000), of(ENDPOINTD, 9999)), / \(7\.0 -> 7\.0\) /);
+    const known = { churn: { marks: [shareMark('p99', 'slicesP99', 1, '1')] } };
+    const shownOf = (...runs: RunRecord[]): string[] => {
+      const all = results(...runs);
+      const comparisons = compareAll(all, known);
+      const lines = resultsText(all, comparisons).split('\n');
+      const [mark, summary, row] = ['| churn |', '| [churn]', '| change to slice, p99'].map((head) =>
+        lines.find((line) => line.startsWith(head)),
+      ) as [string, string, string];
+      const [inMark, inSummary, inRow] = [
+        mark.split(' | ')[2]!,
+        summary.split(' | ')[4]!,
+        row.split(' | ').slice(1, 3),
+      ];
+      const page = peersPage(all);
+      for (const text of inRow) assert.ok(page.includes(`>${text}</td>`));
+      assert.ok(comparisonText(comparisons[0]!).includes(`: ${inMark}: `));
+      return [inMark, inSummary, ...inRow];
+    };
+    assert.deepEqual(shownOf(of(MANAGER, 10_000), of(ENDPOINTD, 10_000)), ['1.00', '7.0 -> 7.0', '7.0', '7.0']);
+    assert.deepEqual(shownOf(of(MANAGER, 10_000), of(ENDPOINTD, 9999)), [
+      '1.00 (9999)',
+      '7.0 -> 7.0 (9999)',
+      '7.0',
+      '7.0 (9999)',
+    ]);
+    const [both] = shownOf(of(MANAGER, 500), of(ENDPOINTD, 400), { ...of(ENDPOINTD, 400), round: 1 });
+    assert.equal(both, '1.00 (400) and (500)');
+  });
+
+  it('a p99 that is the median of the runs has the number of changes of a run', () => {
+    const of = (round: number, stageChanges: number): RunRecord => ({
+      ...run(ENDPOINTD, round, 1),
+      figures: { stagePlanP50: 1, stagePlanP99: 2, stageChanges, slicesCl2P99: 900, slicesWrites: 300 },
+    });
+    const all = results(of(0, 2000), of(1, 1500));
+    const rows = rowTexts(compareAll(all, {})[0]!).map((row) => row[1]);
+    assert.deepEqual(rows, ['300', '900 (<= 300 a run)', '1.00', '2.00 (1500 a run)', '1750']);
+    const many = results(of(0, 10_000));
+    assert.equal(rowTexts(compareAll(many, {})[0]!)[3]![1], '2.00');
+  });
+
+  it('the samples of a quiet side are counted beside those of the loud one', () => {
+    const samples = { endpoints: [], slices: [1, 2, 3], isolated: [4, 5] };
+    const of = (peer: string): RunRecord => ({ ...run(peer, 0, 1), figures: { isolatedP99: 5 }, samples });
+    const all = results(of(MANAGER), of(ENDPOINTD));
+    for (const text of [resultsText(all, compareAll(all, {})), peersPage(all)]) {
+      assert.match(
+        text,
+        /right runs: kube-controller-manager 3, endpointd 3; of the quiet side: kube-controller-manager 2, endp/,
+      );
+      assert.match(text, /5\.0 \(2\)/);
+    }
   });
 
   it('a mark is not reached if its floor was not measured', () => {

@@ -196,6 +196,13 @@ describe('the report of a sweep', () => {
     assert.match(page, />1<\/p>\n<p>right run: 1 setting of endpointd<\/p>/);
   });
 
+  it('a p99 of few changes has their number beside it', () => {
+    const textOf = (changes: number): string =>
+      sweepText({ ...sweep, notRun: [], runs: [run({ figures: { slicesP99: 20, changes } })] });
+    assert.match(textOf(500), / 20\.0 \(500\) .*\nA p99 of fewer than 10,000 changes has their number in brackets$/);
+    assert.doesNotMatch(textOf(10_000), /A p99|\(10000\)/);
+  });
+
   it('a wrong run that was right when it was tried again is told no more', () => {
     const runs = [run({ wrong: ['late'] }), run({})];
     assert.deepEqual(wrongRuns(runs), []);
