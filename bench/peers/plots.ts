@@ -17,7 +17,7 @@ export function plotsOf(comparison: Comparison, runs: readonly RunRecord[]): Plo
     ...(['slices', 'endpoints'] as const).flatMap((kind) => distributionPlot(comparison, of, kind) ?? []),
     ...coursePlot(comparison, of),
     ...stagesPlot(comparison),
-    ...peers.flatMap((peer) => coresPlot(firstRight(of, peer))),
+    ...peers.flatMap((peer) => coresPlot(comparison, of, peer)),
     ...memoryPlot(comparison, of),
   ];
 }
@@ -28,9 +28,27 @@ function colourOf(peer: string, peers: readonly string[]): number {
   return [...PROGRAMS, ...others].indexOf(peer);
 }
 
-/** What ended wrong is in no plot. */
-function firstRight(runs: readonly RunRecord[], peer: string): RunRecord | undefined {
-  return runs.find((run) => run.peer === peer && run.wrong.length === 0);
+/** Of which run a plot over time is: the one whose figure is the median, so that it shows what the tables tell. */
+interface Choice {
+  readonly figure: string;
+  readonly name: string;
+}
+
+const BY_CPU: Choice = { figure: 'controllerCpu', name: 'CPU of the controller' };
+const BY_SHARE: Choice = { figure: 'serverShare', name: 'share of API server, etcd and load' };
+const BY_P99: Choice = { figure: 'slicesP99', name: 'p99' };
+const BY_PEAK: Choice = { figure: 'peakMB', name: 'peak' };
+
+/** The wish, if the tables of the scenario have its figure. */
+function choiceOf({ rows }: Comparison, wish: Choice): Choice {
+  return rows.some(({ figure }) => figure === wish.figure) ? wish : BY_CPU;
+}
+
+/** What ended wrong is in no plot. Of an even number of runs it is the lower one of the two in the middle. */
+function medianRun(runs: readonly RunRecord[], peer: string, { figure }: Choice): RunRecord | undefined {
+  const right = runs.filter((run) => run.peer === peer && run.wrong.length === 0 && figure in run.figures);
+  const inOrder = right.toSorted((a, b) => a.figures[figure]! - b.figures[figure]!);
+  return inOrder[Math.ceil(inOrder.length / 2) - 1];
 }
 
 /** The CPU of the controller, and of the processes that it keeps busy. */
@@ -77,11 +95,13 @@ function distributionPlot(
   };
 }
 
-/** The latencies of each peer's first right run over time. A restart, a full queue or a collection shows as a hill. */
-function coursePlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
+/** The latencies of one run of each peer over time. A restart, a full queue or a collection shows as a hill. */
+function coursePlot(comparison: Comparison, runs: readonly RunRecord[]): LinePlot[] {
+  const { scenario, peers } = comparison;
+  const choice = choiceOf(comparison, BY_P99);
   const series = peers.flatMap((peer): Series[] => {
     const colour = colourOf(peer, peers);
-    const course = firstRight(runs, peer)?.course;
+    const course = medianRun(runs, peer, choice)?.course;
     if (course === undefined || course.seconds.length < 2) return [];
     const { seconds, p50, max } = course;
     return [
@@ -93,7 +113,7 @@ function coursePlot({ scenario, peers }: Comparison, runs: readonly RunRecord[])
   return [
     {
       kind: 'lines',
-      title: `${scenario.name}: from the change to the slice over time`,
+      title: `${scenario.name}: from the change to the slice over time, of each the run with the median ${choice.name}`,
       x: { label: 'seconds', scale: 'linear' },
       y: { label: 'ms', scale: 'log' },
       series,
@@ -138,7 +158,9 @@ export function distribution(samples: readonly number[]): (readonly [number, num
 /** The processes of most runs: each has one place and one colour in all plots of the cores. */
 const PROCESSES = [...PROGRAMS, 'apiserver', 'etcd', LOAD_PROCESS];
 
-function coresPlot(run: RunRecord | undefined): LinePlot[] {
+function coresPlot(comparison: Comparison, runs: readonly RunRecord[], peer: string): LinePlot[] {
+  const choice = choiceOf(comparison, BY_SHARE);
+  const run = medianRun(runs, peer, choice);
   if (run === undefined) return [];
   const { ms, cores, steps } = run.timeline;
   const names = [...new Set([...PROCESSES, ...Object.keys(cores)])];
@@ -149,7 +171,7 @@ function coresPlot(run: RunRecord | undefined): LinePlot[] {
   return [
     {
       kind: 'lines',
-      title: `${run.scenario}: who used the cores, ${run.peer}`,
+      title: `${run.scenario}: who used the cores, ${peer}, in its run with the median ${choice.name}`,
       x: { label: 'seconds', scale: 'linear' },
       y: { label: 'cores busy', scale: 'linear' },
       stacked: true,
@@ -159,10 +181,12 @@ function coresPlot(run: RunRecord | undefined): LinePlot[] {
   ];
 }
 
-function memoryPlot({ scenario, peers }: Comparison, runs: readonly RunRecord[]): LinePlot[] {
+function memoryPlot(comparison: Comparison, runs: readonly RunRecord[]): LinePlot[] {
+  const { scenario, peers } = comparison;
+  const choice = choiceOf(comparison, BY_PEAK);
   const series = peers.flatMap((peer): Series[] => {
     const colour = colourOf(peer, peers);
-    const run = firstRight(runs, peer);
+    const run = medianRun(runs, peer, choice);
     if (run === undefined) return [];
     const { ms, residentBytes } = run.timeline;
     // Where no controller runs, its memory is not known.
@@ -172,7 +196,7 @@ function memoryPlot({ scenario, peers }: Comparison, runs: readonly RunRecord[])
   return [
     {
       kind: 'lines',
-      title: `${scenario.name}: resident memory of the controller`,
+      title: `${scenario.name}: resident memory of the controller, of each the run with the median ${choice.name}`,
       x: { label: 'seconds', scale: 'linear' },
       y: { label: 'MB', scale: 'linear' },
       series,

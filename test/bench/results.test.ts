@@ -470,7 +470,12 @@ describe('results of several commands', () => {
     );
     const plots = plotsOf(compareAll(all, {})[0]!, all.runs).flatMap((plot) => (plot.kind === 'lines' ? plot : []));
     const shown = plots.flatMap(({ title, series }) =>
-      series.map(({ name, colour, points }) => [title.replace(/^churn: /, ''), name, colour, points.at(-1)]),
+      series.map(({ name, colour, points }) => [
+        title.replace(/^churn: |, (of each the|in its) run .*/g, ''),
+        name,
+        colour,
+        points.at(-1),
+      ]),
     );
     assert.deepEqual(shown, [
       ['from the change to the slice', ENDPOINTD, 1, [10, 100]],
@@ -483,6 +488,48 @@ describe('results of several commands', () => {
     const alone = results(run(ENDPOINTD, 0, 4));
     const [bars] = plotsOf(compareAll(alone, {})[0]!, alone.runs);
     assert.deepEqual((bars as BarPlot).colours, [1]);
+  });
+
+  it('a plot over time is of the run that has the median of what it shows', () => {
+    const timed = (round: number, figures: RunRecord['figures'], at: number): RunRecord => ({
+      ...run(ENDPOINTD, round, 1),
+      figures,
+      course: { seconds: [0, 1], p50: [at, at], p99: [at, at], max: [at, at] },
+      timeline: { ms: [0], cores: { etcd: [at] }, residentBytes: [at * 1e6], steps: [] },
+    });
+    const figuresOf = (serverShare: number, slicesP99: number, peakMB: number): RunRecord['figures'] => ({
+      controllerCpu: -slicesP99,
+      serverShare,
+      slicesP99,
+      peakMB,
+    });
+    const runs = [
+      timed(0, figuresOf(10, 3, 7), 1),
+      timed(1, figuresOf(50, 2, 9), 2),
+      timed(2, figuresOf(30, 1, 8), 3),
+      { ...timed(3, figuresOf(40, 4, 6), 4), wrong: ['late'] },
+      timed(4, figuresOf(20, 4, 6), 5),
+    ];
+    const shownOf = (some: readonly RunRecord[], endsAtRest = false): unknown[] => {
+      const all = results(...some);
+      return plotsOf(compareAll(all, { churn: { endsAtRest } })[0]!, all.runs).flatMap((plot) =>
+        plot.kind === 'lines' && /run with the median/.test(plot.title)
+          ? [[/with the median (.*)/.exec(plot.title)![1], plot.series[0]!.points[0]![1]]]
+          : [],
+      );
+    };
+    assert.deepEqual(shownOf(runs), [
+      ['p99', 2],
+      // Of four right runs the lower one of the two in the middle.
+      ['share of API server, etcd and load', 5],
+      ['peak', 1],
+    ]);
+    // Such a scenario tells no share, and the CPU is the figure that it has.
+    assert.deepEqual(shownOf(runs.slice(0, 3), true), [
+      ['p99', 2],
+      ['CPU of the controller', 2],
+      ['peak', 3],
+    ]);
   });
 
   it('the headline is no praise where no mark is, and says what is missing', () => {
