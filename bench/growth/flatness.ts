@@ -2,6 +2,7 @@
  * Whether the cost of a flip stays flat while the cluster grows, except for the bytes that are written. Plain data in
  * and out.
  */
+import { median } from '../../src/lib/percentile.ts';
 import type { AxisName, Point } from './axes.ts';
 
 export interface GrowthRun extends Point {
@@ -27,17 +28,39 @@ export interface ByteCost {
   readonly msAKilobyte: number;
 }
 
+/** The rounds of one point and peer: of each figure the median of those that ended right, NaN = none did. */
+export interface MergedRun extends GrowthRun {
+  /** How many rounds ended right. */
+  readonly rounds: number;
+  /** The `cpuAFlip` of the lowest and the highest of them. */
+  readonly cpuRange: Range;
+}
+
+type Range = readonly [low: number, high: number];
+
 export interface Flatness {
   readonly axis: AxisName;
   /** The largest share by which a point is above or below that function. */
   readonly worst: number;
+  /** The same of the rounds that are lowest and highest at their points. */
+  readonly furthest: { readonly at: number; readonly share: number };
   /** The share by which the last point is above the first, beyond what the bytes of both explain. */
   readonly drift: number;
+  /** The same of the lowest round of the last by the highest of the first, and the other way round. */
+  readonly driftRange: Range;
   /** The factor by which the axis's number grows. */
   readonly grows: number;
-  /** Whether no point is off by more than `FLAT_SHARE`, and the drift, or three decades of it, is not more either. */
-  readonly flat: boolean;
+  /** Of the point with the fewest. */
+  readonly rounds: number;
+  readonly verdict: FlatnessVerdict;
 }
+
+/**
+ * `flat`: no round of any point is off by more than `FLAT_SHARE`, and the drift, or three decades of it, is not more either,
+ * whichever rounds are taken. `not flat`: all rounds of a point are, or the drift is whichever are taken. One round shows no
+ * noise, so there the points themselves are judged.
+ */
+export type FlatnessVerdict = 'flat' | 'not flat' | 'within the noise' | 'flat in one round' | 'not flat in one round';
 
 /** The share by which a flip may cost more or less. */
 export const FLAT_SHARE = 0.2;
@@ -48,7 +71,7 @@ const DECADES = 3;
  * The line through all points, by the bytes of a flip, with the smallest relative errors. So large objects do not
  * outweigh the others.
  */
-export function byteCost(runs: readonly GrowthRun[]): ByteCost {
+export function byteCost(runs: readonly Pick<GrowthRun, 'cpuAFlip' | 'bytesAFlip'>[]): ByteCost {
   let [w, wx, wy, wxx, wxy] = [0, 0, 0, 0, 0];
   for (const { cpuAFlip, bytesAFlip } of runs) {
     const [weight, x] = [1 / cpuAFlip ** 2, bytesAFlip / 1000];
@@ -67,24 +90,63 @@ export function byteCost(runs: readonly GrowthRun[]): ByteCost {
 
 const TOLD_FACTOR = 4;
 
-/** The share by which a run is above the cost that its bytes explain. */
-export function excessOf({ cpuAFlip, bytesAFlip }: GrowthRun, { ms, msAKilobyte }: ByteCost): number {
+/** The share by which a cost is above the one that its bytes explain. */
+export function excessOf(cpuAFlip: number, bytesAFlip: number, { ms, msAKilobyte }: ByteCost): number {
   return cpuAFlip / (ms + (msAKilobyte * bytesAFlip) / 1000) - 1;
 }
 
+const MERGED = ['cpuAFlip', 'bytesAFlip', 'writesAFlip', 'p50', 'p99', 'startCpu', 'peakMB', 'steadyMB'] as const;
+
+/** One run for each point and peer. */
+export function merged(runs: readonly GrowthRun[]): MergedRun[] {
+  const groups = Map.groupBy(runs, ({ axis, at, peer }) => `${axis} ${at} ${peer}`);
+  return [...groups.values()].map((same) => {
+    const right = same.filter(({ wrong }) => wrong.length === 0);
+    const medians = MERGED.map((figure) => [figure, median(right.map((run) => run[figure]))] as const);
+    const costs = right.map(({ cpuAFlip }) => cpuAFlip);
+    const more = {
+      wrong: same.flatMap(({ wrong }) => wrong),
+      rounds: right.length,
+      cpuRange: [Math.min(...costs), Math.max(...costs)] as const,
+    };
+    return Object.assign({}, same[0]!, Object.fromEntries(medians), more);
+  });
+}
+
 /** The flatness of one peer. Wrong runs do not count, and one point alone tells nothing of an axis. */
-export function flatnessOf(runs: readonly GrowthRun[]): readonly Flatness[] {
-  const right = runs.filter(({ wrong }) => wrong.length === 0);
+export function flatnessOf(runs: readonly MergedRun[]): readonly Flatness[] {
+  const right = runs.filter(({ rounds }) => rounds > 0);
   const cost = byteCost(right);
   return [...Map.groupBy(right, ({ axis }) => axis)].flatMap(([axis, points]) => {
     const inOrder = points.toSorted((a, b) => a.at - b.at);
-    if (inOrder[0]!.at === inOrder.at(-1)!.at) return [];
-    const excesses = inOrder.map((run) => excessOf(run, cost));
-    const worst = excesses.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
-    const drift = (1 + excesses.at(-1)!) / (1 + excesses[0]!) - 1;
-    const grows = inOrder.at(-1)!.at / inOrder[0]!.at;
-    const drifts = (1 + drift) ** Math.min(1, DECADES / Math.log10(grows)) - 1;
-    const flat = Math.abs(worst) <= FLAT_SHARE && Math.abs(drifts) <= FLAT_SHARE;
-    return [{ axis, worst, drift, grows, flat }];
+    const [first, last] = [inOrder[0]!, inOrder.at(-1)!];
+    if (first === last) return [];
+    const excess = ({ bytesAFlip }: MergedRun, cpuAFlip: number): number => excessOf(cpuAFlip, bytesAFlip, cost);
+    const drift = (from: number, to: number): number => (1 + excess(last, to)) / (1 + excess(first, from)) - 1;
+    const ranges = inOrder.map((run): Range => [excess(run, run.cpuRange[0]), excess(run, run.cpuRange[1])]);
+    const furthest = inOrder
+      .flatMap(({ at }, i) => ranges[i]!.map((share) => ({ at, share })))
+      .reduce((a, b) => (Math.abs(b.share) > Math.abs(a.share) ? b : a));
+    const found = {
+      worst: inOrder.map((run) => excess(run, run.cpuAFlip)).reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0),
+      drift: drift(first.cpuAFlip, last.cpuAFlip),
+      driftRange: [drift(first.cpuRange[1], last.cpuRange[0]), drift(first.cpuRange[0], last.cpuRange[1])] as const,
+      grows: last.at / first.at,
+      rounds: Math.min(...inOrder.map(({ rounds }) => rounds)),
+    };
+    return [{ axis, furthest, ...found, verdict: verdictOf(found, ranges) }];
   });
+}
+
+/** @param ranges by how much the lowest and the highest round of each point are off */
+function verdictOf(
+  { worst, drift, driftRange, grows, rounds }: Omit<Flatness, 'axis' | 'furthest' | 'verdict'>,
+  ranges: readonly Range[],
+): FlatnessVerdict {
+  const overDecades = (share: number): number => (1 + share) ** Math.min(1, DECADES / Math.log10(grows)) - 1;
+  const isFlat = (share: number): boolean => Math.abs(share) <= FLAT_SHARE;
+  if (rounds < 2) return isFlat(worst) && isFlat(overDecades(drift)) ? 'flat in one round' : 'not flat in one round';
+  const all = [...ranges, driftRange.map(overDecades) as unknown as Range];
+  if (all.every(([low, high]) => isFlat(low) && isFlat(high))) return 'flat';
+  return all.some(([low, high]) => low > FLAT_SHARE || high < -FLAT_SHARE) ? 'not flat' : 'within the noise';
 }

@@ -1,10 +1,20 @@
 /** The cost of growth, as tables and as a page. */
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { LinePlot, Series } from '../../src/page/plot.ts';
+import { plural } from '../../src/lib/figures.ts';
 import { PROGRAMS } from '../peers/scenario.ts';
-import { median } from '../../src/lib/percentile.ts';
 import { AXES, AXIS, flipsOf, shapeText, type AxisName, type Point } from './axes.ts';
-import { byteCost, excessOf, FLAT_SHARE, flatnessOf, type Flatness, type GrowthRun } from './flatness.ts';
+import {
+  byteCost,
+  excessOf,
+  FLAT_SHARE,
+  flatnessOf,
+  merged,
+  type Flatness,
+  type FlatnessVerdict,
+  type GrowthRun,
+  type MergedRun,
+} from './flatness.ts';
 
 export interface Growth {
   readonly format: 1;
@@ -41,6 +51,7 @@ const COLUMNS = [
   '',
   'flips',
   'CPU a flip, ms',
+  'its rounds',
   'beyond its bytes',
   'written a flip, kB',
   'writes a flip',
@@ -54,7 +65,7 @@ const COLUMNS = [
 /** One table for each axis, with medians over the rounds. */
 export function growthTables(growth: Growth): GrowthTable[] {
   const { runs } = growth;
-  const flatness = flatnessOf(told(merged(runs)).filter(({ peer }) => peer === 'endpointd'));
+  const flatness = flatnessOf(told(runs).filter(({ peer }) => peer === 'endpointd'));
   return AXES.flatMap((axis) => {
     const of = merged(runs).filter((run) => run.axis === axis);
     if (of.length === 0) return [];
@@ -67,14 +78,25 @@ export function growthTables(growth: Growth): GrowthTable[] {
   });
 }
 
-function verdictText({ flat, worst, drift, grows }: Flatness): string {
-  const verdict = flat ? 'flat' : 'NOT flat';
-  return `${verdict} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}; from first to last it is ${percent(drift)}. The mark for both is ${FLAT_SHARE * 100} % either way, from first to last over three decades`;
+/** N stands for how many rounds there are. */
+const VERDICTS: Readonly<Record<FlatnessVerdict, string>> = {
+  flat: 'flat, whichever of N rounds are compared,',
+  'not flat': 'NOT flat, whichever of N rounds are compared,',
+  'within the noise': 'within the noise, because N rounds do not agree whether it is flat,',
+  'flat in one round': 'flat in one round, which shows no noise,',
+  'not flat in one round': 'NOT flat in one round, which shows no noise,',
+};
+
+function verdictText({ verdict, worst, furthest, drift, driftRange, grows, rounds }: Flatness): string {
+  const isOnce = rounds < 2;
+  const single = isOnce ? '' : `, of a single round ${percent(furthest.share)} (at ${furthest.at})`;
+  const between = isOnce ? '' : `, of single rounds ${driftRange.map(percent).join(' to ')}`;
+  return `${VERDICTS[verdict].replace('N rounds', plural(rounds, 'round'))} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}${single}; from first to last it is ${percent(drift)}${between}. The mark for both is ${FLAT_SHARE * 100} % either way, from first to last over three decades`;
 }
 
-function rowsOf(of: readonly GrowthRun[], { runs: all, flips }: Growth): string[][] {
+function rowsOf(of: readonly MergedRun[], { runs: all, flips }: Growth): string[][] {
   return of.map((run) => {
-    const cost = byteCost(told(merged(all)).filter(({ peer }) => peer === run.peer));
+    const cost = byteCost(told(all).filter(({ peer }) => peer === run.peer));
     const made = String(flipsOf(run.peer, flips));
     if (!isTold(run)) return [run.peer, String(run.at), made, 'WRONG', ...COLUMNS.slice(4).map(() => '-')];
     return [
@@ -82,7 +104,8 @@ function rowsOf(of: readonly GrowthRun[], { runs: all, flips }: Growth): string[
       String(run.at),
       made,
       run.cpuAFlip.toFixed(2),
-      percent(excessOf(run, cost)),
+      run.rounds < 2 ? '' : run.cpuRange.map((ms) => ms.toFixed(2)).join(' to '),
+      percent(excessOf(run.cpuAFlip, run.bytesAFlip, cost)),
       (run.bytesAFlip / 1000).toFixed(1),
       run.writesAFlip.toFixed(2),
       run.p50.toFixed(1),
@@ -94,27 +117,12 @@ function rowsOf(of: readonly GrowthRun[], { runs: all, flips }: Growth): string[
   });
 }
 
-/** One run for each point and peer, with the median of each figure. */
-function merged(runs: readonly GrowthRun[]): GrowthRun[] {
-  const groups = Map.groupBy(runs, ({ axis, at, peer }) => `${axis} ${at} ${peer}`);
-  return [...groups.values()].map(mergedOf);
+function told(runs: readonly GrowthRun[]): MergedRun[] {
+  return merged(runs).filter(isTold);
 }
 
-const MERGED = ['cpuAFlip', 'bytesAFlip', 'writesAFlip', 'p50', 'p99', 'startCpu', 'peakMB', 'steadyMB'] as const;
-
-/** Only right runs count. Without any the figures are NaN. */
-function mergedOf(same: readonly GrowthRun[]): GrowthRun {
-  const right = same.filter(({ wrong }) => wrong.length === 0);
-  const medians = MERGED.map((figure) => [figure, median(right.map((run) => run[figure]))] as const);
-  return Object.assign({}, same[0]!, Object.fromEntries(medians), { wrong: same.flatMap(({ wrong }) => wrong) });
-}
-
-function told(merged: readonly GrowthRun[]): GrowthRun[] {
-  return merged.filter(isTold);
-}
-
-function isTold({ cpuAFlip }: GrowthRun): boolean {
-  return !Number.isNaN(cpuAFlip);
+function isTold({ rounds }: MergedRun): boolean {
+  return rounds > 0;
 }
 
 function percent(share: number): string {
@@ -127,8 +135,9 @@ function flipsText({ flips, runs }: Growth): string {
 }
 
 export function growthPage(growth: Growth): string {
-  const flatness = flatnessOf(told(merged(growth.runs)).filter(({ peer }) => peer === 'endpointd'));
-  const flat = flatness.filter((each) => each.flat).length;
+  const flatness = flatnessOf(told(growth.runs).filter(({ peer }) => peer === 'endpointd'));
+  const count = (of: FlatnessVerdict): number => flatness.filter(({ verdict }) => verdict === of).length;
+  const [flat, once, unsure] = [count('flat'), count('flat in one round'), count('within the noise')];
   const wrong = growth.runs.some((run) => run.wrong.length > 0);
   const { command, commit, machine, versions, startedAt, endedAt } = growth;
   const facts = {
@@ -143,7 +152,11 @@ export function growthPage(growth: Growth): string {
     title: 'What a change costs while the cluster grows',
     headline: {
       figure: `${flat} of ${flatness.length}`,
-      words: `axes are flat: a flip costs within ${FLAT_SHARE * 100} % of what its bytes explain`,
+      words: [
+        `axes are flat: a flip costs within ${FLAT_SHARE * 100} % of what its bytes explain`,
+        ...(once === 0 ? [] : [`${once} more in one round`]),
+        ...(unsure === 0 ? [] : [`${unsure} within the noise`]),
+      ].join('; '),
       tone: wrong ? 'bad' : flatness.length === 0 ? 'plain' : flat === flatness.length ? 'good' : 'unsure',
     },
     facts: Object.entries(facts).map(([name, value]) => ({ name, value })),
@@ -173,7 +186,7 @@ export function growthPicture(growth: Growth): LinePlot {
 
 /** CPU, latency and memory along one axis. The first plot also shows the cost that the bytes explain. */
 function growthPlots({ runs }: Growth, axis: AxisName): LinePlot[] {
-  const all = told(merged(runs));
+  const all = told(runs);
   const of = all.filter((run) => run.axis === axis).toSorted((a, b) => a.at - b.at);
   const peers = PROGRAMS.filter((peer) => of.some((run) => run.peer === peer));
   const seriesOf = (yOf: (run: GrowthRun) => number, suffix = '', thin = false): Series[] =>

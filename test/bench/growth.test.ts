@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pointsOf } from '../../bench/growth/axes.ts';
-import { type Flatness, flatnessOf, type GrowthRun } from '../../bench/growth/flatness.ts';
+import { type Flatness, flatnessOf, type GrowthRun, merged } from '../../bench/growth/flatness.ts';
 import { createFlipper } from '../../bench/growth/flipper.ts';
 import { type Growth, growthPage, growthTables, notRunText } from '../../bench/growth/report.ts';
 import { measureAll, parseGrowthFlags } from '../../bench/growth/run.ts';
@@ -120,7 +120,9 @@ function run(at: number, cpuAFlip: number, bytesAFlip = 3000, wrong: readonly st
 }
 
 describe('flatness', () => {
-  const verdicts = (...runs: GrowthRun[]): boolean[] => flatnessOf(runs).map(({ flat }) => flat);
+  const foundOf = (...runs: GrowthRun[]): readonly Flatness[] => flatnessOf(merged(runs));
+  const verdicts = (...runs: GrowthRun[]): string[] => foundOf(...runs).map(({ verdict }) => verdict);
+  const [FLAT, NOT_FLAT] = ['flat in one round', 'not flat in one round'];
 
   const growthOf = (...runs: GrowthRun[]): Growth => ({
     format: 1,
@@ -136,30 +138,68 @@ describe('flatness', () => {
   });
 
   it('a flip that costs the same at each size is flat, one that costs more is not', () => {
-    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1.1), run(100_000, 0.95)), [true]);
-    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 1.6)), [false]);
+    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1.1), run(100_000, 0.95)), [FLAT]);
+    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 1.6)), [NOT_FLAT]);
   });
 
   it('the drift is how much more the last point costs than the first', () => {
-    const [{ drift }] = flatnessOf([run(1000, 1), run(10_000, 0.9), run(100_000, 1.3)]) as [Flatness];
+    const [{ drift }] = foundOf(run(1000, 1), run(10_000, 0.9), run(100_000, 1.3)) as [Flatness];
     assert.equal(drift.toFixed(2), '0.30');
   });
 
   it('a steady rise is not flat where three decades of it are more than a fifth', () => {
-    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1.1), run(100_000, 1.2), run(1_000_000, 1.3)), [false]);
-    assert.deepEqual(verdicts(run(100, 1), run(10_000, 1.1), run(1_000_000, 1.25)), [true]);
+    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1.1), run(100_000, 1.2), run(1_000_000, 1.3)), [NOT_FLAT]);
+    assert.deepEqual(verdicts(run(100, 1), run(10_000, 1.1), run(1_000_000, 1.25)), [FLAT]);
   });
 
   it('bytes of objects do not count against flatness, other costs do', () => {
     const bytes = [2e3, 2e4, 2e5, 2e5, 2e5];
     const costs = [1.02, 1.2, 3, 3, 3];
-    assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [true]);
+    assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [FLAT]);
     costs[4] = 6;
-    assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [false]);
+    assert.deepEqual(verdicts(...costs.map((cost, i) => run(5 * 10 ** i, cost, bytes[i]))), [NOT_FLAT]);
   });
 
   it('byte counts that hardly differ explain no cost', () => {
-    assert.deepEqual(verdicts(run(1000, 1, 3000), run(10_000, 1.6, 3030), run(100_000, 1.6, 3030)), [false]);
+    assert.deepEqual(verdicts(run(1000, 1, 3000), run(10_000, 1.6, 3030), run(100_000, 1.6, 3030)), [NOT_FLAT]);
+  });
+
+  it('an axis is flat or not only where all its rounds allow to say so', () => {
+    const rounds = (at: number, ...costs: number[]): GrowthRun[] => costs.map((cost) => run(at, cost));
+    const verdictOf = (first: number[], middle: number[], last: number[]): string =>
+      verdicts(...rounds(1000, ...first), ...rounds(10_000, ...middle), ...rounds(100_000, ...last))[0]!;
+    const steady = [0.95, 1, 1.05];
+    assert.equal(verdictOf(steady, steady, steady), 'flat');
+    // The medians of both are flat, and of the first one round of three is not.
+    assert.equal(verdictOf(steady, [1, 1, 1.3], steady), 'within the noise');
+    assert.equal(verdictOf(steady, [1.35, 1.4, 1.45], steady), 'not flat');
+    assert.equal(verdictOf(steady, [1.1, 1.4, 1.45], steady), 'within the noise');
+    // Each point is within a fifth, and the last by the first may be more or not.
+    assert.equal(verdictOf([0.85, 0.9, 0.95], steady, [1.05, 1.1, 1.15]), 'within the noise');
+    assert.equal(verdictOf([0.85, 0.86, 0.87], steady, [1.13, 1.14, 1.15]), 'not flat');
+  });
+
+  it('table and page tell the range of the rounds, and what single rounds say', () => {
+    const growth = growthOf(
+      ...[0.9, 1, 1.1].map((cost) => run(1000, cost)),
+      ...[0.9, 1, 1.5].map((cost) => run(10_000, cost)),
+      run(10_000, 9, 3000, ['late']),
+    );
+    const [{ columns, rows, note }] = growthTables(growth) as [ReturnType<typeof growthTables>[0]];
+    const at = columns.indexOf('its rounds');
+    assert.deepEqual(
+      rows.map((row) => row.slice(at - 1, at + 1)),
+      [
+        ['1.00', '0.90 to 1.10'],
+        ['1.00', '0.90 to 1.50'],
+      ],
+    );
+    assert.match(note, /^within the noise, because 3 rounds do not agree whether it is flat, over a factor of 10: /);
+    assert.match(note, /\+0 %, of a single round \+50 % \(at 10000\); .* is \+0 %, of single rounds -18 % to \+67 %\./);
+    const page = growthPage(growth);
+    assert.match(page, /<p class="figure bad">0 of 1</);
+    assert.match(page, /axes are flat: .*; 1 within the noise/);
+    assert.match(page, /0\.90 to 1\.50/);
   });
 
   it('one point alone has no verdict', () => {
@@ -169,7 +209,7 @@ describe('flatness', () => {
   });
 
   it('a run that ended wrong does not count', () => {
-    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['wrong'])), [true]);
+    assert.deepEqual(verdicts(run(1000, 1), run(10_000, 1), run(100_000, 9, 3000, ['wrong'])), [FLAT]);
   });
 
   it('a point whose runs all ended wrong has no figures in the table', () => {
