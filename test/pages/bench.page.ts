@@ -1,5 +1,6 @@
-/** The page of a bench, with its plots, in a real browser. */
+/** The pages of benches, with their plots, in a real browser: of made data, and those that the repository keeps. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
@@ -105,6 +106,22 @@ const SWEEP: Sweep = {
   ),
 };
 
+/** The texts of the page whose colour is hardly another one than what is behind them, by their luminance. */
+const UNREADABLE = `(() => {
+  const rgb = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
+  const behind = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const [r, g, b, a = 1] = rgb(getComputedStyle(at).backgroundColor);
+      if (a === 1) return [r, g, b];
+    }
+    return matchMedia('(prefers-color-scheme: dark)').matches ? [18, 18, 18] : [255, 255, 255];
+  };
+  return [...document.querySelectorAll('h1, h2, p, th, td')]
+    .filter((element) => Math.abs(light(rgb(getComputedStyle(element).color)) - light(behind(element))) < 0.3)
+    .map((element) => element.textContent);
+})()`;
+
 describe('the page of a bench in a browser', () => {
   let browser: Browser;
   before(async () => {
@@ -146,4 +163,35 @@ describe('the page of a bench in a browser', () => {
     assert.equal(await page.locator('figure:visible').count(), 1);
     await close();
   });
+});
+
+describe('the kept pages of benches in a browser', () => {
+  let browser: Browser;
+  before(async () => {
+    browser = await startBrowser();
+  });
+  after(() => browser.close());
+
+  for (const name of ['results', 'growth', 'sweep']) {
+    const html = readFileSync(new URL(`../../bench/${name}.html`, import.meta.url), 'utf8');
+    const plots = html.match(/<svg class="plot/g)!.length;
+
+    for (const view of [
+      { width: 1200, colorScheme: 'light' },
+      { width: 1200, colorScheme: 'dark' },
+      { width: 400, colorScheme: 'light' },
+      { width: 400, colorScheme: 'dark' },
+    ] as const) {
+      it(`${name}.html fits ${view.width} pixels without a complaint (${view.colorScheme})`, async () => {
+        const { page, complaints, close } = await openHtml(browser, html, view);
+        assert.equal(await page.locator('svg.plot').count(), plots);
+        const drawn = "[...document.querySelectorAll('svg.plot')].every((plot) => plot.getBBox().width > 0)";
+        assert.equal(await page.evaluate(drawn), true);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), view.width);
+        assert.deepEqual(await page.evaluate<string[]>(UNREADABLE), []);
+        assert.deepEqual(complaints, []);
+        await close();
+      });
+    }
+  }
 });
