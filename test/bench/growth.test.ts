@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { pointsOf } from '../../bench/growth/axes.ts';
+import { AXES, AXIS, pointsOf } from '../../bench/growth/axes.ts';
 import { type Flatness, flatnessOf, type GrowthRun, merged } from '../../bench/growth/flatness.ts';
 import { createFlipper } from '../../bench/growth/flipper.ts';
 import { type Growth, growthPage, growthTables, notRunText } from '../../bench/growth/report.ts';
@@ -77,24 +77,31 @@ describe('the cluster of the bench of growth', () => {
 });
 
 describe('the bench of growth, tiny', () => {
-  it('each flip on a replayed cluster has two writes, and all ends right', async () => {
+  it('each flip of each axis has two writes, and all ends right', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
     const [json, page] = [join(directory, 'growth.json'), join(directory, 'growth.html')];
     try {
-      const { status, out } = await bench('growth', 'size', `--json=${json}`, `--page=${page}`);
+      const { status, out } = await bench('growth', `--json=${json}`, `--page=${page}`);
       assert.equal(status, 0, out);
-      const { runs } = JSON.parse(readFileSync(json, 'utf8')) as Growth;
+      const { runs, notRun } = JSON.parse(readFileSync(json, 'utf8')) as Growth;
+      assert.deepEqual(notRun, []);
+      for (const { axis, at, writesAFlip, wrong } of runs)
+        assert.deepEqual([writesAFlip, wrong], [2, []], `${axis} ${at}`);
+      const of = Map.groupBy(runs, ({ axis }) => axis);
       assert.deepEqual(
-        runs.map(({ at, writesAFlip, wrong }) => [at, writesAFlip, wrong]),
-        [
-          [5, 2, []],
-          [120, 2, []],
-        ],
+        AXES.map((axis) => [axis, of.get(axis)?.map(({ at }) => at)]),
+        AXES.map((axis) => [axis, AXIS[axis].tiny]),
       );
       // A slice of 100 endpoints and Endpoints of 120 addresses, beside five each.
-      assert.ok(runs[1]!.bytesAFlip > 8 * runs[0]!.bytesAFlip);
-      assert.match(out, /pods of a service, of 50,000 in all\n.*beyond its bytes/);
-      assert.match(readFileSync(page, 'utf8'), /<svg class="plot"/);
+      const [small, large] = of.get('size')!;
+      assert.ok(large!.bytesAFlip > 8 * small!.bytesAFlip);
+      const html = readFileSync(page, 'utf8');
+      for (const axis of AXES) {
+        assert.ok(out.includes(`\n${AXIS[axis].title}\n`), axis);
+        assert.ok(html.includes(`Growth: ${AXIS[axis].title}`), axis);
+      }
+      assert.match(out, /beyond its bytes/);
+      assert.equal(html.match(/<svg class="plot/g)!.length, 3 * AXES.length);
     } finally {
       rmSync(directory, { recursive: true });
     }
