@@ -53,32 +53,79 @@ function figuresOf({ samples, writes }: Evidence, output: Output): Prediction {
 }
 
 /**
- * Predicts without a model. A change takes the batch period and the time of an idle controller. Each service is written
- * once for each batch period with a change.
+ * Predicts without a model. A change takes the batch period and the time of an idle controller. Each object is written once
+ * for each batch period of its Service in which it has a change.
  * @param idleMs median of a controller without a batch period that waits for nothing
  */
 export function predictNaively(story: Story, settings: Settings, idleMs: number, times: CellTimes): Predictions {
-  const of = (output: Output, batchMs: number): Prediction => {
+  const of = (output: Output, batchMs: number, perObject: number): Prediction => {
     const ms = batchMs + idleMs;
-    return { writes: windowsOf(story, output, batchMs, times), p50: ms, p90: ms, p985: ms, p99: ms, p995: ms };
+    const writes = writesInWindows(story, output, { batchMs, perObject }, times);
+    return { writes, p50: ms, p90: ms, p985: ms, p99: ms, p995: ms };
   };
-  return { endpoints: of('endpoints', settings.endpointsBatchMs), slices: of('slices', settings.slicesBatchMs) };
+  return {
+    endpoints: of('endpoints', settings.endpointsBatchMs, Infinity),
+    slices: of('slices', settings.slicesBatchMs, settings.endpointsPerSlice),
+  };
 }
 
-/** How many batch periods with a change begin after the warm-up, summed over all services. */
-function windowsOf(story: Story, output: Output, batchMs: number, { warmUpMs, measuredMs }: CellTimes): number {
+interface Windows {
+  readonly batchMs: number;
+  /** How many endpoints an object has at most. */
+  readonly perObject: number;
+}
+
+/** How many objects have a change in batch periods that begin after the warm-up, summed over all Services. */
+function writesInWindows(
+  story: Story,
+  output: Output,
+  { batchMs, perObject }: Windows,
+  { warmUpMs, measuredMs }: CellTimes,
+): number {
+  const objects = createObjects(story, output, perObject);
   const shown = story.places.map(({ start }) => start[output]);
-  const openUntil = new Map<number, number>();
-  let windows = 0;
+  const windows = new Map<number, { readonly fromMs: number; readonly written: Set<number> }>();
+  let writes = 0;
   for (const { atMs, places } of story.changes) {
     for (const { place, wanted } of places) {
       if (shown[place] === wanted[output]) continue;
       shown[place] = wanted[output];
       const { service } = story.places[place]!;
-      if (atMs < (openUntil.get(service) ?? 0)) continue;
-      openUntil.set(service, atMs + batchMs);
-      if (atMs >= warmUpMs && atMs < warmUpMs + measuredMs) windows++;
+      let window = windows.get(service);
+      if (window === undefined || atMs >= window.fromMs + batchMs)
+        windows.set(service, (window = { fromMs: atMs, written: new Set() }));
+      const object = objectOf(objects[service]!, place, wanted[output] !== 0);
+      const isCounted = window.fromMs >= warmUpMs && window.fromMs < warmUpMs + measuredMs;
+      // A Service has as many objects of that kind as families.
+      if (isCounted && !window.written.has(object))
+        writes += output === 'slices' ? story.services[service]!.families : 1;
+      window.written.add(object);
     }
   }
-  return windows;
+  return writes;
+}
+
+/** The objects of a Service: full but for the last one. A pod that comes takes the room of one that has gone. */
+interface Objects {
+  readonly perObject: number;
+  readonly room: Map<number, number>;
+  readonly left: number[];
+}
+
+function createObjects(story: Story, output: Output, perObject: number): Objects[] {
+  const objects = story.services.map((): Objects => ({ perObject, room: new Map(), left: [] }));
+  for (const [place, { service, start }] of story.places.entries())
+    if (start[output] !== 0) objectOf(objects[service]!, place, true);
+  return objects;
+}
+
+/** The object that has the pod, or has had it until now. */
+function objectOf({ perObject, room, left }: Objects, place: number, stays: boolean): number {
+  const own = room.get(place) ?? left.shift() ?? room.size;
+  room.set(place, own);
+  if (!stays) {
+    room.delete(place);
+    left.push(own);
+  }
+  return Math.floor(own / perObject);
 }

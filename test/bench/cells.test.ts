@@ -263,6 +263,29 @@ test('the naive prediction is one write for each service and batch period', () =
   assert.deepEqual([slices.writes, slices.p50], [3, 515]);
 });
 
+test('the naive prediction is one write for each slice with a change in a period', () => {
+  const own = story({
+    services: 1,
+    changes: [
+      // The first slice twice, and the second one.
+      [2100, 0, 'ready'],
+      [2200, 1, 'ready'],
+      [2300, 4, 'ready'],
+      // A pod goes, and another one takes its room in the second slice.
+      [2700, 5, 'gone'],
+      [2800, 9, 'gone'],
+      [2900, 5, 'ready'],
+    ],
+  });
+  const [{ settings }] = calibrationCells() as [CellPlan];
+  const batched = { ...settings, endpointsBatchMs: 500, slicesBatchMs: 500, endpointsPerSlice: 4 };
+  const { slices, endpoints } = predictNaively(own, batched, 15, TIMES);
+  assert.deepEqual([slices.writes, endpoints.writes], [4, 2]);
+  const twoFamilies = { ...own, services: [{ namespace: 0, families: 2 }] };
+  const dual = predictNaively(twoFamilies, batched, 15, TIMES);
+  assert.deepEqual([dual.slices.writes, dual.endpoints.writes], [8, 2]);
+});
+
 test('a cell is measured on real processes', async () => {
   const [plan] = calibrationCells() as [CellPlan];
   const workload = { ...plan.workload, services: [{ count: 2, pods: 3 }], flipsPerSecond: 5 };
