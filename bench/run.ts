@@ -47,8 +47,8 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size, rest) => (await import('./advise/run.ts')).runAdviseBench(size, rest),
   },
   search: {
-    what: 'how near the search of tune comes to the best of all settings, and in how many runs, beside random search',
-    run: async (size) => (await import('./search/run.ts')).runSearchBench(size),
+    what: 'how near the search of tune comes to the best of all settings, and in how many runs, beside random search (--help lists the flags)',
+    run: async (size, rest) => (await import('./search/run.ts')).runSearchBench(size, rest),
   },
   cells: {
     what: 'the queue model of tune beside real processes, cell by cell (--help lists the flags)',

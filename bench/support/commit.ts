@@ -12,6 +12,8 @@ const RESULTS = [
   'bench/cells/**/CELLS.md',
   'bench/transfer/data.json',
   'bench/transfer/TRANSFER.md',
+  'bench/search/data.json',
+  'bench/search/SEARCH.md',
   'docs/images/**',
 ];
 
