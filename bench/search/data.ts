@@ -13,8 +13,9 @@ export interface SearchRow extends Pick<Narrow, 'meet' | 'near'> {
 export interface SearchedStory {
   readonly controller: Controller;
   readonly story: string;
-  /** How many settings were played. */
   readonly settings: number;
+  /** How many of them were played: the others are known to come to the same. */
+  readonly played: number;
   /** CPU for playing them. */
   readonly cpuSeconds: number;
   readonly commit: string;

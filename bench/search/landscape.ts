@@ -1,6 +1,7 @@
 /** All settings of a controller under one story, each played once. */
 import { type Objective, parseObjective, type Scope, valueOf, type Values } from '../../src/tune/objective.ts';
 import { type Flag, flagsOf, writeFlag } from '../../src/tune/search.ts';
+import type { Ledger } from '../../src/twin/ledger.ts';
 import { profileStory, type StoryProfile } from '../../src/twin/profiles.ts';
 import { type Run, runModel } from '../../src/twin/run.ts';
 import { type Controller, DEFAULT_CALIBRATION, type Settings } from '../../src/twin/settings.ts';
@@ -26,6 +27,8 @@ export interface Landscape {
   readonly figures: Readonly<Record<FigureText, Float64Array>>;
   /** The place of a setting in the grid, by its JSON. */
   readonly places: ReadonlyMap<string, number>;
+  /** How many were played: see `createAlikes`. */
+  readonly played: number;
 }
 
 /** Every combination of the values. */
@@ -35,11 +38,11 @@ export function gridOf(flags: readonly Flag[], settings: Settings): Settings[] {
   return flag.values.flatMap((value) => gridOf(others, writeFlag(flag, settings, value)));
 }
 
-/** @param played called with the number of settings that have been played */
+/** @param looking called with the number of settings whose figures are known */
 export function landscapeOf(
   profile: StoryProfile,
   searched: Searched,
-  played: (count: number, all: number) => void = () => undefined,
+  looking: (count: number, all: number) => void = () => undefined,
 ): Landscape {
   const { controller, today } = searched;
   const story = profileStory(profile, 1);
@@ -49,13 +52,54 @@ export function landscapeOf(
   const grid = gridOf(flags, today);
   const figures = figuresOf(() => new Float64Array(grid.length));
   const expressions = figuresOf((text) => parseObjective(`min ${text}`).goal.expression);
+  const alikes = createAlikes();
+  let played = 0;
   for (const [i, settings] of grid.entries()) {
-    const ledger = runModel({ ...run, settings });
-    for (const text of FIGURES) figures[text][i] = valueOf(expressions[text], ledger, scope);
-    played(i + 1, grid.length);
+    const alike = alikes.of(settings);
+    if (alike === null) {
+      played++;
+      const ledger = runModel({ ...run, settings });
+      for (const text of FIGURES) figures[text][i] = valueOf(expressions[text], ledger, scope);
+      alikes.add(settings, ledger, i);
+    } else for (const text of FIGURES) figures[text][i] = figures[text][alike]!;
+    looking(i + 1, grid.length);
   }
   const places = new Map(grid.map((settings, i) => [JSON.stringify(settings), i]));
-  return { flags, today, run, scope, grid, figures, places };
+  return { flags, today, run, scope, grid, figures, places, played };
+}
+
+interface Alikes {
+  /** The place of a setting that was played and comes to the same; null = none is known. */
+  readonly of: (settings: Settings) => number | null;
+  readonly add: (settings: Settings, ledger: Ledger, place: number) => void;
+}
+
+/**
+ * Which settings come to the same. An adaptive period that is no longer than the fixed one changes nothing. Where no write has
+ * waited none waits with more tokens.
+ */
+function createAlikes(): Alikes {
+  const played = new Map<string, (Pick<Settings, 'qps' | 'burst'> & { place: number; isEnough: boolean })[]>();
+  const keyOf = (settings: Settings): string => {
+    const { endpointsBatchMs, slicesBatchMs, adaptiveBatchMs } = settings;
+    const isIdle = adaptiveBatchMs <= Math.min(endpointsBatchMs, slicesBatchMs);
+    return JSON.stringify({ ...settings, qps: 0, burst: 0, adaptiveBatchMs: isIdle ? 0 : adaptiveBatchMs });
+  };
+  return {
+    of(settings) {
+      const { qps, burst } = settings;
+      const found = played
+        .get(keyOf(settings))
+        ?.find((one) => (one.isEnough ? one.qps <= qps && one.burst <= burst : one.qps === qps && one.burst === burst));
+      return found?.place ?? null;
+    },
+    add(settings, { throttledMs }, place) {
+      const { qps, burst } = settings;
+      const own = played.get(keyOf(settings)) ?? [];
+      own.push({ qps, burst, place, isEnough: throttledMs === 0 });
+      played.set(keyOf(settings), own);
+    },
+  };
 }
 
 function figuresOf<T>(of: (text: FigureText) => T): Record<FigureText, T> {

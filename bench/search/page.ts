@@ -8,7 +8,7 @@ export function searchPage({ stories }: SearchData): string {
   return `${[
     '# The search beside all settings',
     '',
-    `Made by \`npm run bench -- search\` from \`data.json\` beside this file. Every combination of the values that \`endpointd tune\` tries is played by the queue model, so the best setting of an objective is known. A search is right if it comes within 5 % of the best. The mark: right for ${SEEDS_MIN} of ${SEEDS} seeds, and the most runs of a seed are at most half of those that a random search needs for ${SEEDS_MIN} of ${SEEDS} seeds. Random searches draw no setting twice.`,
+    `Made by \`npm run bench -- search\` from \`data.json\` beside this file. Every combination of the values that \`endpointd tune\` tries is played by the queue model, so the best setting of an objective is known. More tokens than no write waits for, and an adaptive period that is no longer than the fixed one, change nothing, so such settings are played once. A search is right if it comes within 5 % of the best. The mark: right for ${SEEDS_MIN} of ${SEEDS} seeds, and the most runs of a seed are at most half of those that a random search needs for ${SEEDS_MIN} of ${SEEDS} seeds. Random searches draw no setting twice.`,
     '',
     'At most 1 % of the settings meet the limits of an objective. Its limit of latency is one of 13 from 100 ms to 2 s, its other limit the loosest that few enough settings meet. Of these objectives the one counts that most settings meet, if at most half of them are within 5 % of the best. Where there is none, the goal hardly matters: the row has no say. Where no limits are met by so few settings there is no row. The search has no part in the choice of its objectives.',
     '',
@@ -31,8 +31,8 @@ function controllerLines(stories: readonly SearchedStory[]): string[] {
     ...stories.flatMap(({ story, rows: own }) => own.map((row) => rowLine(story, row))),
     '',
     ...stories.map(
-      ({ story, commit, at, cpuSeconds }) =>
-        `- "${story}" was played on ${at} with commit ${commit}, in ${cpuSeconds.toFixed(0)} s of CPU.`,
+      ({ story, commit, at, cpuSeconds, played }) =>
+        `- "${story}" was played on ${at} with commit ${commit}, in ${formatCount(cpuSeconds)} s of CPU: ${formatCount(played)} runs of the model. The other settings come to the same as one of these.`,
     ),
     '',
   ];

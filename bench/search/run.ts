@@ -113,9 +113,9 @@ const FEW_FLAGS = FLAGS.slice(1, 4);
 function searchedStory(profile: StoryProfile, controller: Controller, size: Size): SearchedStory {
   const searched: Searched = { controller, today: DEFAULT_SETTINGS, ...(size === 'tiny' ? { flags: FEW_FLAGS } : {}) };
   const before = process.cpuUsage();
-  const landscape = landscapeOf(profile, searched, (played, all) => {
-    if (played % Math.ceil(all / 20) === 0)
-      console.error(`${controller}, ${profile.name}: ${formatCount(played)} of ${formatCount(all)} settings`);
+  const landscape = landscapeOf(profile, searched, (known, all) => {
+    if (known % Math.ceil(all / 20) === 0)
+      console.error(`${controller}, ${profile.name}: ${formatCount(known)} of ${formatCount(all)} settings`);
   });
   const { user, system } = process.cpuUsage(before);
   const rows = ASKED.flatMap((asked): SearchRow[] => {
@@ -128,6 +128,7 @@ function searchedStory(profile: StoryProfile, controller: Controller, size: Size
     controller,
     story: profile.name,
     settings: landscape.grid.length,
+    played: landscape.played,
     cpuSeconds: Math.round((user + system) / 1e6),
     commit: commitText(),
     at: new Date().toISOString().slice(0, 10),

@@ -7,7 +7,15 @@ const SEED = { isNear: true, runs: 100, random: 200 };
 const SEEDS = Array.from({ length: 20 }, () => SEED);
 
 function pageOf(...rows: SearchedStory['rows']): string {
-  const of = { controller: 'endpointd', story: 'a', settings: 77_000, cpuSeconds: 1, commit: 'abc', at: '2026-11-26' };
+  const of = {
+    controller: 'endpointd',
+    story: 'a',
+    settings: 77_000,
+    played: 9,
+    cpuSeconds: 1,
+    commit: 'abc',
+    at: '2026-11-26',
+  };
   return searchPage({ version: 1, stories: [{ ...of, rows } as SearchedStory] });
 }
 

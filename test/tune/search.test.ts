@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { judgeChoice, judgeSearch, verdictOf } from '../../bench/search/judge.ts';
 import { gridOf, landscapeOf } from '../../bench/search/landscape.ts';
 import { ASKED, hasSay, narrowObjective, QUALIFYING_MAX } from '../../bench/search/objectives.ts';
-import { parseObjective, scoreOf, valuesOf } from '../../src/tune/objective.ts';
+import { parseObjective, scoreOf, valueOf, valuesOf } from '../../src/tune/objective.ts';
 import { recommend } from '../../src/tune/recommend.ts';
 import { type Flag, FLAGS, isBetter, type Score, searchSettings } from '../../src/tune/search.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -85,6 +85,22 @@ test('of all settings whose bounds hold one of the best is recommended', () => {
   const landscape = landscapeOf({ ...PROFILE, minutes: 0.1, rolloutsPerMinute: 0 }, WITHOUT_TOKENS);
   const { chosen, best } = judgeChoice(landscape, parseObjective('p99(add)<=1s, min bytes'));
   assert.ok(chosen! <= best! * 1.05, `${chosen} where ${best} is possible`);
+});
+
+test('settings that are not played come to the same as one that is', () => {
+  const profile = { ...PROFILE, services: [{ count: 2, pods: 30 }], minutes: 0.05 };
+  const flags = FLAGS.filter(({ fields }) => !fields.includes('endpointsPerSlice')).map(({ fields, values }) => ({
+    fields,
+    values: values.filter((_, i) => i % 3 === 0),
+  }));
+  const searched = { today: DEFAULT_SETTINGS, flags };
+  for (const controller of ['endpointd', 'kube-controller-manager'] as const) {
+    const { run, scope, grid, played, figures } = landscapeOf(profile, { ...searched, controller });
+    assert.ok(played < grid.length / 2, `${played} of ${grid.length} were played`);
+    const p99 = parseObjective('min p99(add)').goal.expression;
+    for (const [i, settings] of grid.entries())
+      assert.equal(figures['p99(add)'][i], valueOf(p99, runModel({ ...run, settings }), scope));
+  }
 });
 
 test('a search for what 1 % of the settings meet takes half the runs of random search', () => {
