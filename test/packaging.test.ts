@@ -43,6 +43,7 @@ const BUILT_FROM = [
   'bench/cells/third/CELLS.md',
   'bench/cells/fourth/CELLS.md',
   'bench/transfer/TRANSFER.md',
+  'bench/search/SEARCH.md',
   'bin',
   'deploy',
   'docs',

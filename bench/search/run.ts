@@ -22,8 +22,8 @@ import { searchPage } from './page.ts';
 
 const HELP = `npm run bench -- search [flags]
 Plays every combination of all flags with a model, and lets the search of tune look for the best of them. What is found is kept
-in bench/search/data.json, and SEARCH.md beside it is made from that. kube-controller-manager takes some two minutes of CPU a
-story, endpointd some ten.
+in bench/search/data.json, and SEARCH.md beside it is made from that. kube-controller-manager takes some twenty seconds of CPU a
+story, endpointd a minute.
 
   --controller=NAME   endpointd or kube-controller-manager alone (both)
   --story=NAME        mixed or "few tokens" alone (both)

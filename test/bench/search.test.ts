@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import type { SearchedStory } from '../../bench/search/data.ts';
+import { readSearchData, type SearchedStory } from '../../bench/search/data.ts';
 import { searchPage } from '../../bench/search/page.ts';
 
 const SEED = { isNear: true, runs: 100, random: 200 };
@@ -35,4 +36,9 @@ test('an objective with a say reaches the mark by seeds and by runs', () => {
   const marks = [...pageOf(row, wrong(2), wrong(3), slow).matchAll(/\| ([^|]+) \|\n/g)].map(([, mark]) => mark);
   const [no, yes] = ['**not reached**', 'reached'];
   assert.deepEqual(marks, ['mark', '---', yes, yes, no, no]);
+});
+
+test('the kept page is what its code makes of the kept data', () => {
+  const kept = readFileSync(new URL('../../bench/search/SEARCH.md', import.meta.url), 'utf8');
+  assert.equal(kept, searchPage(readSearchData()));
 });
