@@ -1,6 +1,7 @@
 /**
  * Which settings to try. The search begins at today's setting and at a few others that the seed draws. It tries the
- * neighbouring values of one flag after the other, as long as that improves the score, and at last of two flags together.
+ * neighbouring values of one flag after the other, as long as that improves the score, and at last of two flags together, or of
+ * three.
  */
 import { createPrng, nextInt } from '../lib/prng.ts';
 import type { Run } from '../twin/run.ts';
@@ -102,7 +103,7 @@ export function searchSettings(
     const other = climb(drawn, flags, scoreOf);
     if (isBetter(other.score, best.score)) best = other;
   }
-  return { ...climbPairs(best, flags, scoreOf), runs: known.size };
+  return { ...climbTogether(best, flags, scoreOf), runs: known.size };
 }
 
 const STARTS = 2;
@@ -127,44 +128,65 @@ export function climb(start: Settings, flags: readonly Flag[], scoreOf: (setting
   return { best, score };
 }
 
-/** Goes on where only two flags together bring something: each to one of its nearest values. */
-function climbPairs(from: Climb, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
+/**
+ * Goes on where only two flags together bring something: each to one of its nearest values. While a constraint is broken three
+ * are tried too, because else it would be said that none can meet it.
+ */
+function climbTogether(from: Climb, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
   let found = from;
-  for (let step = bestPair(found, flags, scoreOf); step !== null; step = bestPair(found, flags, scoreOf))
+  for (;;) {
+    const all = found.score.excess > 0 ? [...PAIR_STEPS, TRIPLE_STEPS] : PAIR_STEPS;
+    const step = nextTogether(found, flags, all, scoreOf);
+    if (step === null) return found;
     found = climb(step.best, flags, scoreOf);
-  return found;
+  }
 }
 
-/** The nearest that are better; null = none is. */
-function bestPair(
-  { best: settings, score }: Climb,
+/** The best of the first steps that bring something; null = none does. */
+function nextTogether(
+  from: Climb,
   flags: readonly Flag[],
+  all: readonly (readonly number[])[],
   scoreOf: (settings: Settings) => Score,
 ): Climb | null {
-  for (const [far, further] of PAIR_STEPS) {
-    let found: Climb | null = null;
-    for (const [first, second] of pairsOf(flags)) {
-      for (const one of neighbours(first, settings, far)) {
-        for (const other of neighbours(second, one, further)) {
-          const tried = scoreOf(other);
-          if (isBetter(tried, found?.score ?? score)) found = { best: other, score: tried };
-        }
-      }
-    }
+  for (const steps of all) {
+    const found = bestTogether(from, groupsOf(flags, steps.length), steps, scoreOf);
     if (found !== null) return found;
   }
   return null;
 }
 
+/** The best that is reached with all flags of a group; null = none is better. */
+function bestTogether(
+  { best: settings, score }: Climb,
+  groups: readonly (readonly Flag[])[],
+  steps: readonly number[],
+  scoreOf: (settings: Settings) => Score,
+): Climb | null {
+  let found: Climb | null = null;
+  for (const group of groups) {
+    let reached = [settings];
+    for (const [i, flag] of group.entries()) reached = reached.flatMap((one) => neighbours(flag, one, steps[i]!));
+    for (const best of reached) {
+      const tried = scoreOf(best);
+      if (isBetter(tried, found?.score ?? score)) found = { best, score: tried };
+    }
+  }
+  return found;
+}
+
 /** By how many values each flag of a pair goes on. */
-const PAIR_STEPS: readonly (readonly [number, number])[] = [
+const PAIR_STEPS: readonly (readonly number[])[] = [
   [1, 1],
   [1, 2],
   [2, 1],
 ];
+const TRIPLE_STEPS: readonly number[] = [1, 1, 1];
 
-function pairsOf(flags: readonly Flag[]): (readonly [Flag, Flag])[] {
-  return flags.flatMap((first, i) => flags.slice(i + 1).map((second) => [first, second] as const));
+/** All groups of so many of them. */
+function groupsOf(flags: readonly Flag[], size: number): (readonly Flag[])[] {
+  if (size === 0) return [[]];
+  return flags.flatMap((first, i) => groupsOf(flags.slice(i + 1), size - 1).map((others) => [first].concat(others)));
 }
 
 /** The settings with the value that is so many values above, and below. */

@@ -74,6 +74,19 @@ test('a better setting is found where only two flags together bring something', 
   assert.deepEqual([best.slicesBatchMs, best.serviceEndpointSyncs], [50, 2]);
 });
 
+test('constraints are met where only three flags together do so', () => {
+  const isThere = ({ slicesBatchMs, serviceEndpointSyncs, qps }: Settings): boolean =>
+    slicesBatchMs === 50 && serviceEndpointSyncs === 2 && qps === 50;
+  const today = { ...DEFAULT_SETTINGS, slicesBatchMs: 100 };
+  const awayFrom = ({ slicesBatchMs, serviceEndpointSyncs, qps }: Settings): number =>
+    Math.abs(slicesBatchMs - 100) + Math.abs(serviceEndpointSyncs - 5) + Math.abs(qps - 20);
+  const score = (settings: Settings): Score => ({ excess: isThere(settings) ? 0 : 10 + awayFrom(settings), goal: 0 });
+  assert.equal(searchSettings(today, SEARCHED, score, 1, 1).score.excess, 0);
+  // The constraints are met already, so three flags are not tried for the goal alone.
+  const goal = (settings: Settings): Score => ({ excess: 0, goal: isThere(settings) ? 0 : 10 + awayFrom(settings) });
+  assert.equal(searchSettings(today, SEARCHED, goal, 1, 1).score.goal, 10);
+});
+
 /** All flags but QPS and burst: 2,200 settings. */
 const WITHOUT_TOKENS = {
   controller: 'endpointd',
