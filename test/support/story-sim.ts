@@ -50,6 +50,7 @@ interface Told {
   readonly exists: boolean[];
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly writes: Record<Output, number>;
+  lastWriteMs: number;
   readonly sizes: Record<Output, SizeSums>;
   readonly names: readonly Map<number, string>[];
   /** The keys of the ready addresses of each object, by its path. */
@@ -64,6 +65,8 @@ interface OpenChange {
 }
 
 const START_MS = 60_000;
+/** A controller that has written nothing for so long has written all, and has all its tokens. */
+const SETTLED_MS = 40_000;
 const AFTERWARDS_MS = 120_000;
 const NO_LIMIT = -1;
 
@@ -99,6 +102,7 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
     exists: story.places.map(({ start }) => start.slices !== 0),
     samples: { endpoints: [], slices: [] },
     writes: { endpoints: 0, slices: 0 },
+    lastWriteMs: 0,
     sizes: { endpoints: NO_SUMS, slices: NO_SUMS },
     names: FAMILIES.map(() => new Map()),
     shown: new Map(),
@@ -111,7 +115,9 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
     stepped() {},
   };
   sim.start();
-  sim.run(START_MS);
+  // Few tokens make it slow.
+  do sim.run(START_MS);
+  while (sim.nowMs() < told.lastWriteMs + SETTLED_MS);
   told.writes.endpoints = 0;
   told.writes.slices = 0;
   const busyMs = thread.busyMs();
@@ -138,21 +144,23 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
   };
 }
 
-/** Writes take what the law of the queue model says, by the same draws; events of watches lag. Bodies are not weighed. */
+/** Writes take what the law of the queue model says, by the same draws and the size of the object; events of watches lag. */
 function lagOf(calibration: Calibration, seed: number): (request: HttpRequest) => Lag {
-  const { apiEach } = calibration;
-  assert(apiEach.endpoints === 0 && apiEach.slices === 0, 'a write of the exact twin takes as long for all sizes');
   const latencyOf = createLatency(calibration, seed);
   const ordinals = new Map<string, number>();
-  return ({ lane, path, stream, body }) => {
+  return ({ lane, method, path, stream, body }) => {
     if (stream) return { toMs: 0, backMs: calibration.watchLagMs };
     if (lane !== 'write') return NO_LAG;
-    // A slice that is created has its name in its body alone.
-    const service = serviceIn(NAMED.test(path) ? path : `/${decodeObject(body!).metadata.name!}`);
-    const kind = `${service} ${path.includes('endpointslices')}`;
+    const output = path.includes('endpointslices') ? 'slices' : 'endpoints';
+    // A slice that is created has its name in its body alone. That of a delete is no object.
+    const isNeeded = method !== 'DELETE' && (calibration.apiEach[output] > 0 || !NAMED.test(path));
+    const object = isNeeded ? decodeObject(body!) : null;
+    const service = serviceIn(NAMED.test(path) ? path : `/${object!.metadata.name!}`);
+    const kind = `${service} ${output}`;
     const ordinal = ordinals.get(kind) ?? 0;
     ordinals.set(kind, ordinal + 1);
-    return { toMs: latencyOf(service, ordinal, 'slices', 0), backMs: 0 };
+    const endpoints = object === null ? 0 : endpointsIn(object as Subsets & Slice);
+    return { toMs: latencyOf(service, ordinal, output, endpoints), backMs: 0 };
   };
 }
 
@@ -206,6 +214,7 @@ function note(told: Told, { method, path, body }: HttpRequest, status: number): 
   const output = /\/endpointslices/.test(path) ? 'slices' : /\/endpoints/.test(path) ? 'endpoints' : null;
   if (output === null || status >= 300 || method === 'GET') return;
   told.writes[output]++;
+  told.lastWriteMs = told.sim.nowMs();
   const { shown } = told;
   const [collection, name] = OBJECT_PATH.exec(path)!.slice(1);
   // What is created is sent to the collection, under its name.

@@ -27,13 +27,18 @@ export interface Cell {
 }
 
 const ENOUGH_QPS = 1000;
+/** Those of a roll-out exceed what Endpoints have room for. */
+const HUGE_PODS = 1000;
 
-/** `minutes` of each story. */
-export function cells(seed: number, count: number, minutes: number): Cell[] {
+/**
+ * @param minutes of each story
+ * @param hugePods of the Service that some cells have beside small ones
+ */
+export function cells(seed: number, count: number, minutes: number, hugePods = HUGE_PODS): Cell[] {
   const prng = createPrng(seed);
   const later = createPrng(seed + 1);
   return Array.from({ length: count }, (_, i) => {
-    return createCell({ prng, later, own: createPrng(1000 * seed + i) }, i, minutes);
+    return createCell({ prng, later, own: createPrng(1000 * seed + i) }, i, minutes, hugePods);
   });
 }
 
@@ -43,7 +48,7 @@ export function cells(seed: number, count: number, minutes: number): Cell[] {
  */
 type Sources = Readonly<Record<'prng' | 'later' | 'own', Prng>>;
 
-function createCell({ prng, later, own }: Sources, i: number, minutes: number): Cell {
+function createCell({ prng, later, own }: Sources, i: number, minutes: number, hugePods: number): Cell {
   const one = (values: readonly number[], from = prng): number => values[nextInt(from, values.length)]!;
   const families = (): { families: number; primary: number } => {
     const count = one([1, 1, 2], own);
@@ -81,13 +86,16 @@ function createCell({ prng, later, own }: Sources, i: number, minutes: number): 
   };
   const cpuFactor = one([1, 5, 20]);
   const sharesPods = one([0, 0, 1], own) === 1;
+  const [isSized, isHuge] = [one([0, 1, 1], own) === 1, one([0, 0, 0, 1], own) === 1];
+  if (isHuge) profile.services.push({ count: 1, pods: hugePods, ...families() });
+  const apiEach = isSized ? DEFAULT_CALIBRATION.apiEach : SIZES_ALIKE;
   return {
-    title: `${sharesPods ? 'shared pods, ' : ''}${familiesText(profile)}${syncs} syncs, batch ${batchMs} ms (at most ${settings.adaptiveBatchMs}), QPS ${qps}, ${flipsPerSecond} flips/s, writes of ${writeMs} ms, CPU x ${cpuFactor}`,
+    title: `${isHuge ? 'a huge Service, ' : ''}${sharesPods ? 'shared pods, ' : ''}${familiesText(profile)}${syncs} syncs, batch ${batchMs} ms (at most ${settings.adaptiveBatchMs}), QPS ${qps}, ${flipsPerSecond} flips/s, writes of ${writeMs} ms${isSized ? ' and more by size' : ''}, CPU x ${cpuFactor}`,
     profile,
     sharesPods,
     seed: 100 + i,
     settings,
-    calibration: { ...DEFAULT_CALIBRATION, apiMs: { median: writeMs, tail: 2 }, apiEach: SIZES_ALIKE, cpuFactor },
+    calibration: { ...DEFAULT_CALIBRATION, apiMs: { median: writeMs, tail: 2 }, apiEach, cpuFactor },
   };
 }
 

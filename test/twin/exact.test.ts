@@ -1,7 +1,8 @@
 /** Some cells. `node test/twin/cells.ts` plays 200. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cells, errorsOf, isWithinLimits, playCell } from '../support/twin-cells.ts';
+import { SIZES_ALIKE } from '../../src/twin/settings.ts';
+import { apart, cells, errorsOf, isWithinLimits, LIMITS, playCell, playExactly } from '../support/twin-cells.ts';
 
 const SEED = 7;
 
@@ -29,6 +30,15 @@ test('Services that share pods come by name, as in the controller itself', () =>
   assert.match(cell.title, /shared pods.*2 syncs/);
   const errors = errorsOf(playCell(cell));
   assert.ok(isWithinLimits(errors), JSON.stringify(errors));
+});
+
+test('a large object takes longer to write, as with the controller itself', () => {
+  const cell = cells(1, 2, 1)[1]!;
+  assert.match(cell.title, /a huge Service.*more by size/);
+  const played = playCell(cell);
+  assert.ok(isWithinLimits(errorsOf(played)), JSON.stringify(errorsOf(played)));
+  const alike = playExactly({ ...cell, calibration: { ...cell.calibration, apiEach: SIZES_ALIKE } });
+  assert.ok(apart(alike.played, played.played).p50 > LIMITS.p50);
 });
 
 /** Each has 20 times the usual CPU, so that events come while the main thread works. */
