@@ -12,7 +12,7 @@ import {
   type PlaceChanges,
   repack,
 } from './packing.ts';
-import type { PlaceChange, Published, Story, StoryChange } from './story.ts';
+import type { PlaceChange, Story, StoryChange } from './story.ts';
 
 /** A change of readiness that nothing has shown yet. */
 interface OpenChange {
@@ -45,6 +45,7 @@ export interface Book {
   readonly readSecond: Int32Array;
   /** For each place: its content in the cache. */
   readonly content: Int32Array;
+  /** Whether it is ready in the cache, even if there is no room for it. */
   readonly isReady: Uint8Array;
   /** For each place: its content in the last plan whose writes are done or under way. */
   readonly planned: Int32Array;
@@ -61,8 +62,12 @@ export interface Book {
 interface ServiceBook {
   /** How many of its places have an endpoint in the cache, without those that wait. */
   held: number;
-  /** Places for which there is no room, in the order in which they came, with the endpoints that they would have. */
-  readonly waiting: Map<number, Published>;
+  /** Places for which there is no room, with the content that they would have. */
+  readonly waiting: Map<number, number>;
+  /** Whether the object says that it has not all of them, by an annotation. */
+  isMarked: boolean;
+  /** Those for which there is; null = the service never has more than there is room for. */
+  readonly seated: Set<number> | null;
   /** Places that have changed since the last plan. */
   readonly dirty: Set<number>;
   /** Of each family. */
@@ -99,6 +104,8 @@ export interface Listing {
   readonly changed: ReadonlyMap<number, { readonly content: number; readonly isReady: boolean }>;
   /** The trigger time in whole seconds; Infinity = there is none. */
   readonly triggerSecond: number;
+  /** Whether there are more than there is room for. */
+  readonly isOver: boolean;
 }
 
 /** Upstream's limit of an Endpoints object (docs/spec/endpoints.md "Over capacity"). */
@@ -119,18 +126,21 @@ export interface BookOptions {
 
 /**
  * The places that are published at the start are packed into full slices. Endpoints have room for 1,000 places of a
- * service. Upstream prefers those that are ready, then decides by addresses, which the story does not have: here it is the
- * first that came, ready or not.
+ * service, of which those that are ready come first. Then addresses decide, which the story does not have: here it is the
+ * number of the place.
  */
 export function createBook(story: Story, output: Output, ledger: Ledger, options: BookOptions): Book {
   const { perSlice, perSliceAtStart, rewritesFull, rankOf, recycles, firstFamilyOf } = options;
   const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;
-  const isReady = new Uint8Array(story.places.length);
+  const isReady = Uint8Array.from(story.places, ({ start }) => (start.isReady && start[output] !== 0 ? 1 : 0));
   const content = new Int32Array(story.places.length);
-  const services = story.services.map(({ families, isNew = false }): ServiceBook => ({
+  const members = membersOf(story);
+  const services = story.services.map(({ families, isNew = false }, i): ServiceBook => ({
     isMissing: isNew,
     held: 0,
     waiting: new Map(),
+    isMarked: false,
+    seated: members[i]!.length > room ? new Set() : null,
     dirty: new Set(),
     packings: Array.from({ length: families }, createPacking),
     plans: 0,
@@ -139,19 +149,21 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     shownSecond: Infinity,
     due: [],
   }));
-  const initial: number[][] = story.services.map(() => []);
-  for (const [i, { service, start }] of story.places.entries()) {
-    const own = services[service]!;
-    if (start[output] !== 0 && own.held === room) {
-      own.waiting.set(i, start);
-      continue;
+  const initial = members.map((own, i) => {
+    const { waiting, seated } = services[i]!;
+    const there = own.filter((place) => story.places[place]!.start[output] !== 0);
+    const ranked =
+      there.length > room ? there.toSorted((one, other) => (isBefore(isReady, one, other) ? -1 : 1)) : there;
+    for (const place of ranked.slice(room)) waiting.set(place, story.places[place]!.start[output]);
+    const within = there.filter((place) => !waiting.has(place));
+    for (const place of within) {
+      content[place] = story.places[place]!.start[output];
+      seated?.add(place);
     }
-    content[i] = start[output];
-    if (content[i] === 0) continue;
-    isReady[i] = start.isReady ? 1 : 0;
-    own.held++;
-    initial[service]!.push(i);
-  }
+    services[i]!.held = within.length;
+    services[i]!.isMarked = waiting.size > 0;
+    return within;
+  });
   for (const [i, added] of initial.entries()) {
     const service = services[i]!;
     service.published = added.length;
@@ -173,7 +185,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     readSecond: new Int32Array(rewritesFull && output === 'endpoints' ? story.places.length : 0).fill(-1),
     content,
     isReady,
-    isShownReady: isReady.slice(),
+    isShownReady: isReady.map((ready, place) => (content[place] === 0 ? 0 : ready)),
     planned: content.slice(),
     open: Array.from({ length: story.places.length }),
     undone: new Map(),
@@ -182,41 +194,40 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
   };
 }
 
+/** The places of each service. */
+function membersOf({ places, services }: Story): number[][] {
+  const members: number[][] = services.map(() => []);
+  for (const [place, { service }] of places.entries()) members[service]!.push(place);
+  return members;
+}
+
 /** Takes an event into the cache. @param atMs when the API server acknowledged the change */
-export function takeChange(book: Book, { place, wanted }: PlaceChange, atMs: number): void {
+export function takeChange(book: Book, placed: PlaceChange, atMs: number): void {
+  const { place, wanted } = placed;
   const own = book.services[book.story.places[place]!.service]!;
   const content = wanted[book.output];
+  noteTurn(book, own, placed, atMs);
+  const wasReady = book.isReady[place] === 1;
+  const hadRoom = !own.waiting.has(place);
   // A pod without an address of the Endpoints' family is ready in slices alone.
   const isReady = wanted.isReady && content !== 0;
-  const hadEndpoint = book.content[place] !== 0;
-  noteTurn(book, own, { place, wanted }, atMs);
-  if (!hadEndpoint) {
-    if (content === 0 && own.waiting.delete(place)) return;
-    if (content !== 0 && own.held === book.room) {
-      own.waiting.set(place, wanted);
-      return;
-    }
-  }
-  const wasReady = book.isReady[place] === 1;
-  setPlace(book, own, place, wanted);
-  if (wasReady !== isReady) {
-    hideUndone(book, place);
-    const isShown = (book.isShownReady[place] === 1) === isReady;
-    const before = book.open[place];
-    // Of what is open the contrary is shown, so what undoes it is shown already.
-    if (before !== undefined) book.undone.set(place, { ...before, undoneAtMs: atMs });
-    else if (isShown) book.ledger.overtaken[book.output]++;
-    book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
-  }
-  if (hadEndpoint && content === 0) takeWaiting(book, own);
+  book.isReady[place] = isReady ? 1 : 0;
+  seat(book, own, place, content);
+  if (wasReady === isReady) return;
+  hideUndone(book, place);
+  const isShown = (book.isShownReady[place] === 1) === isReady;
+  const before = book.open[place];
+  // Of what is open the contrary is shown, so what undoes it is shown already.
+  if (before !== undefined && hadRoom) book.undone.set(place, { ...before, undoneAtMs: atMs });
+  else if (isShown) book.ledger.overtaken[book.output]++;
+  book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
 }
 
 /** A pod that is in no Endpoints has no trigger time. */
 function noteTurn(book: Book, own: ServiceBook, { place, wanted }: PlaceChange, atMs: number): void {
   if (book.readSecond.length === 0 || wanted.endpoints === 0) return;
-  const waiting = own.waiting.get(place);
-  const wasThere = waiting !== undefined || book.content[place] !== 0;
-  const wasReady = waiting?.isReady ?? book.isReady[place] === 1;
+  const wasThere = own.waiting.has(place) || book.content[place] !== 0;
+  const wasReady = book.isReady[place] === 1;
   if (!wasThere || wasReady !== wanted.isReady) own.turned.set(place, Math.floor(atMs / 1000));
 }
 
@@ -230,26 +241,60 @@ function hideUndone({ ledger, output, undone }: Book, place: number): void {
   ledger.unshown[output].push({ ...unshown, latencyMs: undoneAtMs - unshown.atMs });
 }
 
-/** The first that waits takes the room of one that has gone. It has changed long before, so it has no latency. */
-function takeWaiting(book: Book, own: ServiceBook): void {
-  for (const [place, wanted] of own.waiting) {
-    own.waiting.delete(place);
-    setPlace(book, own, place, wanted);
+/** Gives a place its endpoint, or takes it. Where there is too little room, the places come by their rank. */
+function seat(book: Book, own: ServiceBook, place: number, content: number): void {
+  const { isReady, room } = book;
+  const { seated, waiting } = own;
+  const isSeated = book.content[place] !== 0;
+  waiting.delete(place);
+  if (content !== 0 && waiting.size === 0 && (isSeated || own.held < room)) {
+    setPlace(book, own, place, content);
     return;
   }
+  if (content !== 0) waiting.set(place, content);
+  if (isSeated) setPlace(book, own, place, 0);
+  const first = firstOf(isReady, waiting.keys());
+  if (first === NONE) return;
+  if (own.held === room) {
+    const last = lastOf(isReady, seated!);
+    if (!isBefore(isReady, first, last)) return;
+    waiting.set(last, book.content[last]!);
+    setPlace(book, own, last, 0);
+  }
+  setPlace(book, own, first, waiting.get(first)!);
+  waiting.delete(first);
 }
 
-function setPlace(book: Book, own: ServiceBook, place: number, wanted: Published): void {
-  const content = wanted[book.output];
+/** Whether a place comes before another one where there is no room for both. */
+function isBefore(isReady: Uint8Array, one: number, other: number): boolean {
+  return isReady[one] === isReady[other] ? one < other : isReady[one] === 1;
+}
+
+function firstOf(isReady: Uint8Array, places: Iterable<number>): number {
+  let first = NONE;
+  for (const place of places) if (first === NONE || isBefore(isReady, place, first)) first = place;
+  return first;
+}
+
+function lastOf(isReady: Uint8Array, places: Iterable<number>): number {
+  let last = NONE;
+  for (const place of places) if (last === NONE || isBefore(isReady, last, place)) last = place;
+  return last;
+}
+
+const NONE = -1;
+
+function setPlace(book: Book, own: ServiceBook, place: number, content: number): void {
   own.held += (content === 0 ? 0 : 1) - (book.content[place] === 0 ? 0 : 1);
   book.content[place] = content;
-  book.isReady[place] = wanted.isReady && content !== 0 ? 1 : 0;
+  if (content === 0) own.seated?.delete(place);
+  else own.seated?.add(place);
   if (content !== book.planned[place]) own.dirty.add(place);
 }
 
 /** Reads the pods of a service. What changes from now on is for the next plan. */
 export function listPods({ content, isReady, readSecond, services }: Book, service: number): Listing {
-  const { dirty, turned } = services[service]!;
+  const { dirty, turned, waiting } = services[service]!;
   let triggerSecond = Infinity;
   for (const [place, second] of turned) {
     // A pod that turns twice in a second tells nothing new.
@@ -258,9 +303,12 @@ export function listPods({ content, isReady, readSecond, services }: Book, servi
   }
   turned.clear();
   const changed = new Map(
-    [...dirty].map((place) => [place, { content: content[place]!, isReady: isReady[place] === 1 }]),
+    [...dirty].map((place) => {
+      const now = content[place]!;
+      return [place, { content: now, isReady: now !== 0 && isReady[place] === 1 }];
+    }),
   );
-  return { changed, triggerSecond };
+  return { changed, triggerSecond, isOver: waiting.size > 0 };
 }
 
 /** The service is gone: what it does not show yet, nothing will show. */
@@ -290,7 +338,10 @@ export function planService(book: Book, service: number, listing = listPods(book
   // A Service without pods has objects all the same.
   const planned =
     isMissing && changes.length === 0 ? emptyObjects(book, service) : againIfFull(book, own, changes, listing);
-  if (planned.length > 0) own.shownSecond = listing.triggerSecond;
+  if (planned.length > 0) {
+    own.shownSecond = listing.triggerSecond;
+    own.isMarked = listing.isOver;
+  }
   if (due.length === 0) return planned;
   own.due = [];
   const writes = [...due, ...planned];
@@ -320,15 +371,21 @@ function hasOneOfEach({ output, perSlice, services }: Book, service: number): bo
   return output === 'endpoints' || services[service]!.published <= perSlice;
 }
 
-/** The object that is written again differs by its trigger time alone, which has whole seconds. */
+/**
+ * An object that has not all places says so, which is a change of its own. One that is written again at each sync differs by its
+ * trigger time alone, which has whole seconds.
+ */
 function againIfFull(
-  { rewritesFull }: Book,
-  { published, shownSecond, waiting }: ServiceBook,
+  { output, rewritesFull }: Book,
+  { isMarked, published, shownSecond }: ServiceBook,
   changes: readonly ModelWrite[],
-  { triggerSecond }: Listing,
+  { isOver, triggerSecond }: Listing,
 ): readonly ModelWrite[] {
-  if (!rewritesFull || waiting.size === 0 || changes.length > 0) return changes;
-  return [{ verb: 'update', family: 0, endpoints: published, shows: [], isSame: triggerSecond === shownSecond }];
+  const isNews = output === 'endpoints' && isOver !== isMarked;
+  if (changes.length > 0 || !(isNews || (rewritesFull && isOver))) return changes;
+  return [
+    { verb: 'update', family: 0, endpoints: published, shows: [], isSame: !isNews && triggerSecond === shownSecond },
+  ];
 }
 
 function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {
@@ -437,9 +494,10 @@ export function sizeOf(book: Book, service: number): number {
 export function closeBook(book: Book, left: readonly StoryChange[], nowMs: number): void {
   for (const { atMs, places } of left) for (const placed of places) takeChange(book, placed, atMs);
   for (const place of book.undone.keys()) hideUndone(book, place);
-  const { ledger, open, output } = book;
-  for (const change of open) {
-    if (change === undefined) continue;
+  const { ledger, open, output, services, story } = book;
+  for (const [place, change] of open.entries()) {
+    // For a pod that waits there was no room: flags do not change that.
+    if (change === undefined || services[story.places[place]!.service]!.waiting.has(place)) continue;
     ledger.open[output]++;
     ledger.unshown[output].push({ ...change, latencyMs: nowMs - change.atMs });
   }

@@ -41,6 +41,14 @@ test('a large object takes longer to write, as with the controller itself', () =
   assert.ok(apart(alike.played, played.played).p50 > LIMITS.p50);
 });
 
+test('Endpoints without room for all pods change as those of the controller itself', () => {
+  const cell = cells(1, 57, 1)[56]!;
+  assert.match(cell.title, /a huge Service/);
+  assert.ok(cell.profile.rolloutsPerMinute > 0);
+  const errors = errorsOf(playCell(cell));
+  assert.ok(isWithinLimits(errors), JSON.stringify(errors));
+});
+
 /** Each has 20 times the usual CPU, so that events come while the main thread works. */
 for (const [i, limit] of [
   [84, 0.0001],

@@ -239,20 +239,78 @@ test('the same run has the same figures', () => {
   assert.deepEqual(run(many, UPSTREAM), run(many, UPSTREAM));
 });
 
-test('Endpoints have the first thousand addresses, slices have all', () => {
-  const last = story({ services: 1, pods: 1001, changes: [[1000, 1000, 'ready']] });
+test('Endpoints have a thousand addresses, slices have all', () => {
+  const last = story({ services: 1, pods: 1002, changes: [[1000, 1001, 'gone']] });
   const { writes } = run(last, 'endpointd');
   assert.deepEqual([writes.slices.length, writes.endpoints.length], [1, 0]);
 });
 
+test('where Endpoints have too little room, pods that are ready come first', () => {
+  const changes = [
+    [1000, 1001, 'ready'],
+    [2000, 1001, 'unready'],
+  ] as const;
+  const played = story({ services: 1, pods: 1002, changes });
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const { samples, writes } = run({ ...played, outputs: ['endpoints'] }, controller);
+    assert.deepEqual(
+      samples.endpoints.map(({ kind, latencyMs }) => [kind, Math.round(latencyMs)]),
+      [
+        ['add', 11],
+        ['remove', 11],
+      ],
+    );
+    assert.deepEqual(
+      writes.endpoints.map(({ endpoints }) => endpoints),
+      [1000, 1000],
+    );
+  }
+});
+
+test('a pod that waits for room is shown when another one goes', () => {
+  const changes = [
+    [1000, 1000, 'unready'],
+    [2000, 1000, 'ready'],
+    [5000, 0, 'gone'],
+  ] as const;
+  const played = allReady(story({ services: 1, pods: 1001, changes }));
+  const { samples, open } = run(played, 'endpointd');
+  assert.deepEqual(
+    samples.endpoints.map(({ kind, latencyMs }) => [kind, Math.round(latencyMs)]),
+    [
+      ['add', 3011],
+      ['remove', 11],
+    ],
+  );
+  assert.equal(open.endpoints, 0);
+  const never = run({ ...played, changes: played.changes.slice(0, 2) }, 'endpointd');
+  assert.deepEqual([never.samples.endpoints.length, never.unshown.endpoints.length, never.open.endpoints], [0, 0, 0]);
+});
+
+test('Endpoints are written when the annotation comes or goes that they have not all', () => {
+  const changes = [
+    [1000, 1001, 'gone'],
+    [2000, 1000, 'gone'],
+    [3000, 1000, 'unready'],
+  ] as const;
+  const played = story({ services: 1, pods: 1002, changes });
+  assert.deepEqual(writtenAtMs(run(played, 'endpointd'), 'endpoints'), [2011, 3011]);
+});
+
+/** All are ready at the start. */
+function allReady(played: Story): Story {
+  const start = { endpoints: 1, slices: 1, isReady: true };
+  return { ...played, places: played.places.map(({ service }) => ({ service, start })) };
+}
+
 test('Endpoints over capacity are written at each sync, and count if they differ', () => {
   const changes = [
-    [1000, 1000, 'ready'],
-    [1100, 1001, 'ready'],
-    [2500, 1000, 'unready'],
-    [2600, 1000, 'ready'],
+    [1000, 1000, 'unready'],
+    [1100, 1001, 'unready'],
+    [2500, 1000, 'ready'],
+    [2600, 1000, 'unready'],
   ] as const;
-  const last: Story = { ...story({ services: 1, pods: 1002, changes }), outputs: ['endpoints'] };
+  const last: Story = { ...allReady(story({ services: 1, pods: 1002, changes })), outputs: ['endpoints'] };
   // The trigger time has whole seconds: of the second pod it is the same. A pod that turns twice in a second has none.
   assert.deepEqual(writtenAtMs(run(last, UPSTREAM), 'endpoints'), [1011, 2511, 2611]);
   const three = { ...last, changes: last.changes.slice(0, 3) };
@@ -530,14 +588,11 @@ test('a pod that goes makes room in Endpoints for the next one', () => {
       [4000, 0, 'gone'],
     ],
   });
-  for (const [controller, written] of [
-    ['endpointd', [1011, 2011]],
-    // Endpoints over capacity are written at every sync (#127370).
-    [UPSTREAM, [1011, 2011, 3011]],
-  ] as const) {
+  for (const controller of ['endpointd', UPSTREAM] as const) {
     const ledger = run(rolled, controller);
-    assert.deepEqual(writtenAtMs(ledger, 'endpoints'), written);
-    assert.deepEqual([ledger.samples.endpoints.length, ledger.writes.slices.length], [1, 4]);
+    // A pod that is ready takes the room of one that is not.
+    assert.deepEqual(writtenAtMs(ledger, 'endpoints'), [1011, 2011, 3011, 4011]);
+    assert.deepEqual([ledger.samples.endpoints.length, ledger.writes.slices.length], [3, 4]);
   }
 });
 
