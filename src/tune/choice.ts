@@ -1,9 +1,11 @@
 /** Which of the settings to recommend. */
 import type { Settings } from '../twin/settings.ts';
 import { changedNames } from './flag-lines.ts';
-import { asksOfBoth, scoreOf } from './objective.ts';
-import { type Check, excessOf, type Outcome, outcomeOf, type Question } from './outcome.ts';
-import { climb, type Flag, compareScores, type Score, searchSettings, singly } from './search.ts';
+import { asksOfBoth, type Objective, scoreOf } from './objective.ts';
+import { type Check, excessOf, type Question } from './bounds.ts';
+import { createLooks, firstOf, holdsWhole, type Look, lookAt, meetsAll, meetsSoFar, playAll } from './look.ts';
+import { type Outcome, toldOutcome } from './outcome.ts';
+import { climb, type Flag, compareScores, isBetter, type Score, searchSettings, singly } from './search.ts';
 import type { Trials } from './trials.ts';
 
 /** Settings whose goals differ by at most this share are as good. */
@@ -29,7 +31,8 @@ export interface Choice {
  * The search finds settings whose figures keep a margin to each limit, a larger one each time until their bounds hold too.
  * Today's, what it ends at, and the best that it tried are then compared by draws that it has not seen. What is told is by
  * further draws, which may only refuse a setting. If nothing meets the limits, nothing is chosen, and what is told is by
- * the draws of the comparison.
+ * the draws of the comparison. A setting is played on only while it may still be chosen: further runs can only raise its
+ * bounds, so the choice is the one that all runs would give.
  * @param looking called before each of these further looks at a setting
  */
 export function choose(
@@ -40,36 +43,76 @@ export function choose(
 ): Choice {
   const { run, objective } = question;
   const today = run.settings;
-  const told = asTold(question);
-  const chosenBy = outcomesOf(withDraws(question, CHOICE_DRAWS), looking);
-  const toldBy = outcomesOf(told, looking);
-  const apart = asksOfBoth(objective) ? singly(flags) : flags;
+  const [inChoice, told] = [withDraws(question, CHOICE_DRAWS), asTold(question)];
+  const chosenBy = looksBy(inChoice, looking);
+  const toldBy = looksBy(told, looking);
+  const apart = apartIfAsked(objective, flags);
+  const leading = searched(question, flags, trials, (settings) => meetsAll(chosenBy(settings))).map(chosenBy);
+  const isMet = leading.some(meetsAll);
+  const looked = isMet ? leading : [...leading, nearestTo(leading, [flags, apart], chosenBy)];
+  const isTie = tiesOf(looked);
+  const ties = isTie === null ? [] : looked.filter((one) => holdsWhole(one, isTie));
+  const [simplest] = ties
+    .toSorted(compareGoals)
+    .toSorted((a, b) => changesFrom(today, a.settings) - changesFrom(today, b.settings));
+  if (isTie === null || simplest === undefined) {
+    const nearest = firstOf(looked, compareExcess, () => true)!;
+    const outcomes = [chosenBy(today), nearest].map((look) => toldOutcome(inChoice, look));
+    return { today: outcomes[0]!, best: null, nearest: outcomes[1]!, told: inChoice };
+  }
+  const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values);
+  const first = withFewestChanges(simplest.settings, today, apart, score, (one) => holdsWhole(chosenBy(one), isTie));
+  const asToday = toldBy(today);
+  playAll(asToday);
+  let best: Look | undefined;
+  for (const settings of candidatesInOrder(first, looked, today)) {
+    const one = toldBy(settings);
+    if (!holdsWhole(one, () => isGain(asToday, one))) continue;
+    best = one;
+    break;
+  }
+  const outcome = toldOutcome(told, asToday);
+  const nearest = best === asToday ? outcome : toldOutcome(told, best ?? toldBy(first));
+  return { today: outcome, best: best === undefined ? null : nearest, nearest, told };
+}
+
+/**
+ * The settings to compare: today's, what the search ends at, and the best that it tried.
+ * @param isMet whether the bounds of a setting meet the limits
+ */
+export function searched(
+  question: Question,
+  flags: readonly Flag[],
+  trials: Trials,
+  isMet: (settings: Settings) => boolean,
+): Settings[] {
+  const { run, objective } = question;
+  const today = run.settings;
+  const apart = apartIfAsked(objective, flags);
   const ends: Settings[] = [];
   for (const margin of MARGINS) {
     const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values, margin);
     const { best } = searchSettings(today, flags, score, run.seed);
     ends.push(withFewestChanges(climb(best, apart, score).best, today, apart, score, () => true));
-    if (excessOf(chosenBy(ends.at(-1)!)) === 0) break;
+    if (isMet(ends.at(-1)!)) break;
   }
-  const leading = [today, ...ends, ...leadingOf(trials, question)].map(chosenBy);
-  const isMet = leading.some((one) => excessOf(one) === 0);
-  const looked = isMet ? leading : [...leading, nearestTo(leading, [flags, apart], chosenBy)];
-  const held = looked.filter((one) => excessOf(one) === 0).toSorted(compareGoals);
-  const score = (settings: Settings): Score => scoreOf(objective, trials.of(settings).values);
-  const isTie = tiesOf(held);
-  const ties = held.filter(isTie).toSorted((a, b) => changesFrom(today, a.settings) - changesFrom(today, b.settings));
-  const first = ties
-    .slice(0, 1)
-    .map(({ settings }) => withFewestChanges(settings, today, apart, score, (one) => isTie(chosenBy(one))));
-  // Today's may meet by these draws what they have not met in the choice.
-  const order = held.length === 0 ? [] : [...first, ...held.map(({ settings }) => settings), today];
-  const chosen = order.find((settings) => isGain(toldBy(today), toldBy(settings)));
-  const best = chosen === undefined ? null : toldBy(chosen);
-  const [closest] = looked.toSorted((a, b) => excessOf(a) - excessOf(b));
-  if (order.length === 0) {
-    return { today: chosenBy(today), best: null, nearest: closest!, told: withDraws(question, CHOICE_DRAWS) };
+  return [today, ...ends, ...leadingOf(trials, question)];
+}
+
+function apartIfAsked(objective: Objective, flags: readonly Flag[]): readonly Flag[] {
+  return asksOfBoth(objective) ? singly(flags) : flags;
+}
+
+/** Today's may meet by the further draws what they have not met in the choice. */
+function* candidatesInOrder(first: Settings, looked: readonly Look[], today: Settings): Generator<Settings, void> {
+  yield first;
+  for (const left = [...looked]; ;) {
+    const next = firstOf(left, compareGoals, meetsSoFar);
+    if (next === undefined) break;
+    left.splice(left.indexOf(next), 1);
+    yield next.settings;
   }
-  return { today: toldBy(today), best, nearest: best ?? toldBy(order[0]!), told };
+  yield today;
 }
 
 /** The question with the draws by which a setting's figures and bounds are told. */
@@ -81,17 +124,18 @@ function withDraws(question: Question, more: number): Question {
   return { ...question, run: { ...question.run, seed: question.run.seed + more } };
 }
 
-type Look = (settings: Settings) => Outcome;
+type LookBy = (settings: Settings) => Look;
 
-/** Finds each outcome once. */
-function outcomesOf(question: Question, looking: () => void): Look {
-  const known = new Map<string, Outcome>();
+/** Looks at each setting once. */
+function looksBy(question: Question, looking: () => void): LookBy {
+  const looks = createLooks(question);
+  const known = new Map<string, Look>();
   return (settings) => {
     const key = JSON.stringify(settings);
     let found = known.get(key);
     if (found !== undefined) return found;
     looking();
-    known.set(key, (found = outcomeOf(question, settings)));
+    known.set(key, (found = lookAt(looks, settings)));
     return found;
   };
 }
@@ -121,34 +165,49 @@ function isLeading({ excess, goal }: Score): boolean {
 }
 
 /** Climbs by the bounds, which the search does not know: a setting may be further off in it, and surer. */
-function nearestTo(looked: readonly Outcome[], inTurn: readonly (readonly Flag[])[], chosenBy: Look): Outcome {
-  const [closest] = looked.toSorted((a, b) => excessOf(a) - excessOf(b));
-  const score = (settings: Settings): Score => {
-    const outcome = chosenBy(settings);
-    return { excess: excessOf(outcome), goal: goalOf(outcome).bound };
+function nearestTo(looked: readonly Look[], inTurn: readonly (readonly Flag[])[], chosenBy: LookBy): Look {
+  const closest = firstOf(looked, compareExcess, () => true)!;
+  const score = (settings: Settings, rival?: Score): Score => {
+    const look = chosenBy(settings);
+    holdsWhole(look, (one) => rival === undefined || isBetter(scoreSoFar(one), rival));
+    return scoreSoFar(look);
   };
-  return chosenBy(inTurn.reduce((settings, flags) => climb(settings, flags, score).best, closest!.settings));
+  return chosenBy(inTurn.reduce((settings, flags) => climb(settings, flags, score).best, closest.settings));
 }
 
-function goalOf({ checks }: Pick<Outcome, 'checks'>): Check {
+function scoreSoFar(look: Look): Score {
+  return { excess: excessOf(look), goal: goalOf(look).bound };
+}
+
+function goalOf({ checks }: Pick<Look, 'checks'>): Check {
   return checks.at(-1)!;
 }
 
 /** By what the goal is at most in nine of ten resamples, then by its figure. */
-function compareGoals(a: Outcome, b: Outcome): number {
+function compareGoals(a: Look, b: Look): number {
   return goalOf(a).bound - goalOf(b).bound || goalOf(a).value - goalOf(b).value;
 }
 
-/** Which are as good as the best: those with the least bound of the goal, and of these those with its least figure. */
-function tiesOf(held: readonly Outcome[]): (one: Outcome) => boolean {
-  const boundMax = Math.min(...held.map((one) => goalOf(one).bound)) * (1 + TIE);
-  const bounded = held.filter((one) => goalOf(one).bound <= boundMax);
+function compareExcess(a: Look, b: Look): number {
+  return excessOf(a) - excessOf(b);
+}
+
+/**
+ * Which are as good as the best: those with the least bound of the goal, and of these those with its least figure. null = none
+ * meets the limits.
+ */
+function tiesOf(looked: readonly Look[]): ((one: Look) => boolean) | null {
+  const best = firstOf(looked, compareGoals, meetsSoFar);
+  if (best === undefined) return null;
+  const boundMax = goalOf(best).bound * (1 + TIE);
+  const isBounded = (one: Look): boolean => meetsSoFar(one) && goalOf(one).bound <= boundMax;
+  const bounded = looked.filter((one) => holdsWhole(one, isBounded));
   const valueMax = Math.min(...bounded.map((one) => goalOf(one).value)) * (1 + TIE);
-  return (one) => excessOf(one) === 0 && goalOf(one).bound <= boundMax && goalOf(one).value <= valueMax;
+  return (one) => isBounded(one) && goalOf(one).value <= valueMax;
 }
 
 /** Whether it meets each limit, and is better than today's if these do so too: by more than a tie. */
-export function isGain(today: Pick<Outcome, 'checks'>, one: Pick<Outcome, 'checks'>): boolean {
+export function isGain(today: Pick<Look, 'checks'>, one: Pick<Look, 'checks'>): boolean {
   if (excessOf(one) > 0) return false;
   if (one === today || excessOf(today) > 0) return true;
   const [was, is] = [goalOf(today), goalOf(one)];

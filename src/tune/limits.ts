@@ -1,19 +1,13 @@
 /** What binds the chosen settings, and how far they are valid: how many more changes and nodes they bear. */
+import type { Ledger } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import type { Story } from '../twin/story.ts';
 import { FITTED } from './back-test.ts';
+import { boundsOf, calibrationsOf, type Question, scopeOf } from './bounds.ts';
+import { createLooks, holdsWhole, lookAt, meetsSoFar } from './look.ts';
 import { type Expression, isOfLatencies, type Objective, WORST_MS } from './objective.ts';
-import {
-  additionsTo,
-  boundsOf,
-  isMet,
-  type Outcome,
-  p99OfAdditions,
-  type Question,
-  scopeOf,
-  runsOf,
-} from './outcome.ts';
+import { additionsTo, type Outcome, p99OfAdditions } from './outcome.ts';
 
 const LOADS: readonly number[] = [1.25, 1.5, 2, 3, 5, 10];
 /** The end of both ladders: what holds there may hold beyond it. */
@@ -60,7 +54,12 @@ export function nodesMaxOf(question: Question, settings: Settings): number | nul
   const more = (factor: number): number => Math.floor(nodes * factor);
   const scopes = LOADS.map((factor) => ({ ...scopeOf(question), nodes: more(factor) }));
   const bounds = boundsOf(question, runsOf(question, settings), scopes);
-  return more(lastOf((step) => isMet(objective, bounds[step]!)));
+  return more(lastOf((step) => objective.constraints.every(({ most }, i) => bounds[step]![i]! <= most)));
+}
+
+/** One run at a time, because each takes memory. */
+function* runsOf(question: Question, settings: Settings): Generator<Ledger, void> {
+  for (const calibration of calibrationsOf(question)) yield runModel({ ...question.run, settings, calibration });
 }
 
 /** Nodes watch slices. */
@@ -77,7 +76,7 @@ const GOAL_FACTOR_MAX = 2;
 
 /**
  * The last step of the ladder of changes at which nine of ten draws meet each constraint. A goal that is a latency, or a
- * share of late changes, ends it too. `boundsOf` has its bound last. null = there is nothing to meet.
+ * share of late changes, ends it too. Its check is the last one. null = there is nothing to meet.
  */
 export function loadFactorOf(question: Question, { settings, checks }: Outcome): number | null {
   const { objective } = question;
@@ -89,8 +88,10 @@ export function loadFactorOf(question: Question, { settings, checks }: Outcome):
     const hastier = { ...question, run: { ...question.run, story: hastened(question.run.story, factor) } };
     // All that happens in five minutes happens in less time now.
     const scope = { ...scopeOf(hastier), worstMs: WORST_MS / factor };
-    const bounds = boundsOf(hastier, runsOf(hastier, settings), [scope])[0]!;
-    return isMet(objective, bounds) && bounds.at(-1)! <= goalMax;
+    return holdsWhole(
+      lookAt(createLooks(hastier, scope), settings),
+      (look) => meetsSoFar(look) && look.checks.at(-1)!.bound <= goalMax,
+    );
   });
 }
 

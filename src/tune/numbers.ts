@@ -7,7 +7,7 @@ import type { Calibration } from '../twin/settings.ts';
 import type { BackTest, Known, NumberName, Spread } from './back-test.ts';
 import type { Lognormal } from './lognormal.ts';
 import { type CpuPerWrite, type Measured, UNSURE } from './measured.ts';
-import type { Unsure } from './outcome.ts';
+import type { Unsure } from './bounds.ts';
 
 /** A number for people. */
 export interface KnownNumber {

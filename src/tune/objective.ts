@@ -218,8 +218,7 @@ export function valueOf(expression: Expression, ledger: Ledger, scope: Scope): n
 }
 
 /** @param parts see `tellingParts` */
-export function valueOfDraw(expression: Expression, draw: Draw, scope: Scope, parts: readonly Span[] | null): number {
-  if (parts === null) return figureOf(expression, draw.whole(), scope);
+export function valueOfDraw(expression: Expression, draw: Draw, scope: Scope, parts: readonly Span[]): number {
   return worstOf(expression, parts.map(draw.between), scope);
 }
 
@@ -302,7 +301,7 @@ export function changesMin(figure: Figure, most: number): number {
   return Math.max(TELLING_CHANGES_MIN, most > 0 ? Math.round(1 / most) : 0);
 }
 
-function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpointsWatchers }: Scope): number {
+export function figureOf(expression: Figure, ledger: Ledger, { durationMs, nodes, endpointsWatchers }: Scope): number {
   const watchers = { nodes, endpointsWatchers };
   const seconds = durationMs / 1000;
   switch (expression.of) {

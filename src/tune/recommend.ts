@@ -6,7 +6,8 @@ import { choose, TIE, withFewestChanges } from './choice.ts';
 import { changedNames } from './flag-lines.ts';
 import { type Binding, bindingsOf, goalFactorMaxOf, loadFactorOf, nodesMaxOf } from './limits.ts';
 import { scoreOf } from './objective.ts';
-import { additionsTo, type Outcome, type Question } from './outcome.ts';
+import type { Question } from './bounds.ts';
+import { additionsTo, type Outcome } from './outcome.ts';
 import { type Flag, flagsOf, compareScores, type Score, writeFlag } from './search.ts';
 import { createTrials, type Trials, type Tried } from './trials.ts';
 

@@ -8,7 +8,8 @@ import { type Confirmation, NOT_MEASURED } from './confirmation.ts';
 import { type Comparison, errorBeyondChance } from './evidence.ts';
 import { flagLines, settingText } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
-import type { Check, Outcome } from './outcome.ts';
+import type { Check } from './bounds.ts';
+import type { Outcome } from './outcome.ts';
 import type { Output } from '../twin/ledger.ts';
 import type { Recommendation } from './recommend.ts';
 

@@ -1,6 +1,6 @@
 /** How sure a figure is: its run is repeated with blocks of time drawn anew (a block bootstrap). */
 import { createPrng, nextInt } from '../lib/prng.ts';
-import { runOf, runsBetween, type Span } from '../twin/figures.ts';
+import { runOf, runsBetween, runsOfParts, type Span } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
 
 /** The lengths in a resample, in milliseconds. */
@@ -15,7 +15,6 @@ export interface Blocks {
 
 /** A run of blocks that were drawn. What is in its ledgers keeps the time at which it was drawn, which no figure is of. */
 export interface Draw {
-  readonly whole: () => Ledger;
   /** What is within this span, by the places that the blocks were drawn for. */
   readonly between: (span: Span) => Ledger;
 }
@@ -32,28 +31,60 @@ interface Piece {
  * Runs with as many blocks as this one, drawn with replacement. What is behind the last whole block is no block: each run
  * has it once.
  */
-export function* resamples(
-  ledger: Ledger,
-  { durationMs, blockMs, partMs }: Blocks,
-  count: number,
-  seed: number,
-): Generator<Draw, void> {
-  const whole = Math.floor(durationMs / blockMs);
-  const places = Array.from({ length: whole }, (_, i): Span => ({ fromMs: i * blockMs, toMs: (i + 1) * blockMs }));
-  const end = { fromMs: whole * blockMs, toMs: Infinity };
-  const blocks = runsBetween(ledger, [...places, end]);
-  const rest: Piece = { ledger: blocks.pop()!, place: end, movedMs: 0 };
-  const parts = [...Map.groupBy(places.keys(), (slot) => Math.floor((slot * blockMs) / partMs)).values()];
-  const prng = createPrng(seed);
-  for (let i = 0; i < count; i++) {
-    const drawn = parts.flatMap((part) =>
-      part.map((slot): Piece => {
-        const from = part[nextInt(prng, part.length)]!;
-        return { ledger: blocks[from]!, place: places[slot]!, movedMs: (slot - from) * blockMs };
-      }),
-    );
-    yield createDraw(ledger, [...drawn, rest]);
+export function* resamples(ledger: Ledger, blocks: Blocks, count: number, seed: number): Generator<Draw, void> {
+  const places = placesOf(blocks);
+  const { blockMs } = blocks;
+  const end = { fromMs: places.length * blockMs, toMs: Infinity };
+  const ledgers = runsBetween(ledger, [...places, end]);
+  const rest: Piece = { ledger: ledgers.pop()!, place: end, movedMs: 0 };
+  for (const drawn of drawnBlocks(blocks, count, seed)) {
+    const pieces = drawn.map((from, slot): Piece => {
+      return { ledger: ledgers[from]!, place: places[slot]!, movedMs: (slot - from) * blockMs };
+    });
+    yield createDraw(ledger, [...pieces, rest]);
   }
+}
+
+/** For each of these runs how often it has each block, and what is behind the last one. */
+export function blockCounts(blocks: Blocks, count: number, seed: number): Uint32Array[] {
+  const whole = placesOf(blocks).length;
+  return [...drawnBlocks(blocks, count, seed)].map((drawn) => {
+    const times = new Uint32Array(whole + 1);
+    times[whole] = 1;
+    for (const from of drawn) times[from]!++;
+    return times;
+  });
+}
+
+/** What is in each block, and behind the last one. Within a block it keeps its order. */
+export function cutInBlocks(ledger: Ledger, blocks: Blocks): Ledger[] {
+  const places = placesOf(blocks);
+  const end = { fromMs: places.length * blocks.blockMs, toMs: Infinity };
+  return runsOfParts(ledger, [...places, end], (all) => {
+    const parts = [...places, end].map((): (typeof all)[number][] => []);
+    for (const one of all) parts[blockAt(places, blocks.blockMs, one.atMs)]!.push(one);
+    return parts;
+  });
+}
+
+/** The number of a block; as many as there are = behind the last one. */
+function blockAt(places: readonly Span[], blockMs: number, atMs: number): number {
+  const block = Math.min(places.length, Math.floor(atMs / blockMs));
+  // The division may round to the next block.
+  return block > 0 && atMs < places[block - 1]!.toMs ? block - 1 : block;
+}
+
+function placesOf({ durationMs, blockMs }: Blocks): Span[] {
+  const whole = Math.floor(durationMs / blockMs);
+  return Array.from({ length: whole }, (_, i): Span => ({ fromMs: i * blockMs, toMs: (i + 1) * blockMs }));
+}
+
+/** For each run the block that is drawn for each place. */
+function* drawnBlocks(blocks: Blocks, count: number, seed: number): Generator<number[], void> {
+  const { blockMs, partMs } = blocks;
+  const parts = [...Map.groupBy(placesOf(blocks).keys(), (slot) => Math.floor((slot * blockMs) / partMs)).values()];
+  const prng = createPrng(seed);
+  for (let i = 0; i < count; i++) yield parts.flatMap((part) => part.map(() => part[nextInt(prng, part.length)]!));
 }
 
 /** Several figures are of the same parts, so these are made once. */
@@ -70,10 +101,8 @@ function createDraw(run: Ledger, pieces: readonly Piece[]): Draw {
     made.set(key, found);
     return found;
   };
-  return { between, whole: () => between(EVER) };
+  return { between };
 }
-
-const EVER: Span = { fromMs: 0, toMs: Infinity };
 
 /** What of a piece is within the span: all, nothing, or what lies on this side of an end of the span. */
 function partOf({ ledger, place, movedMs }: Piece, { fromMs, toMs }: Span): readonly Ledger[] {

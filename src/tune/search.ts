@@ -109,9 +109,13 @@ export function searchSettings(
 const STARTS = 2;
 
 type Climb = Omit<Search, 'runs'>;
+type ScoreBeside = (settings: Settings, rival?: Score) => Score;
 
-/** Goes on while another value of one flag is better. */
-export function climb(start: Settings, flags: readonly Flag[], scoreOf: (settings: Settings) => Score): Climb {
+/**
+ * Goes on while another value of one flag is better.
+ * @param scoreOf where there is a rival, and the score is no better than that, it may be any other that is no better
+ */
+export function climb(start: Settings, flags: readonly Flag[], scoreOf: ScoreBeside): Climb {
   let best = start;
   let score = scoreOf(start);
   for (let unchanged = 0, i = 0; unchanged < flags.length; i = (i + 1) % flags.length) {
@@ -201,7 +205,7 @@ function neighbours(flag: Flag, settings: Settings, steps: number): Settings[] {
 function bestOf(
   flag: Flag,
   settings: Settings,
-  scoreOf: (settings: Settings) => Score,
+  scoreOf: ScoreBeside,
 ): { readonly settings: Settings; readonly score: Score } {
   let best = { settings, score: scoreOf(settings) };
   const now = readFlag(flag, settings);
@@ -211,7 +215,7 @@ function bestOf(
     let worse = 0;
     for (const value of values) {
       const next = writeFlag(flag, settings, value);
-      const score = scoreOf(next);
+      const score = scoreOf(next, best.score);
       worse = isBetter(score, best.score) ? 0 : worse + 1;
       if (worse === 0) best = { settings: next, score };
       else if (worse === WORSE_MAX) break;

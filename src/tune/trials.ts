@@ -4,7 +4,8 @@ import { OUTPUTS } from '../twin/ledger.ts';
 import { runModel } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import { type Values, valuesOf } from './objective.ts';
-import { additionsTo, p99OfAdditions, type Question, scopeOf } from './outcome.ts';
+import { type Question, scopeOf } from './bounds.ts';
+import { additionsTo, p99OfAdditions } from './outcome.ts';
 
 /** What is kept of a run: a ledger has each change and each write, and there are hundreds of runs. */
 export interface Tried {

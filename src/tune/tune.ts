@@ -6,7 +6,7 @@ import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, type Start, startOf, withFit } from './numbers.ts';
-import type { Question } from './outcome.ts';
+import type { Question } from './bounds.ts';
 import { recommend, type Recommendation } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { checkStory, isChange, type Story } from '../twin/story.ts';

@@ -78,10 +78,19 @@ export interface Span {
  * in order once, because a day has thousands of spans.
  */
 export function runsBetween(ledger: Ledger, spans: readonly Span[]): Ledger[] {
-  const samples = perOutput((output) => partsOf(ledger.samples[output], spans));
-  const unshown = perOutput((output) => partsOf(ledger.unshown[output], spans));
-  const writes = perOutput((output) => partsOf(ledger.writes[output], spans));
-  const cpu = partsOf(ledger.cpu, spans);
+  return runsOfParts(ledger, spans, (all) => partsOf(all, spans));
+}
+
+/** @param cut for each span what of these is within it */
+export function runsOfParts(
+  ledger: Ledger,
+  spans: readonly Span[],
+  cut: <T extends { readonly atMs: number }>(all: readonly T[]) => T[][],
+): Ledger[] {
+  const samples = perOutput((output) => cut(ledger.samples[output]));
+  const unshown = perOutput((output) => cut(ledger.unshown[output]));
+  const writes = perOutput((output) => cut(ledger.writes[output]));
+  const cpu = cut(ledger.cpu);
   return spans.map((_, i) => ({
     ...ledger,
     samples: perOutput((output) => samples[output][i]!),

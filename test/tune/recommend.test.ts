@@ -4,15 +4,8 @@ import { story } from '../support/stories.ts';
 import { FITTED } from '../../src/tune/back-test.ts';
 import { choose, isGain } from '../../src/tune/choice.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import {
-  boundsOf,
-  type Check,
-  excessOf,
-  type LatencyRow,
-  outcomeOf,
-  type Question,
-  type Unsure,
-} from '../../src/tune/outcome.ts';
+import { boundsOf, type Check, excessOf, type Question, type Unsure } from '../../src/tune/bounds.ts';
+import { type LatencyRow, outcomeOf } from '../../src/tune/outcome.ts';
 import { type Recommendation, recommend } from '../../src/tune/recommend.ts';
 import { bindingsOf, loadFactorOf } from '../../src/tune/limits.ts';
 import { flagsOf } from '../../src/tune/search.ts';

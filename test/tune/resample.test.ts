@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Blocks, resamples } from '../../src/tune/resample.ts';
+import { type Blocks, type Draw, resamples } from '../../src/tune/resample.ts';
 import { cpuOf, writesOf } from '../../src/twin/figures.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
 import { USUAL_SIZES } from '../../src/twin/profiles.ts';
@@ -25,9 +25,13 @@ function blocksOf(count: number): Blocks {
   return { durationMs: count * BLOCK_MS, blockMs: BLOCK_MS, partMs: Infinity };
 }
 
+function whole(draw: Draw): Ledger {
+  return draw.between({ fromMs: 0, toMs: Infinity });
+}
+
 test('changes, writes and CPU of a block are drawn together', () => {
   const run = runOf([1, 10, 100]);
-  const draws = [...resamples(run, blocksOf(3), 50, 1)].map((draw) => draw.whole());
+  const draws = [...resamples(run, blocksOf(3), 50, 1)].map(whole);
   for (const draw of draws) {
     assert.deepEqual([writesOf(draw), cpuOf(draw)], [draw.samples.slices.length, draw.samples.slices.length]);
   }
@@ -39,7 +43,7 @@ test('changes, writes and CPU of a block are drawn together', () => {
 
 test('the same seed draws the same', () => {
   const run = runOf([1, 2, 3, 4]);
-  const draw = (): Ledger[] => [...resamples(run, blocksOf(4), 3, 7)].map(({ whole }) => whole());
+  const draw = (): Ledger[] => [...resamples(run, blocksOf(4), 3, 7)].map(whole);
   assert.deepEqual(draw(), draw());
 });
 
@@ -80,7 +84,7 @@ test('each change of a long run is looked at a few times for each resample', () 
   // A change in each of 1,000 blocks: a look at all changes for each block would be a million.
   for (let block = 0; block < 1000; block++) run.cpu.push(change(block * BLOCK_MS));
   const [draw] = resamples(run, blocksOf(1000), 1, 1);
-  assert.equal(cpuOf(draw!.whole()), 1000);
+  assert.equal(cpuOf(whole(draw!)), 1000);
   assert.ok(looks < 10_000, String(looks));
   looks = 0;
   const [ofParts] = resamples(run, { ...blocksOf(1000), partMs: 10 * BLOCK_MS }, 1, 1);
@@ -93,5 +97,5 @@ test('what is behind the last whole block is there once in each resample', () =>
   const run = runOf([1, 10, 100, 1000]);
   // Two and a half blocks, and what is written after the end.
   for (const draw of resamples(run, blocksOf(2.5), 20, 1))
-    assert.ok([1102, 1111, 1120].includes(writesOf(draw.whole())));
+    assert.ok([1102, 1111, 1120].includes(writesOf(whole(draw))));
 });
