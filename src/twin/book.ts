@@ -367,8 +367,15 @@ function newestShown(shows: readonly ShownPlace[]): ShownPlace[] {
 }
 
 /** Whether the service has one object of each family. */
-function hasOneOfEach({ output, perSlice, services }: Book, service: number): boolean {
-  return output === 'endpoints' || services[service]!.published <= perSlice;
+function hasOneOfEach(book: Book, service: number): boolean {
+  return book.output === 'endpoints' || !isAboveSlice(book, service);
+}
+
+/** Whether its endpoints are more than a slice may have, which matters from now on. */
+function isAboveSlice({ ledger, perSlice, services }: Book, service: number): boolean {
+  const isAbove = services[service]!.published > perSlice;
+  if (isAbove) ledger.reached.add('endpointsPerSlice');
+  return isAbove;
 }
 
 /**
@@ -404,7 +411,7 @@ export function giveBack({ services }: Book, service: number, writes: readonly M
  */
 export function spoil(book: Book, service: number): void {
   const { due, published } = book.services[service]!;
-  const endpoints = book.output === 'slices' ? Math.min(published, book.perSlice) : published;
+  const endpoints = hasOneOfEach(book, service) ? published : book.perSlice;
   if (due.length === 0) due.push({ verb: 'update', family: 0, endpoints, shows: [] });
 }
 
@@ -431,6 +438,8 @@ function planChanges(book: Book, service: number, listing: Listing, isMissing: b
     const verb = isMissing ? 'create' : 'update';
     return [{ verb, family: 0, endpoints: own.published, shows: shownBy(listing, places) }];
   }
+  // What is added goes where there is room.
+  if (added.length > 0) isAboveSlice(book, service);
   return sliceWrites(book, service, listing, { added, changed, removed });
 }
 

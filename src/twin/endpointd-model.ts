@@ -30,7 +30,7 @@ import {
   type Book,
   type ModelWrite,
 } from './book.ts';
-import type { Output } from './ledger.ts';
+import { type Output, SYNCS } from './ledger.ts';
 import { compute } from './processors.ts';
 import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
@@ -141,7 +141,8 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
       // The shorter addresses make the smaller slice, which goes first.
       firstFamilyOf: () => 0,
     }),
-    queue: createWorkQueue(output, syncs),
+    // Nobody reads its figures.
+    queue: createWorkQueue(output, syncs, () => false),
     items: story.services.map(({ namespace }, service) => createWorkItem(service, String(namespace))),
     paces: story.services.map(() => createPace()),
     batchMs,
@@ -240,6 +241,7 @@ function advance(own: Own, sent: QueuedWrite[]): void {
       own.world.ledger.syncs++;
       own.unplanned.push({ controller, item });
     }
+    noteSyncs(controller);
   }
   if (own.unplanned.length > 0 && own.batches.length < BATCHES_MAX) {
     own.batches.push(batchOf(own, own.unplanned));
@@ -249,6 +251,11 @@ function advance(own: Own, sent: QueuedWrite[]): void {
   let dueMs = tokenMs;
   for (const { queue } of own.controllers) dueMs = Math.min(dueMs, nextWorkMs(queue));
   wakeAt(own, dueMs);
+}
+
+/** A namespace has its share of the slots, and chores have theirs. One slot has other turns than several have. */
+function noteSyncs({ book: { ledger, output }, queue: { slots } }: OwnController): void {
+  if (slots.held > slots.namespaceMax || slots.count === 1) ledger.reached.add(SYNCS[output]);
 }
 
 /** Syncs of one service are planned together, slices before Endpoints. */
@@ -353,7 +360,10 @@ function flush(own: Own, sent: QueuedWrite[]): number {
   for (;;) {
     const queued = nextTurn(own.writes);
     if (queued === undefined || own.inFlight >= settings.inFlight) return Infinity;
-    if (!tryTakeToken(own.tokens, agenda.nowMs)) return nextTokenMs(own.tokens);
+    if (!tryTakeToken(own.tokens, agenda.nowMs)) {
+      ledger.reached.add('tokens');
+      return nextTokenMs(own.tokens);
+    }
     takeTurn(own.writes);
     own.inFlight++;
     ledger.throttledMs += agenda.nowMs - queued.queuedMs;

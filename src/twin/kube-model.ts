@@ -34,7 +34,7 @@ import {
   takeKey,
   type KubeQueue,
 } from './kube-queue.ts';
-import type { Output } from './ledger.ts';
+import { type Output, SYNCS } from './ledger.ts';
 import { compute, createThread, runOn, type Thread } from './processors.ts';
 import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
@@ -224,6 +224,11 @@ function startPods(controller: KubeController): void {
       startPods(controller);
     });
   }
+  if (pods.first !== null) noteSyncsReached(controller);
+}
+
+function noteSyncsReached({ book: { ledger, output } }: KubeController): void {
+  ledger.reached.add(SYNCS[output]);
 }
 
 function matchMs({ world }: KubeController, { namespace }: StoryChange): number {
@@ -243,6 +248,7 @@ function startSyncs(controller: KubeController): void {
     controller.busyWorkers++;
     sync(controller, service);
   }
+  if (controller.queue.line.first !== null) noteSyncsReached(controller);
 }
 
 /**
@@ -306,6 +312,7 @@ function finish(controller: KubeController, service: number): void {
 function takeToken({ tokens, world: { agenda, ledger } }: KubeController): number {
   const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
   tryTakeToken(tokens, sentMs);
+  if (sentMs > agenda.nowMs) ledger.reached.add('tokens');
   ledger.throttledMs += sentMs - agenda.nowMs;
   return sentMs;
 }
@@ -435,6 +442,7 @@ function sendEvent(controller: KubeController): void {
   }
   const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
   tryTakeToken(tokens, sentMs);
+  if (sentMs > agenda.nowMs) world.ledger.reached.add('tokens');
   const ordinal = controller.writesOf[service]!++;
   at(agenda, sentMs, () => {
     at(agenda, agenda.nowMs + world.latencyOf(service, ordinal, book.output, 0), () => sendEvent(controller));

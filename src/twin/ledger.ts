@@ -42,6 +42,15 @@ export interface Spent {
   readonly ms: number;
 }
 
+/** A setting of which a larger value only matters once a run has reached it. `tokens`: QPS and burst. */
+export type Limit = 'endpointSyncs' | 'serviceEndpointSyncs' | 'tokens' | 'endpointsPerSlice';
+
+/** The limit of the syncs of an output. */
+export const SYNCS: Readonly<Record<Output, Limit>> = {
+  endpoints: 'endpointSyncs',
+  slices: 'serviceEndpointSyncs',
+};
+
 export interface Ledger {
   readonly samples: Readonly<Record<Output, Sample[]>>;
   readonly writes: Readonly<Record<Output, Write[]>>;
@@ -66,6 +75,8 @@ export interface Ledger {
   /** The sum of the waits of writes for tokens. */
   throttledMs: number;
   readonly cpu: Spent[];
+  /** Limits that something waited for, or that made a slice. With larger values of the others the run is the same. */
+  readonly reached: Set<Limit>;
 }
 
 export function createLedger(sizes: ObjectSizes): Ledger {
@@ -82,5 +93,6 @@ export function createLedger(sizes: ObjectSizes): Ledger {
     dropped: 0,
     throttledMs: 0,
     cpu: [],
+    reached: new Set(),
   };
 }

@@ -36,6 +36,8 @@ export function runModel(run: Run): Ledger {
   const agenda = createAgenda();
   const cores = createCores(agenda, calibration.cores);
   const ledger = createLedger(story.objects);
+  // The slices that are there at the start are packed by this one.
+  if (run.endpointsPerSliceAtStart === undefined) ledger.reached.add('endpointsPerSlice');
   const { watchLagMs } = calibration;
   const world: World = {
     agenda,
