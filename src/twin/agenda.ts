@@ -6,42 +6,68 @@ export interface Agenda {
   readonly orders: number[];
   readonly runs: (() => void)[];
   order: number;
+  /** Moments of now, from `soonAt` on. Those of the heap that have the same time were added before. */
+  readonly soon: (() => void)[];
+  soonAt: number;
 }
 
 export function createAgenda(): Agenda {
-  return { nowMs: 0, times: [], orders: [], runs: [], order: 0 };
+  return { nowMs: 0, times: [], orders: [], runs: [], order: 0, soon: [], soonAt: 0 };
 }
 
 /** Adds a moment. A past time means now. */
 export function at(agenda: Agenda, timeMs: number, run: () => void): void {
+  if (timeMs <= agenda.nowMs) {
+    agenda.soon.push(run);
+    return;
+  }
   const { times, orders, runs } = agenda;
   let i = times.length;
-  const time = Math.max(agenda.nowMs, timeMs);
   const order = agenda.order++;
-  times.push(time);
+  times.push(timeMs);
   orders.push(order);
   runs.push(run);
   while (i > 0) {
     const parent = (i - 1) >> 1;
     // A moment that is added later never comes before an equal one, so only the times are compared on the way up.
-    if (times[parent]! <= time) break;
-    move(agenda, parent, i);
+    if (times[parent]! <= timeMs) break;
+    times[i] = times[parent]!;
+    orders[i] = orders[parent]!;
+    runs[i] = runs[parent]!;
     i = parent;
   }
-  put(agenda, i, time, order, run);
+  times[i] = timeMs;
+  orders[i] = order;
+  runs[i] = run;
 }
 
 /** Runs all moments up to `untilMs`, and those that they add. */
 export function play(agenda: Agenda, untilMs: number): void {
-  while (agenda.times.length > 0 && agenda.times[0]! <= untilMs) {
-    agenda.nowMs = agenda.times[0]!;
+  const { times, soon } = agenda;
+  for (;;) {
+    const nextMs = times.length > 0 ? times[0]! : Infinity;
+    if (soon.length > 0 && nextMs > agenda.nowMs) {
+      takeSoon(agenda)();
+      continue;
+    }
+    if (nextMs > untilMs) break;
+    agenda.nowMs = nextMs;
     takeFirst(agenda)();
   }
   agenda.nowMs = untilMs;
 }
 
-function takeFirst(agenda: Agenda): () => void {
-  const { times, orders, runs } = agenda;
+function takeSoon(agenda: Agenda): () => void {
+  const { soon } = agenda;
+  const run = soon[agenda.soonAt++]!;
+  if (agenda.soonAt === soon.length) {
+    soon.length = 0;
+    agenda.soonAt = 0;
+  }
+  return run;
+}
+
+function takeFirst({ times, orders, runs }: Agenda): () => void {
   const first = runs[0]!;
   const time = times.pop()!;
   const order = orders.pop()!;
@@ -52,28 +78,22 @@ function takeFirst(agenda: Agenda): () => void {
   for (;;) {
     let child = 2 * i + 1;
     if (child >= count) break;
-    if (child + 1 < count && isBefore(times, orders, child + 1, child)) child++;
-    if (time < times[child]! || (time === times[child]! && order < orders[child]!)) break;
-    move(agenda, child, i);
+    let childTime = times[child]!;
+    if (child + 1 < count) {
+      const otherTime = times[child + 1]!;
+      if (otherTime < childTime || (otherTime === childTime && orders[child + 1]! < orders[child]!)) {
+        child++;
+        childTime = otherTime;
+      }
+    }
+    if (time < childTime || (time === childTime && order < orders[child]!)) break;
+    times[i] = childTime;
+    orders[i] = orders[child]!;
+    runs[i] = runs[child]!;
     i = child;
   }
-  put(agenda, i, time, order, run);
-  return first;
-}
-
-function isBefore(times: readonly number[], orders: readonly number[], a: number, b: number): boolean {
-  const laterMs = times[a]! - times[b]!;
-  return laterMs < 0 || (laterMs === 0 && orders[a]! < orders[b]!);
-}
-
-function move({ times, orders, runs }: Agenda, from: number, to: number): void {
-  times[to] = times[from]!;
-  orders[to] = orders[from]!;
-  runs[to] = runs[from]!;
-}
-
-function put({ times, orders, runs }: Agenda, i: number, time: number, order: number, run: () => void): void {
   times[i] = time;
   orders[i] = order;
   runs[i] = run;
+  return first;
 }

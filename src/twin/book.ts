@@ -14,14 +14,10 @@ import {
 } from './packing.ts';
 import type { PlaceChange, Story, StoryChange } from './story.ts';
 
-/** A change of readiness that nothing has shown yet. */
-interface OpenChange {
+/** A change that the next one of its place has undone before any object showed it. A write of it may be under way. */
+interface UndoneChange {
   readonly atMs: number;
   readonly kind: ChangeKind;
-}
-
-/** A change that the next one of its place has undone before any object showed it. A write of it may be under way. */
-interface UndoneChange extends OpenChange {
   readonly undoneAtMs: number;
 }
 
@@ -35,6 +31,8 @@ export interface Book {
   readonly story: Story;
   readonly output: Output;
   readonly ledger: Ledger;
+  /** For each place. */
+  readonly serviceOf: Int32Array;
   readonly perSlice: number;
   /** Whether Endpoints with more addresses than they can have are written at every sync. */
   readonly rewritesFull: boolean;
@@ -51,8 +49,12 @@ export interface Book {
   readonly planned: Int32Array;
   /** For each place: whether the object on the server shows it as ready. */
   readonly isShownReady: Uint8Array;
-  /** For each place: the newest change that no object shows. */
-  readonly open: (OpenChange | undefined)[];
+  /** For each place: the time of the newest change that no object shows; NaN = there is none. */
+  readonly openAtMs: Float64Array;
+  /** For each place: whether that change is an addition. */
+  readonly opensAdd: Uint8Array;
+  /** For each place: whether it was ready when the pods were read that are planned now. */
+  readonly plannedReady: Uint8Array;
   readonly undone: Map<number, UndoneChange>;
   /** How many endpoints of a service the output has at most. */
   readonly room: number;
@@ -100,8 +102,8 @@ export interface ModelWrite {
 
 /** What a sync has found when it read the pods. */
 export interface Listing {
-  /** Of each place that has changed what is wanted of it. */
-  readonly changed: ReadonlyMap<number, { readonly content: number; readonly isReady: boolean }>;
+  /** Of each place that has changed three numbers: the place, its content, and 1 if it is ready, else 0. */
+  readonly changed: readonly number[];
   /** The trigger time in whole seconds; Infinity = there is none. */
   readonly triggerSecond: number;
   /** Whether there are more than there is room for. */
@@ -134,7 +136,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
   const room = output === 'endpoints' ? ENDPOINTS_MAX : Infinity;
   const isReady = Uint8Array.from(story.places, ({ start }) => (start.isReady && start[output] !== 0 ? 1 : 0));
   const content = new Int32Array(story.places.length);
-  const members = membersOf(story);
+  const { members, serviceOf } = belongingOf(story);
   const services = story.services.map(({ families, isNew = false }, i): ServiceBook => ({
     isMissing: isNew,
     held: 0,
@@ -177,6 +179,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     story,
     output,
     ledger,
+    serviceOf,
     perSlice,
     rewritesFull,
     rankOf,
@@ -187,24 +190,41 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     isReady,
     isShownReady: isReady.map((ready, place) => (content[place] === 0 ? 0 : ready)),
     planned: content.slice(),
-    open: Array.from({ length: story.places.length }),
+    openAtMs: new Float64Array(story.places.length).fill(Number.NaN),
+    opensAdd: new Uint8Array(story.places.length),
+    plannedReady: new Uint8Array(story.places.length),
     undone: new Map(),
     room,
     services,
   };
 }
 
-/** The places of each service. */
-function membersOf({ places, services }: Story): number[][] {
-  const members: number[][] = services.map(() => []);
-  for (const [place, { service }] of places.entries()) members[service]!.push(place);
-  return members;
+/** Which places are of which service. */
+interface Belonging {
+  /** For each place. */
+  readonly serviceOf: Int32Array;
+  /** The places of each service. */
+  readonly members: readonly (readonly number[])[];
+}
+
+const BELONGINGS = new WeakMap<Story, Belonging>();
+
+/** The same for each run of a story. */
+function belongingOf(story: Story): Belonging {
+  let found = BELONGINGS.get(story);
+  if (found === undefined) {
+    const members: number[][] = story.services.map(() => []);
+    for (const [place, { service }] of story.places.entries()) members[service]!.push(place);
+    found = { serviceOf: Int32Array.from(story.places, ({ service }) => service), members };
+    BELONGINGS.set(story, found);
+  }
+  return found;
 }
 
 /** Takes an event into the cache. @param atMs when the API server acknowledged the change */
 export function takeChange(book: Book, placed: PlaceChange, atMs: number): void {
   const { place, wanted } = placed;
-  const own = book.services[book.story.places[place]!.service]!;
+  const own = book.services[book.serviceOf[place]!]!;
   const content = wanted[book.output];
   noteTurn(book, own, placed, atMs);
   const wasReady = book.isReady[place] === 1;
@@ -216,11 +236,21 @@ export function takeChange(book: Book, placed: PlaceChange, atMs: number): void 
   if (wasReady === isReady) return;
   hideUndone(book, place);
   const isShown = (book.isShownReady[place] === 1) === isReady;
-  const before = book.open[place];
+  const openAtMs = book.openAtMs[place]!;
   // Of what is open the contrary is shown, so what undoes it is shown already.
-  if (before !== undefined && hadRoom) book.undone.set(place, { ...before, undoneAtMs: atMs });
-  else if (isShown) book.ledger.overtaken[book.output]++;
-  book.open[place] = isShown ? undefined : { atMs, kind: isReady ? 'add' : 'remove' };
+  if (!Number.isNaN(openAtMs) && hadRoom) {
+    book.undone.set(place, { atMs: openAtMs, kind: openKind(book, place), undoneAtMs: atMs });
+  } else if (isShown) book.ledger.overtaken[book.output]++;
+  setOpen(book, place, isShown ? Number.NaN : atMs, isReady);
+}
+
+function setOpen({ openAtMs, opensAdd }: Book, place: number, atMs: number, isAdd: boolean): void {
+  openAtMs[place] = atMs;
+  opensAdd[place] = isAdd ? 1 : 0;
+}
+
+function openKind({ opensAdd }: Book, place: number): ChangeKind {
+  return opensAdd[place] === 1 ? 'add' : 'remove';
 }
 
 /** A pod that is in no Endpoints has no trigger time. */
@@ -233,12 +263,13 @@ function noteTurn(book: Book, own: ServiceBook, { place, wanted }: PlaceChange, 
 
 /** No write has shown the change that was undone, nor what undid it. */
 function hideUndone({ ledger, output, undone }: Book, place: number): void {
+  if (undone.size === 0) return;
   const change = undone.get(place);
   if (change === undefined) return;
-  const { undoneAtMs, ...unshown } = change;
+  const { atMs, kind, undoneAtMs } = change;
   undone.delete(place);
   ledger.overtaken[output] += 2;
-  ledger.unshown[output].push({ ...unshown, latencyMs: undoneAtMs - unshown.atMs });
+  ledger.unshown[output].push({ atMs, kind, latencyMs: undoneAtMs - atMs });
 }
 
 /** Gives a place its endpoint, or takes it. Where there is too little room, the places come by their rank. */
@@ -296,33 +327,36 @@ function setPlace(book: Book, own: ServiceBook, place: number, content: number):
 export function listPods({ content, isReady, readSecond, services }: Book, service: number): Listing {
   const { dirty, turned, waiting } = services[service]!;
   let triggerSecond = Infinity;
-  for (const [place, second] of turned) {
-    // A pod that turns twice in a second tells nothing new.
-    if (second > readSecond[place]!) triggerSecond = Math.min(triggerSecond, second);
-    readSecond[place] = second;
+  if (turned.size > 0) {
+    for (const [place, second] of turned) {
+      // A pod that turns twice in a second tells nothing new.
+      if (second > readSecond[place]!) triggerSecond = Math.min(triggerSecond, second);
+      readSecond[place] = second;
+    }
+    turned.clear();
   }
-  turned.clear();
-  const changed = new Map(
-    [...dirty].map((place) => {
-      const now = content[place]!;
-      return [place, { content: now, isReady: now !== 0 && isReady[place] === 1 }];
-    }),
-  );
-  return { changed, triggerSecond, isOver: waiting.size > 0 };
+  const isOver = waiting.size > 0;
+  if (dirty.size === 0) return { changed: NOTHING_CHANGED, triggerSecond, isOver };
+  const changed: number[] = [];
+  for (const place of dirty) {
+    const now = content[place]!;
+    changed.push(place, now, now === 0 ? 0 : isReady[place]!);
+  }
+  return { changed, triggerSecond, isOver };
 }
 
 /** The service is gone: what it does not show yet, nothing will show. */
 export function forgetService(book: Book, service: number, nowMs: number): void {
-  const { content, ledger, open, output, planned, services } = book;
+  const { content, ledger, openAtMs, output, planned, services } = book;
   const own = services[service]!;
   for (const place of own.dirty) {
     planned[place] = content[place]!;
     hideUndone(book, place);
-    const change = open[place];
-    if (change === undefined) continue;
-    open[place] = undefined;
+    const atMs = openAtMs[place]!;
+    if (Number.isNaN(atMs)) continue;
+    openAtMs[place] = Number.NaN;
     ledger.overtaken[output]++;
-    ledger.unshown[output].push({ ...change, latencyMs: nowMs - change.atMs });
+    ledger.unshown[output].push({ atMs, kind: openKind(book, place), latencyMs: nowMs - atMs });
   }
   own.dirty.clear();
   own.waiting.clear();
@@ -417,63 +451,74 @@ export function spoil(book: Book, service: number): void {
 
 function planChanges(book: Book, service: number, listing: Listing, isMissing: boolean): readonly ModelWrite[] {
   const own = book.services[service]!;
-  if (listing.changed.size === 0) return [];
+  const listed = listing.changed;
+  if (listed.length === 0) return NO_WRITES;
   const added: number[] = [];
   const changed: number[] = [];
   const removed: number[] = [];
-  for (const [place, { content: after }] of listing.changed) {
+  for (let i = 0; i < listed.length; i += 3) {
+    const place = listed[i]!;
+    const after = listed[i + 1]!;
     const before = book.planned[place]!;
     book.planned[place] = after;
+    book.plannedReady[place] = listed[i + 2]!;
     if (book.content[place] === after) own.dirty.delete(place);
     if (before === after) continue;
     if (after === 0) removed.push(place);
     else (before === 0 ? added : changed).push(place);
   }
-  if (added.length + changed.length + removed.length === 0) return [];
+  if (added.length + changed.length + removed.length === 0) return NO_WRITES;
   own.published += added.length - removed.length;
   // Upstream's order is that of the pods' names, which the story does not have.
-  added.sort((a, b) => a - b);
+  if (added.length > 1) added.sort((a, b) => a - b);
   if (book.output === 'endpoints') {
     const places = [...added, ...changed, ...removed];
     const verb = isMissing ? 'create' : 'update';
-    return [{ verb, family: 0, endpoints: own.published, shows: shownBy(listing, places) }];
+    return [{ verb, family: 0, endpoints: own.published, shows: shownBy(book, places) }];
   }
   // What is added goes where there is room.
   if (added.length > 0) isAboveSlice(book, service);
-  return sliceWrites(book, service, listing, { added, changed, removed });
+  return sliceWrites(book, service, { added, changed, removed });
 }
 
-function sliceWrites(book: Book, service: number, listing: Listing, changes: PlaceChanges): ModelWrite[] {
+const NOTHING_CHANGED: readonly number[] = [];
+const NO_WRITES: readonly ModelWrite[] = [];
+
+function sliceWrites(book: Book, service: number, changes: PlaceChanges): ModelWrite[] {
   const own = book.services[service]!;
   const { families, primary = 0 } = book.story.services[service]!;
   const plan = ++own.plans;
-  const first = book.firstFamilyOf(service, plan, families);
-  return Array.from({ length: families }, (_, i) => (first + i) % families).flatMap((family) => {
+  const first = families === 1 ? 0 : book.firstFamilyOf(service, plan, families);
+  const writes: ModelWrite[] = [];
+  for (let i = 0; i < families; i++) {
+    const family = (first + i) % families;
     const rankOf = (founder: number): number => book.rankOf(founder, plan, family);
     const rules = { perSlice: book.perSlice, rankOf, recycles: book.recycles };
-    return repack(own.packings[family]!, changes, rules).map(({ verb, endpoints, places }) => {
-      return { verb, family, endpoints, shows: family === primary ? shownBy(listing, places) : [] };
-    });
-  });
+    for (const { verb, endpoints, places } of repack(own.packings[family]!, changes, rules))
+      writes.push({ verb, family, endpoints, shows: family === primary ? shownBy(book, places) : [] });
+  }
+  return writes;
 }
 
 /** The API server has acknowledged a write. */
 export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
-  const { isShownReady, ledger, open, output } = book;
+  const { isShownReady, ledger, openAtMs, opensAdd, output } = book;
   ledger.writes[output].push({ atMs: nowMs, endpoints: write.endpoints });
   for (const { place, isReady } of write.shows) {
     isShownReady[place] = isReady ? 1 : 0;
-    const change = open[place];
-    if (change === undefined) noteUndoneShown(book, place, isReady, nowMs);
-    else if ((change.kind === 'add') === isReady) {
-      open[place] = undefined;
-      ledger.samples[output].push({ ...change, latencyMs: nowMs - change.atMs });
+    const atMs = openAtMs[place]!;
+    if (Number.isNaN(atMs)) noteUndoneShown(book, place, isReady, nowMs);
+    else if ((opensAdd[place] === 1) === isReady) {
+      openAtMs[place] = Number.NaN;
+      ledger.samples[output].push({ atMs, kind: isReady ? 'add' : 'remove', latencyMs: nowMs - atMs });
     }
   }
 }
 
 /** A write that was under way shows a change that was undone meanwhile, so what undid it is to be shown too. */
-function noteUndoneShown({ ledger, open, output, undone }: Book, place: number, isReady: boolean, nowMs: number): void {
+function noteUndoneShown(book: Book, place: number, isReady: boolean, nowMs: number): void {
+  const { ledger, output, undone } = book;
+  if (undone.size === 0) return;
   const change = undone.get(place);
   if (change === undefined || (change.kind === 'add') !== isReady) return;
   const { atMs, kind, undoneAtMs } = change;
@@ -481,7 +526,7 @@ function noteUndoneShown({ ledger, open, output, undone }: Book, place: number, 
   if (nowMs - undoneAtMs > UNDONE_MS_MAX) return;
   undone.delete(place);
   ledger.samples[output].push({ atMs, kind, latencyMs: nowMs - atMs });
-  open[place] = { atMs: undoneAtMs, kind: kind === 'add' ? 'remove' : 'add' };
+  setOpen(book, place, undoneAtMs, kind !== 'add');
 }
 
 /** The bytes of the written object, in protobuf. */
@@ -503,15 +548,16 @@ export function sizeOf(book: Book, service: number): number {
 export function closeBook(book: Book, left: readonly StoryChange[], nowMs: number): void {
   for (const { atMs, places } of left) for (const placed of places) takeChange(book, placed, atMs);
   for (const place of book.undone.keys()) hideUndone(book, place);
-  const { ledger, open, output, services, story } = book;
-  for (const [place, change] of open.entries()) {
+  const { ledger, openAtMs, output, serviceOf, services } = book;
+  for (const [place, atMs] of openAtMs.entries()) {
     // For a pod that waits there was no room: flags do not change that.
-    if (change === undefined || services[story.places[place]!.service]!.waiting.has(place)) continue;
+    if (Number.isNaN(atMs) || services[serviceOf[place]!]!.waiting.has(place)) continue;
     ledger.open[output]++;
-    ledger.unshown[output].push({ ...change, latencyMs: nowMs - change.atMs });
+    ledger.unshown[output].push({ atMs, kind: openKind(book, place), latencyMs: nowMs - atMs });
   }
 }
 
-function shownBy({ changed }: Listing, places: readonly number[]): ShownPlace[] {
-  return places.map((place) => ({ place, isReady: changed.get(place)!.isReady }));
+/** What a plan shows of these places. */
+function shownBy({ plannedReady }: Book, places: readonly number[]): ShownPlace[] {
+  return places.map((place) => ({ place, isReady: plannedReady[place] === 1 }));
 }

@@ -162,39 +162,47 @@ function wake(own: Own): void {
   at(own.world.agenda, own.world.agenda.nowMs, () => turn(own));
 }
 
-/** A piece of the main thread's work without a break. Returns its milliseconds. */
-type Piece = () => number;
-
 /** A turn of Node's event loop: a due timer, then one batch, then everything that has arrived by then. */
 function turn(own: Own): void {
-  const timers: Piece[] = own.rings ? [() => 0] : [];
+  const isTimer = own.rings;
   own.rings = false;
-  work(own, timers, 0, () => {
-    const { arrived, batches } = own;
-    own.arrived = [];
-    const plans: Piece[] = batches.length > 0 ? [() => planBatch(own)] : [];
-    work(own, [...plans, ...intakes(arrived)], 0, () => {
-      if (own.rings || own.arrived.length > 0 || batches.length > 0) turn(own);
-      else own.isBusy = false;
-    });
-  });
+  if (isTimer) endPiece(own, 0, () => takeArrived(own));
+  else takeArrived(own);
 }
 
-/** One piece after the other, from the i-th on. What a piece sends leaves when it is done. */
-function work(own: Own, pieces: readonly Piece[], i: number, done: () => void): void {
-  const piece = pieces[i];
-  if (piece === undefined) {
-    done();
+function takeArrived(own: Own): void {
+  const { arrived, batches } = own;
+  own.arrived = [];
+  const groups = together(arrived);
+  if (batches.length > 0) endPiece(own, planBatch(own), () => takeGroup(own, groups, 0));
+  else takeGroup(own, groups, 0);
+}
+
+/** One group after the other, from the i-th on. */
+function takeGroup(own: Own, groups: readonly (readonly Arrival[])[], i: number): void {
+  const group = groups[i];
+  if (group === undefined) {
+    if (own.rings || own.arrived.length > 0 || own.batches.length > 0) turn(own);
+    else own.isBusy = false;
     return;
   }
+  let costMs = 0;
+  for (const arrival of group) {
+    arrival.take();
+    costMs += arrival.costMs;
+  }
+  endPiece(own, costMs, () => takeGroup(own, groups, i + 1));
+}
+
+/** Ends a piece of the main thread's work without a break. What it sends leaves when its time has passed. */
+function endPiece(own: Own, pieceMs: number, next: () => void): void {
   const { cores, costs } = own.world;
-  const sent: QueuedWrite[] = [];
-  let costMs = piece();
-  advance(own, sent);
+  const sent = advance(own);
+  let costMs = pieceMs;
   for (const { controller, write } of sent) costMs += costs.write + costs.writtenByte * bytesOf(controller.book, write);
   const go = (): void => {
     for (const queued of sent) send(own, queued);
-    work(own, pieces, i + 1, done);
+    next();
   };
   if (costMs > 0) compute(cores, costMs, go);
   else go();
@@ -203,7 +211,8 @@ function work(own: Own, pieces: readonly Piece[], i: number, done: () => void): 
 /** The most events that are taken together, as in the transport. */
 const TOGETHER_MAX = 64;
 
-function intakes(arrived: readonly Arrival[]): Piece[] {
+function together(arrived: readonly Arrival[]): readonly (readonly Arrival[])[] {
+  if (arrived.length < 2) return arrived.length === 0 ? NO_GROUPS : [arrived];
   const groups: Arrival[][] = [];
   let [events, last]: [number, Arrival['stream']] = [0, ''];
   for (const arrival of arrived) {
@@ -216,11 +225,10 @@ function intakes(arrived: readonly Arrival[]): Piece[] {
     }
     groups.at(-1)!.push(arrival);
   }
-  return groups.map((group) => () => {
-    for (const { take } of group) take();
-    return group.reduce((sum, { costMs }) => sum + costMs, 0);
-  });
+  return groups;
 }
+
+const NO_GROUPS: readonly (readonly Arrival[])[] = [];
 
 function planBatch(own: Own): number {
   let sum = 0;
@@ -231,8 +239,8 @@ function planBatch(own: Own): number {
   return sum;
 }
 
-/** Starts syncs and sends writes, as far as slots, tokens and the bound allow. */
-function advance(own: Own, sent: QueuedWrite[]): void {
+/** Starts syncs, as far as slots allow. Returns the writes that tokens and the bound let go. */
+function advance(own: Own): readonly QueuedWrite[] {
   const { agenda } = own.world;
   for (const controller of own.controllers) {
     for (;;) {
@@ -247,10 +255,11 @@ function advance(own: Own, sent: QueuedWrite[]): void {
     own.batches.push(batchOf(own, own.unplanned));
     own.unplanned = [];
   }
-  const tokenMs = flush(own, sent);
+  const { sent, tokenMs } = flush(own);
   let dueMs = tokenMs;
   for (const { queue } of own.controllers) dueMs = Math.min(dueMs, nextWorkMs(queue));
   wakeAt(own, dueMs);
+  return sent;
 }
 
 /** A namespace has its share of the slots, and chores have theirs. One slot has other turns than several have. */
@@ -261,6 +270,11 @@ function noteSyncs({ book: { ledger, output }, queue: { slots } }: OwnController
 /** Syncs of one service are planned together, slices before Endpoints. */
 function batchOf(own: Own, syncs: readonly Sync[]): PlannedSync[] {
   if (syncs.length === 1) return [plannedSync(own, syncs[0]!)];
+  if (syncs.length === 2) {
+    const [first, second] = syncs as [Sync, Sync];
+    const isTurned = first.item.key === second.item.key && rankOf(second) < rankOf(first);
+    return (isTurned ? [second, first] : [first, second]).map((sync) => plannedSync(own, sync));
+  }
   const byService = Map.groupBy(syncs, ({ item }) => item.key);
   return [...byService.values()].flatMap((same) =>
     same.toSorted((a, b) => rankOf(a) - rankOf(b)).map((sync) => plannedSync(own, sync)),
@@ -354,15 +368,24 @@ function queuePhases(
   }
 }
 
-/** The time of the next token; Infinity = no write waits for one. */
-function flush(own: Own, sent: QueuedWrite[]): number {
+interface Flushed {
+  readonly sent: readonly QueuedWrite[];
+  /** The time of the next token; Infinity = no write waits for one. */
+  readonly tokenMs: number;
+}
+
+const NOTHING_FLUSHED: Flushed = { sent: [], tokenMs: Infinity };
+
+function flush(own: Own): Flushed {
   const { agenda, ledger, settings } = own.world;
+  if (nextTurn(own.writes) === undefined) return NOTHING_FLUSHED;
+  const sent: QueuedWrite[] = [];
   for (;;) {
     const queued = nextTurn(own.writes);
-    if (queued === undefined || own.inFlight >= settings.inFlight) return Infinity;
+    if (queued === undefined || own.inFlight >= settings.inFlight) return { sent, tokenMs: Infinity };
     if (!tryTakeToken(own.tokens, agenda.nowMs)) {
       ledger.reached.add('tokens');
-      return nextTokenMs(own.tokens);
+      return { sent, tokenMs: nextTokenMs(own.tokens) };
     }
     takeTurn(own.writes);
     own.inFlight++;
@@ -370,6 +393,8 @@ function flush(own: Own, sent: QueuedWrite[]): number {
     sent.push(queued);
   }
 }
+
+const TAKEN = (): void => undefined;
 
 function send(own: Own, { controller, service, write, done }: QueuedWrite): void {
   const { agenda, costs, latencyOf, watchLagMs } = own.world;
@@ -380,9 +405,7 @@ function send(own: Own, { controller, service, write, done }: QueuedWrite): void
       own.inFlight--;
       done();
     };
-    at(agenda, agenda.nowMs + watchLagMs, () =>
-      arrive(own, { costMs: costs.echo, stream: output, take: () => undefined }),
-    );
+    at(agenda, agenda.nowMs + watchLagMs, () => arrive(own, { costMs: costs.echo, stream: output, take: TAKEN }));
     arrive(own, { costMs: costs.reply, stream: '', take });
   });
 }

@@ -52,6 +52,8 @@ export interface PackingRules {
 export function repack(packing: Packing, changes: PlaceChanges, rules: PackingRules): PackedWrite[] {
   const { perSlice, rankOf, recycles } = rules;
   const { counts, founders, sliceOf } = packing;
+  if (changes.changed.length === 1 && changes.added.length + changes.removed.length === 0)
+    return [{ verb: 'update', endpoints: counts[sliceOf.get(changes.changed[0]!)!]!, places: changes.changed }];
   const ranked = (slice: number): number => rankOf(founders[slice]!);
   const shown = new Map<number, number[]>();
   for (const changed of changes.changed) show(shown, sliceOf.get(changed)!, changed);

@@ -24,23 +24,26 @@ export function createCores(agenda: Agenda, count: number): Cores {
 
 /** Calls `done` when a core has worked for `ms`. */
 export function compute(cores: Cores, ms: number, done: () => void): void {
-  const job = { ms, done, previous: null, next: null };
   if (cores.free === 0) {
-    append(cores.waiting, job);
+    append(cores.waiting, { ms, done, previous: null, next: null });
     return;
   }
   cores.free--;
-  run(cores, job);
+  run(cores, ms, done);
 }
 
-function run(cores: Cores, { ms, done }: Job): void {
-  const second = Math.floor(cores.agenda.nowMs / 1000);
-  while (cores.busyMs.length <= second) cores.busyMs.push(0);
-  cores.busyMs[second]! += ms;
-  at(cores.agenda, cores.agenda.nowMs + ms, () => {
-    const next = takeNext(cores.waiting);
+function run(cores: Cores, ms: number, done: () => void): void {
+  const { agenda, busyMs, waiting } = cores;
+  const second = Math.floor(agenda.nowMs / 1000);
+  while (busyMs.length <= second) busyMs.push(0);
+  busyMs[second]! += ms;
+  at(agenda, agenda.nowMs + ms, () => {
+    const next = waiting.first;
     if (next === null) cores.free++;
-    else run(cores, next);
+    else {
+      remove(waiting, next);
+      run(cores, next.ms, next.done);
+    }
     done();
   });
 }
@@ -57,23 +60,19 @@ export function createThread(cores: Cores): Thread {
 }
 
 export function runOn(thread: Thread, ms: number, done: () => void): void {
-  const job = { ms, done, previous: null, next: null };
-  if (thread.isBusy) append(thread.waiting, job);
-  else begin(thread, job);
+  if (thread.isBusy) append(thread.waiting, { ms, done, previous: null, next: null });
+  else begin(thread, ms, done);
 }
 
-function begin(thread: Thread, { ms, done }: Job): void {
+function begin(thread: Thread, ms: number, done: () => void): void {
   thread.isBusy = true;
   compute(thread.cores, ms, () => {
     done();
-    const next = takeNext(thread.waiting);
+    const next = thread.waiting.first;
     if (next === null) thread.isBusy = false;
-    else begin(thread, next);
+    else {
+      remove(thread.waiting, next);
+      begin(thread, next.ms, next.done);
+    }
   });
-}
-
-function takeNext(waiting: LinkedList<Job>): Job | null {
-  const { first } = waiting;
-  if (first !== null) remove(waiting, first);
-  return first;
 }

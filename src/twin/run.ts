@@ -55,7 +55,7 @@ export function runModel(run: Run): Ledger {
     ledger,
   };
   const model = controller === 'endpointd' ? createEndpointdModel(world) : createKubeModel(world);
-  deliver(world, model, 0);
+  deliver(world, model);
   play(agenda, story.durationMs + AFTERWARDS_MS);
   model.close();
   for (const [second, ms] of cores.busyMs.entries()) if (ms > 0) ledger.cpu.push({ atMs: 1000 * second, ms });
@@ -63,13 +63,17 @@ export function runModel(run: Run): Ledger {
 }
 
 /** Delivers one event after the other. The heap only holds the next one. */
-function deliver(world: World, model: Model, i: number): void {
-  const change = world.story.changes[i];
-  if (change === undefined) return;
-  at(world.agenda, change.atMs + world.watchLagMs, () => {
-    deliver(world, model, i + 1);
+function deliver({ agenda, story: { changes }, watchLagMs }: World, model: Model): void {
+  let next = 0;
+  const add = (): void => {
+    if (next < changes.length) at(agenda, changes[next]!.atMs + watchLagMs, take);
+  };
+  const take = (): void => {
+    const change = changes[next++]!;
+    add();
     model.take(change);
-  });
+  };
+  add();
 }
 
 /** The costs multiplied by `factor`. */
