@@ -51,10 +51,9 @@ export function choose(
   const isMet = leading.some(meetsAll);
   const looked = isMet ? leading : [...leading, nearestTo(leading, [flags, apart], chosenBy)];
   const isTie = tiesOf(looked);
-  const ties = isTie === null ? [] : looked.filter((one) => holdsWhole(one, isTie));
-  const [simplest] = ties
-    .toSorted(compareGoals)
-    .toSorted((a, b) => changesFrom(today, a.settings) - changesFrom(today, b.settings));
+  const changesOf = ({ settings }: Look): number => changesFrom(today, settings);
+  const compareChanges = (a: Look, b: Look): number => changesOf(a) - changesOf(b) || compareGoals(a, b);
+  const simplest = isTie === null ? undefined : firstOf(looked, compareChanges, isTie);
   if (isTie === null || simplest === undefined) {
     const nearest = firstOf(looked, compareExcess, () => true)!;
     const outcomes = [chosenBy(today), nearest].map((look) => toldOutcome(inChoice, look));
@@ -201,8 +200,8 @@ function tiesOf(looked: readonly Look[]): ((one: Look) => boolean) | null {
   if (best === undefined) return null;
   const boundMax = goalOf(best).bound * (1 + TIE);
   const isBounded = (one: Look): boolean => meetsSoFar(one) && goalOf(one).bound <= boundMax;
-  const bounded = looked.filter((one) => holdsWhole(one, isBounded));
-  const valueMax = Math.min(...bounded.map((one) => goalOf(one).value)) * (1 + TIE);
+  const least = firstOf(looked, (a, b) => goalOf(a).value - goalOf(b).value, isBounded) ?? best;
+  const valueMax = goalOf(least).value * (1 + TIE);
   return (one) => isBounded(one) && goalOf(one).value <= valueMax;
 }
 
