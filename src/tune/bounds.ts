@@ -2,11 +2,11 @@
  * How sure the figures of a setting are: bounds that nine of ten resamples do not exceed, with each unsure number of the
  * calibration raised and lowered.
  */
-import { quantile } from '../twin/figures.ts';
+import { quantile, type Span } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
 import type { Run } from '../twin/run.ts';
 import { FITTED, type Fitted, type Spread } from './back-test.ts';
-import { figuresOfDraws } from './drawn-figures.ts';
+import { figureOfDraws } from './drawn-figures.ts';
 import {
   excessOver,
   type Expression,
@@ -17,7 +17,7 @@ import {
   WORST_MS,
 } from './objective.ts';
 import type { Raise } from './own-figures.ts';
-import { type Blocks, resamples } from './resample.ts';
+import { blockCounts, type Blocks, cutInBlocks, EVER, resamples } from './resample.ts';
 
 /** The question. `run.settings` are today's, and `run.seed` draws. */
 export interface Question {
@@ -123,10 +123,26 @@ function drawn(
     blockMs: Math.min(worstMs, durationMs) / BLOCKS_MIN,
     partMs: expression.isWorst ? worstMs : Infinity,
   };
-  if (parts === null) return scopes.map((scope) => figuresOfDraws(expression, ledger, scope, blocks, RESAMPLES, seed));
-  const values = scopes.map((): number[] => []);
+  const cut = cutInBlocks(ledger, blocks);
+  const countsOf = (span: Span): Uint32Array[] | null => blockCounts(blocks, RESAMPLES, seed, span);
+  if (parts === null) {
+    const counts = countsOf(EVER)!;
+    return scopes.map((scope) => counts.map(figureOfDraws(expression, cut, scope)));
+  }
+  const counts = parts.map(countsOf);
+  const values = scopes.map((scope) => {
+    const figure = figureOfDraws(expression, cut, { ...scope, durationMs: worstMs });
+    const ofDraw = (i: number): number => Math.max(...counts.map((of) => (of === null ? -Infinity : figure(of[i]!))));
+    // What a run does not have has no figure.
+    return Array.from({ length: RESAMPLES }, (_, i) => (parts.length === 0 ? Number.NaN : ofDraw(i)));
+  });
+  const broken = parts.filter((_, i) => counts[i] === null);
+  if (broken.length === 0) return values;
+  let i = 0;
   for (const draw of resamples(ledger, blocks, RESAMPLES, seed)) {
-    for (const [s, scope] of scopes.entries()) values[s]!.push(valueOfDraw(expression, draw, scope, parts));
+    for (const [s, scope] of scopes.entries())
+      values[s]![i] = Math.max(values[s]![i]!, valueOfDraw(expression, draw, scope, broken));
+    i++;
   }
   return values;
 }

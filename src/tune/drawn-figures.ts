@@ -1,46 +1,39 @@
 /**
- * A figure of each of many resamples, without making these runs: a resample is told by how often it has each block. A sum is
- * that of the blocks. A quantile is found in the latencies of all blocks, which are put in order once.
+ * A figure of many resamples, without making these runs: a resample is told by how often it has each block. A sum is that of
+ * the blocks. A quantile is found in the latencies of all blocks, which are put in order once.
  */
 import { latenciesOf } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
 import { placeAbove, placeFrom } from '../lib/sorted.ts';
 import { type Expression, figureOf, isOfLatencies, type Scope } from './objective.ts';
-import { blockCounts, type Blocks, cutInBlocks } from './resample.ts';
 
-/** For each resample the value of the figure of its whole run. */
-export function figuresOfDraws(
-  expression: Expression,
-  ledger: Ledger,
-  scope: Scope,
-  blocks: Blocks,
-  count: number,
-  seed: number,
-): number[] {
-  const counts = blockCounts(blocks, count, seed);
-  const ledgers = cutInBlocks(ledger, blocks);
+/** @param times how often the resample has each block */
+export type FigureOfDraw = (times: Uint32Array) => number;
+
+/** @param blocks what is in each block of the run */
+export function figureOfDraws(expression: Expression, blocks: readonly Ledger[], scope: Scope): FigureOfDraw {
   if (!isOfLatencies(expression)) {
-    const values = ledgers.map((block) => figureOf(expression, block, scope));
-    return counts.map((times) => values.reduce((sum, value, block) => sum + times[block]! * value, 0));
+    const values = blocks.map((block) => figureOf(expression, block, scope));
+    return (times) => values.reduce((sum, value, block) => sum + times[block]! * value, 0);
   }
   const { kinds, output } = expression;
-  const shown = inOrder(ledgers.map(({ samples }) => latenciesOf(samples[output], kinds)));
-  const unshown = inOrder(ledgers.map((block) => latenciesOf(block.unshown[output], kinds)));
-  if (expression.of === 'later') {
-    const { thanMs } = expression;
-    return counts.map((times) => {
-      const late = countFrom(unshown, times, placeAbove(unshown.values, thanMs));
-      const total = countFrom(shown, times, 0) + late;
-      return total === 0 ? 0 : (countFrom(shown, times, placeAbove(shown.values, thanMs)) + late) / total;
-    });
-  }
-  return counts.map((times) => quantileOfDraw(shown, unshown, times, expression.share));
+  const shown = inOrder(blocks.map(({ samples }) => latenciesOf(samples[output], kinds)));
+  const unshown = inOrder(blocks.map((block) => latenciesOf(block.unshown[output], kinds)));
+  if (expression.of === 'quantile') return (times) => quantileOfDraw(shown, unshown, times, expression.share);
+  const { thanMs } = expression;
+  const [shownLate, unshownLate] = [placeAbove(shown.values, thanMs), placeAbove(unshown.values, thanMs)];
+  return (times) => {
+    const late = countFrom(unshown, times, unshownLate);
+    const total = countOf(shown, times) + late;
+    return total === 0 ? 0 : (countFrom(shown, times, shownLate) + late) / total;
+  };
 }
 
-/** The latencies of all blocks in ascending order, and the block of each. */
+/** The latencies of all blocks in ascending order, the block of each, and how many each block has. */
 interface Ordered {
   readonly values: Float64Array;
   readonly blocks: Uint32Array;
+  readonly lengths: readonly number[];
 }
 
 function inOrder(byBlock: readonly Float64Array[]): Ordered {
@@ -60,10 +53,15 @@ function inOrder(byBlock: readonly Float64Array[]): Ordered {
       blocks[first + placed[first]!++] = block;
     }
   }
-  return { values, blocks };
+  return { values, blocks, lengths: byBlock.map(({ length }) => length) };
 }
 
-/** How many values a resample has from this place on. @param times how often it has each block */
+/** How many values a resample has. @param times how often it has each block */
+function countOf({ lengths }: Ordered, times: Uint32Array): number {
+  return lengths.reduce((sum, length, block) => sum + times[block]! * length, 0);
+}
+
+/** How many values a resample has from this place on. */
 function countFrom({ blocks }: Ordered, times: Uint32Array, place: number): number {
   let count = 0;
   for (let i = place; i < blocks.length; i++) count += times[blocks[i]!]!;
@@ -72,14 +70,14 @@ function countFrom({ blocks }: Ordered, times: Uint32Array, place: number): numb
 
 /** As `quantilesOf` has it. */
 function quantileOfDraw(shown: Ordered, unshown: Ordered, times: Uint32Array, share: number): number {
-  const count = countFrom(shown, times, 0);
+  const count = countOf(shown, times);
   const own = count === 0 ? 0 : valueFromEnd(shown, NO_VALUES, 0, times, aboveQuantile(share, count));
   const later = placeAbove(unshown.values, own);
   const late = countFrom(unshown, times, later);
   return late === 0 ? own : valueFromEnd(shown, unshown, later, times, aboveQuantile(share, count + late));
 }
 
-const NO_VALUES: Ordered = { values: new Float64Array(), blocks: new Uint32Array() };
+const NO_VALUES: Ordered = { values: new Float64Array(), blocks: new Uint32Array(), lengths: [] };
 
 /** How many of so many values are above the one that is their quantile. */
 function aboveQuantile(share: number, count: number): number {

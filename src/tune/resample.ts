@@ -34,7 +34,7 @@ interface Piece {
 export function* resamples(ledger: Ledger, blocks: Blocks, count: number, seed: number): Generator<Draw, void> {
   const places = placesOf(blocks);
   const { blockMs } = blocks;
-  const end = { fromMs: places.length * blockMs, toMs: Infinity };
+  const end = restOf(blocks);
   const ledgers = runsBetween(ledger, [...places, end]);
   const rest: Piece = { ledger: ledgers.pop()!, place: end, movedMs: 0 };
   for (const drawn of drawnBlocks(blocks, count, seed)) {
@@ -45,24 +45,43 @@ export function* resamples(ledger: Ledger, blocks: Blocks, count: number, seed: 
   }
 }
 
-/** For each of these runs how often it has each block, and what is behind the last one. */
-export function blockCounts(blocks: Blocks, count: number, seed: number): Uint32Array[] {
-  const whole = placesOf(blocks).length;
+/**
+ * For each of these runs how often it has each block, and what is behind the last one, in this span; null = it has a part of a
+ * block there.
+ */
+export function blockCounts(blocks: Blocks, count: number, seed: number, span: Span): Uint32Array[] | null {
+  const places = [...placesOf(blocks), restOf(blocks)];
+  const isInside = places.map((place) => isWithin(place, span));
+  if (places.some((place, slot) => !isInside[slot] && touches(place, span))) return null;
+  const rest = places.length - 1;
   return [...drawnBlocks(blocks, count, seed)].map((drawn) => {
-    const times = new Uint32Array(whole + 1);
-    times[whole] = 1;
-    for (const from of drawn) times[from]!++;
+    const times = new Uint32Array(places.length);
+    if (isInside[rest] === true) times[rest] = 1;
+    for (const [slot, from] of drawn.entries()) if (isInside[slot] === true) times[from]!++;
     return times;
   });
+}
+
+function isWithin({ fromMs, toMs }: Span, span: Span): boolean {
+  return fromMs >= span.fromMs && toMs <= span.toMs;
+}
+
+function touches({ fromMs, toMs }: Span, span: Span): boolean {
+  return toMs > span.fromMs && fromMs < span.toMs;
+}
+
+/** What is behind the last whole block. */
+function restOf(blocks: Blocks): Span {
+  return { fromMs: placesOf(blocks).length * blocks.blockMs, toMs: Infinity };
 }
 
 /** What is in each block, and behind the last one. Within a block it keeps its order. */
 export function cutInBlocks(ledger: Ledger, blocks: Blocks): Ledger[] {
   const places = placesOf(blocks);
-  const end = { fromMs: places.length * blocks.blockMs, toMs: Infinity };
-  return runsOfParts(ledger, [...places, end], (all) => {
-    const parts = [...places, end].map((): (typeof all)[number][] => []);
-    for (const one of all) parts[blockAt(places, blocks.blockMs, one.atMs)]!.push(one);
+  const all = [...places, restOf(blocks)];
+  return runsOfParts(ledger, all, (of) => {
+    const parts = all.map((): (typeof of)[number][] => []);
+    for (const one of of) parts[blockAt(places, blocks.blockMs, one.atMs)]!.push(one);
     return parts;
   });
 }
@@ -104,9 +123,12 @@ function createDraw(run: Ledger, pieces: readonly Piece[]): Draw {
   return { between };
 }
 
+export const EVER: Span = { fromMs: 0, toMs: Infinity };
+
 /** What of a piece is within the span: all, nothing, or what lies on this side of an end of the span. */
-function partOf({ ledger, place, movedMs }: Piece, { fromMs, toMs }: Span): readonly Ledger[] {
-  if (place.toMs <= fromMs || place.fromMs >= toMs) return [];
-  if (place.fromMs >= fromMs && place.toMs <= toMs) return [ledger];
+function partOf({ ledger, place, movedMs }: Piece, span: Span): readonly Ledger[] {
+  if (!touches(place, span)) return [];
+  if (isWithin(place, span)) return [ledger];
+  const { fromMs, toMs } = span;
   return runsBetween(ledger, [{ fromMs: fromMs - movedMs, toMs: toMs - movedMs }]);
 }

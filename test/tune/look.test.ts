@@ -4,10 +4,10 @@ import { fullChoice } from '../support/full-choice.ts';
 import { FITTED } from '../../src/tune/back-test.ts';
 import { boundsOf, calibrationsOf, type Question, scopeOf, type Unsure } from '../../src/tune/bounds.ts';
 import { choose } from '../../src/tune/choice.ts';
-import { figuresOfDraws } from '../../src/tune/drawn-figures.ts';
+import { figureOfDraws } from '../../src/tune/drawn-figures.ts';
 import { createLooks, firstOf, type Look, lookAt, playAll } from '../../src/tune/look.ts';
-import { figureOf, parseObjective } from '../../src/tune/objective.ts';
-import { resamples } from '../../src/tune/resample.ts';
+import { figureOf, parseObjective, partsOf, valueOfDraw } from '../../src/tune/objective.ts';
+import { blockCounts, cutInBlocks, EVER, resamples } from '../../src/tune/resample.ts';
 import { flagsOf } from '../../src/tune/search.ts';
 import { createTrials } from '../../src/tune/trials.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -138,12 +138,29 @@ test('the figures of resamples are those of runs that are made of their blocks',
   const goals = ['p50', 'p90(add)', 'p99(remove)', 'p99.9(endpoints)', 'later(1s, remove)', 'later(1h)', 'cpu'];
   for (const goal of [...goals, 'writes', 'writes(slices)', 'bytes(json)', 'apiserver-cpu']) {
     const { expression } = parseObjective(`min ${goal}`).goal;
-    const made = [...resamples(ledger, blocks, 20, 5)].map((draw) =>
-      figureOf(expression, draw.between({ fromMs: 0, toMs: Infinity }), scope),
-    );
-    const found = figuresOfDraws(expression, ledger, scope, blocks, 20, 5);
+    const made = [...resamples(ledger, blocks, 20, 5)].map((draw) => figureOf(expression, draw.between(EVER), scope));
+    const found = blockCounts(blocks, 20, 5, EVER)!.map(figureOfDraws(expression, cutInBlocks(ledger, blocks), scope));
     for (const [i, value] of found.entries())
       assert.ok(Math.abs(value - made[i]!) <= 1e-9 * made[i]!, `${goal}: ${value} and ${made[i]}`);
     assert.ok(goal === 'later(1h)' || new Set(found).size > 1, goal);
+  }
+});
+
+test('the bounds of worst figures are those of parts of runs that are made', () => {
+  const asked = questionOf('later(50ms, worst)<=1%, writes(worst)<=1/s, min cpu(worst)', 6, 'kube-controller-manager');
+  const ledger = runModel({ ...asked.run, settings: { ...DEFAULT_SETTINGS, slicesBatchMs: 100 } });
+  for (const durationMs of [asked.run.story.durationMs, asked.run.story.durationMs - 1234]) {
+    // Shares need a hundred changes, so the parts are of five seconds.
+    const scope = { durationMs, nodes: 100, endpointsWatchers: 2, worstMs: 5000 };
+    const blocks = { durationMs, blockMs: 500, partMs: 5000 };
+    const draws = [...resamples(ledger, blocks, 30, asked.run.seed)];
+    const { constraints, goal } = asked.objective;
+    const expected = [...constraints, goal].map(({ expression }) => {
+      const values = draws.map((draw) => valueOfDraw(expression, draw, scope, partsOf(scope)));
+      return values.toSorted((a, b) => a - b)[26]!;
+    });
+    const [bounds] = boundsOf(asked, [ledger], [scope]);
+    for (const [i, bound] of bounds!.entries())
+      assert.ok(Math.abs(bound - expected[i]!) <= 1e-9 * expected[i]!, `${bound} and ${expected[i]}`);
   }
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Blocks, type Draw, resamples } from '../../src/tune/resample.ts';
+import { type Blocks, type Draw, EVER, resamples } from '../../src/tune/resample.ts';
 import { cpuOf, writesOf } from '../../src/twin/figures.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
 import { USUAL_SIZES } from '../../src/twin/profiles.ts';
@@ -26,7 +26,7 @@ function blocksOf(count: number): Blocks {
 }
 
 function whole(draw: Draw): Ledger {
-  return draw.between({ fromMs: 0, toMs: Infinity });
+  return draw.between(EVER);
 }
 
 test('changes, writes and CPU of a block are drawn together', () => {
