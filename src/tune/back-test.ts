@@ -144,10 +144,16 @@ function fitFirstHalf(run: Run, evidence: Evidence, known: Known): Fit {
   const firstHalf = (of: Evidence): Evidence => shownBefore(evidenceBetween(of, 0, halfMs), halfMs);
   const measured = firstHalf(evidence);
   const mayBe = (tried: Calibration): boolean => isWithin(known, run.calibration, tried);
-  const lossAt = (tried: Calibration): number =>
-    mayBe(tried)
-      ? lossOf(compare(firstHalf(runModel({ ...run, story: first, calibration: tried })), measured))
-      : Infinity;
+  const losses = new Map<string, number>();
+  const lossAt = (tried: Calibration): number => {
+    const key = keyOf(tried);
+    let loss = losses.get(key);
+    if (loss === undefined) {
+      const predicted = mayBe(tried) ? firstHalf(runModel({ ...run, story: first, calibration: tried })) : null;
+      losses.set(key, (loss = predicted === null ? Infinity : lossOf(compare(predicted, measured))));
+    }
+    return loss;
+  };
   // What is 0 stays 0, whatever it is multiplied by.
   const isFree = ({ name, of }: Fitted): boolean =>
     RIGIDITY[name] !== undefined && !isHeld(known[name]) && of(run.calibration) > 0;
@@ -173,6 +179,11 @@ function fitFirstHalf(run: Run, evidence: Evidence, known: Known): Fit {
     unsure: new Map(told.map((one) => [one.name, spreadOf(one, endsOf(one), fitted, alike)])),
     alternatives: told.some(isLatency) ? outermost(begins.map(({ calibration }) => calibration).filter(alike)) : [],
   };
+}
+
+/** The same for a calibration to which a step has led back, but for its rounding. */
+function keyOf(calibration: Calibration): string {
+  return FITTED.map(({ of }) => of(calibration).toPrecision(9)).join(' ');
 }
 
 /** Whether no number is further from the given one than it was measured. */

@@ -42,6 +42,21 @@ test('numbers that are fitted on the first half predict the second half', () => 
   assert.ok(worst! < 0.1, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
+test('the fit plays no calibration again to which its steps lead back', () => {
+  let plays = 0;
+  const counted = {
+    ...TODAY,
+    get seed() {
+      plays++;
+      return TODAY.seed;
+    },
+  };
+  const measured = evidence(40, 15);
+  plays = 0;
+  backTest(counted, measured);
+  assert.ok(plays < 200, `${plays} runs, and 257 with those again`);
+});
+
 const SURE = { down: 1, up: 1 };
 
 test('a backlog at the middle of the recording is there in the second half too', () => {
