@@ -23,7 +23,8 @@ test('the bench of object sizes tells latency and CPU, and what an endpoint adds
     rows.map((row) => row.split(/  +/)[0]),
     ['endpoints, 2', 'endpoints, 20', 'slices, 2', 'slices, 20'],
   );
-  for (const row of rows) assert.match(row, / \d+ +\d+\.\d\d +\d+\.\d\d +-?\d+\.\d$/);
+  // CPU is that beyond an idle server's, whose 50 ms may hold a collection of garbage.
+  for (const row of rows) assert.match(row, / \d+ +\d+\.\d\d +-?\d+\.\d\d +-?\d+\.\d$/);
   assert.match(stdout, /^slices: each endpoint adds -?\S+ % of the latency and /m);
 });
 

@@ -193,7 +193,7 @@ describe('a service that kills every thread it is planned on', () => {
 
 describe('a snapshot too big for a batch', () => {
   it('a snapshot too big for a batch is not sent, and its service alone is stuck', () => {
-    const sim = createSim({ options: { maxBatchBytes: 10_000 } });
+    const sim = createSim({ options: { maxBatchBytes: 5000 } });
     createService(sim, { name: 'big' });
     createService(sim, { name: 'small', spec: { selector: { app: 'small' } } });
     for (let i = 1; i <= 100; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
@@ -203,6 +203,6 @@ describe('a snapshot too big for a batch', () => {
     const stuck = samples(sim.metrics!, 'endpointd_stuck_service', 0).map(({ labels }) => labels);
     assert.deepEqual(stuck, [{ controller: 'endpoints', namespace: 'default', service: 'big', class: 'invalid' }]);
     const line = sim.logLines.find(({ message }) => message.startsWith('Service is stuck'));
-    assert.match(String(line?.fields['err']), /--max-batch-bytes=10000/);
+    assert.match(String(line?.fields['err']), /--max-batch-bytes=5000/);
   });
 });
