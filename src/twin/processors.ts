@@ -1,6 +1,6 @@
 /**
- * Cores that all processes share, and threads that do one thing after the other on them. Work waits first come, first
- * served, and is not interrupted.
+ * Cores that all threads of the controller share, and threads that do one thing after the other on them. Work waits first
+ * come, first served, and is not interrupted.
  */
 import { append, createLinkedList, remove, type LinkedList, type LinkedNode } from '../lib/linked-list.ts';
 import { at, type Agenda } from './agenda.ts';

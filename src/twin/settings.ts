@@ -71,7 +71,7 @@ export interface Costs {
 /** The machine of a controller, and the API server to which it talks. */
 export interface Calibration {
   readonly version: 3;
-  /** The cores that all processes of the machine share. */
+  /** The cores that the controller computes on. What the API server computes meanwhile is within its times. */
   readonly cores: number;
   /**
    * The API server's time for the write of an object without endpoints, from the socket to the answer. Lognormal: median, and

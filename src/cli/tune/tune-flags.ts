@@ -35,7 +35,7 @@ const TUNING = {
   cores: {
     kind: integer(1, 1024),
     default: String(DEFAULT_CALIBRATION.cores),
-    help: 'cores of the machine; without it those of the calibration, or of metrics',
+    help: 'cores that the controller may compute on; without it those of the calibration, or of metrics',
   },
   calibration: {
     kind: text('<file>'),
