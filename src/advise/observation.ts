@@ -30,6 +30,8 @@ export interface QueueObservation {
   readonly syncsMax: number;
   /** How many syncs have ended. */
   readonly syncs: number;
+  /** How many keys were added: those that a worker took, and as many as wait more than at the first look. */
+  readonly added: number;
   /** How many keys waited at the second look. */
   readonly depth: number;
   /** For how long the oldest sync had run at the second look. */
@@ -85,6 +87,8 @@ export interface Own {
   /** The least and the largest share of the time in which the main thread may have worked. */
   readonly mainThreadLeast: number;
   readonly mainThreadMost: number;
+  /** Mean seconds that a write waited for its token. */
+  readonly tokenSeconds: number;
   /** How many writes had no answer yet, on average, and the most that may be so. */
   readonly writesInFlight: number;
   readonly writesInFlightMax: number;
@@ -112,12 +116,13 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
     queues: names.map((name) =>
       observeQueue(name, settings.syncs[name], seconds, {
         difference,
+        before,
         after,
         writes,
         bucket: bucketOf(name, program, names, settings),
       }),
     ),
-    throttled: WRITES.reduce((sum, verb) => sum + difference(TOKEN_WAITS, { verb }), 0) / seconds,
+    throttled: tokenWaitsOf(difference) / seconds,
     refused: WRITES.reduce((sum, method) => sum + difference(REQUESTS, { code: '429', method }), 0),
     apiSeconds: apiSecondsOf(writes, null),
     cpu,
@@ -127,6 +132,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
       program === 'endpointd'
         ? {
             ...mainThreadOf(difference, seconds, cpu),
+            tokenSeconds: tokenSecondsOf(difference),
             writesInFlight: writes.reduce((sum, one) => sum + one.seconds, 0) / seconds,
             writesInFlightMax: settings.writesInFlightMax,
           }
@@ -151,6 +157,15 @@ function mainThreadOf(
   const loop = spans > 0 ? difference(`${LOOP}_sum`) / spans : null;
   const mainThreadLeast = Math.max(steps, loop ?? 0);
   return { mainThreadLeast, mainThreadMost: Math.max(mainThreadLeast, loop ?? Math.min(1, cpu)) };
+}
+
+function tokenWaitsOf(difference: Grown): number {
+  return WRITES.reduce((sum, verb) => sum + difference(TOKEN_WAITS, { verb }), 0);
+}
+
+function tokenSecondsOf(difference: Grown): number {
+  const writes = difference('endpointd_writes_total');
+  return writes > 0 ? tokenWaitsOf(difference) / writes : 0;
 }
 
 /** A metric on which an answer rests. */
@@ -219,6 +234,7 @@ const COUNTERS: readonly string[] = [
 
 interface Looks {
   readonly difference: Grown;
+  readonly before: Metrics;
   readonly after: Metrics;
   readonly writes: readonly Writes[];
   readonly bucket: Bucket;
@@ -247,18 +263,20 @@ function observeQueue(
   name: QueueName,
   syncsMax: number,
   seconds: number,
-  { difference, after, writes, bucket }: Looks,
+  { difference, before, after, writes, bucket }: Looks,
 ): QueueObservation {
   const syncs = difference('workqueue_work_duration_seconds_count', { name });
   const worked = difference('workqueue_work_duration_seconds_sum', { name });
   const taken = difference('workqueue_queue_duration_seconds_count', { name });
   const waited = difference('workqueue_queue_duration_seconds_sum', { name });
   const changes = changesOf(name, difference, after);
+  const depth = depthOf(after, name);
   return {
     name,
     syncsMax,
     syncs,
-    depth: sumOf(after, 'workqueue_depth', { name }) ?? 0,
+    added: Math.max(0, taken + depth - depthOf(before, name)),
+    depth,
     longestSeconds: sumOf(after, 'workqueue_longest_running_processor_seconds', { name }) ?? 0,
     busy: worked / seconds,
     waiting: waited / seconds,
@@ -272,6 +290,10 @@ function observeQueue(
       : shareOf(tokensMostOf(name === 'endpoint' ? syncs : changes, difference), bucket, seconds),
     takenShareLeast: shareOf(bucket.isShared ? difference('endpointd_writes_total') : changes, bucket, seconds),
   };
+}
+
+function depthOf(look: Metrics, name: QueueName): number {
+  return sumOf(look, 'workqueue_depth', { name }) ?? 0;
 }
 
 function shareOf(tokens: number | null, { qps }: Bucket, seconds: number): number | null {

@@ -134,17 +134,19 @@ export const RULES: readonly Rule[] = [
     because: ({ syncs, of }) => `there were ${syncs} syncs in ${round(of.seconds)} s; at least ${SYNCS_MIN} are needed`,
   },
   {
+    name: 'more tokens alone would leave workers short',
+    reason:
+      'Where keys are added faster than syncs end, the wait grows by the difference. Without waits for tokens each worker does a sync in less time, but all of them may still be too slow. If that leaves most of the difference, tokens and workers are both short, and neither flag alone helps much. The controllers of Endpoints and of slices sync the same Services, so a queue that falls behind, in which changes of a key become one, has to keep up with the other one.',
+    holds: (seen) => (isMostlyTokens(seen) || isBucketEmpty(seen)) && leftByTokens(seen) > 1 - LITTLE,
+    verdict: 'cannot tell',
+    because: (seen) =>
+      `a sync takes ${ms(seen.workSeconds)}; without its wait for tokens ${seen.syncsMax} workers would do ${round(rateWithTokens(seen))} syncs a second, and about ${round(rateWanted(seen))} a second are wanted: --kube-api-qps and ${FLAGS[seen.name]} may both be too small`,
+  },
+  {
     name: 'syncs wait for tokens',
     reason:
       'A worker is held while its write waits for a token. If most of a sync is neither the API server nor CPU, and writes of the process waited about as long for tokens as all its syncs did beyond the API server, the sync has waited for tokens. More workers would only wait too. Other controllers of kube-controller-manager have buckets of their own: where they waited far longer than these syncs can have, the sum tells nothing of these. Where QPS is known, it tells for how long the bucket of these can have been empty.',
-    holds: (seen) =>
-      seen.writesPerSync !== 0 &&
-      seen.restSeconds >= MOST * seen.workSeconds &&
-      heldByTokens(seen.of) >= 0.8 * restOf(seen.of) &&
-      !isCpu(seen) &&
-      !isOfOthers(seen.of) &&
-      seen.emptySecondsMost >= 0.8 * seen.restSeconds &&
-      matters(seen),
+    holds: isMostlyTokens,
     verdict: 'tokens',
     because: (seen) =>
       `a sync takes ${ms(seen.workSeconds)}, of which the API server is about ${ms(seen.ioSeconds)}, and writes of the process waited ${round(seen.of.throttled)} s a second for tokens`,
@@ -153,12 +155,7 @@ export const RULES: readonly Rule[] = [
     name: 'all workers are busy, and the bucket is empty',
     reason:
       'A worker waits for a token only while the bucket is empty. If all workers are always busy and wait, endpointd writes as often as QPS lets it: more workers would wait too. More tokens make each sync shorter by its wait.',
-    holds: (seen) =>
-      seen.writesPerSync !== 0 &&
-      seen.utilisation >= SATURATED &&
-      tokenShareLeast(seen) >= GAIN * (1 - tokenShareLeast(seen)) &&
-      waitsForWorkers(seen) &&
-      hasCpu(seen),
+    holds: isBucketEmpty,
     verdict: 'tokens',
     because: (seen) =>
       `${round(seen.busy)} of ${seen.syncsMax} workers are busy, ${percent(tokenShareLeast(seen))} of that time they wait for tokens, and ${round(seen.waiting)} keys wait, each for ${ms(seen.waitSeconds)}`,
@@ -239,6 +236,19 @@ export const RULES: readonly Rule[] = [
       `a key waits ${ms(seen.waitSeconds)} and is synced in ${ms(seen.workSeconds)}, of which at most ${ms(seen.throttleSecondsMax)} can be tokens: beyond the batch period no flag saves more than ${ms(seen.waitSeconds + seen.throttleSecondsMax)}`,
   },
   {
+    name: 'keys wait for their own sync',
+    reason:
+      'If hardly any worker is busy, nothing waits for one. A key that is added while it is synced waits for the rest of its own sync, at most for all of it, and no flag shortens that. What waits for longer has waited for something else.',
+    holds: (seen) =>
+      seen.utilisation <= LITTLE &&
+      seen.waitSeconds <= seen.workSeconds &&
+      !matters({ ...seen, waitSeconds: 0 }) &&
+      hasCpu(seen),
+    verdict: 'none',
+    because: (seen) =>
+      `${percent(seen.utilisation)} of the workers are busy, and a key waits ${ms(seen.waitSeconds)}, no longer than for a sync of its own, which takes ${ms(seen.workSeconds)}, of which at most ${ms(seen.throttleSecondsMax)} can be tokens`,
+  },
+  {
     name: 'the number of cores is not known',
     reason:
       'If CPU may be short, a wait for CPU looks like any other wait. Go rounds the CPU limit of a container up, and says at least 2.',
@@ -257,6 +267,54 @@ export const RULES: readonly Rule[] = [
       `a key waits ${ms(seen.waitSeconds)}, ${percent(seen.utilisation)} of the workers are busy, and of the ${ms(seen.workSeconds)} of a sync at most ${ms(seen.throttleSecondsMax)} can be tokens: more than one cause fits`,
   },
 ];
+
+/** Whether most of a sync is a wait for a token. */
+function isMostlyTokens(seen: Seen): boolean {
+  return (
+    seen.writesPerSync !== 0 &&
+    seen.restSeconds >= MOST * seen.workSeconds &&
+    heldByTokens(seen.of) >= 0.8 * restOf(seen.of) &&
+    !isCpu(seen) &&
+    !isOfOthers(seen.of) &&
+    seen.emptySecondsMost >= 0.8 * seen.restSeconds &&
+    matters(seen)
+  );
+}
+
+/** Whether all workers are busy, and more than a little of that is a wait for a token. */
+function isBucketEmpty(seen: Seen): boolean {
+  return (
+    seen.writesPerSync !== 0 &&
+    seen.utilisation >= SATURATED &&
+    tokenShareLeast(seen) >= GAIN * (1 - tokenShareLeast(seen)) &&
+    waitsForWorkers(seen) &&
+    hasCpu(seen)
+  );
+}
+
+/** How much of the growth of a queue would be left if no write waited for a token; 0 = its workers would keep up. */
+function leftByTokens(seen: Seen): number {
+  const wanted = rateWanted(seen);
+  const behind = wanted - seen.syncs / seen.of.seconds;
+  return behind > 0 ? Math.max(0, wanted - rateWithTokens(seen)) / behind : 0;
+}
+
+/** How many syncs a second are wanted, at least. */
+function rateWanted({ name, of }: Seen): number {
+  const same = of.queues.filter((queue) => queue.name === name || (isOfServices(queue.name) && isOfServices(name)));
+  return Math.max(...same.map(({ added }) => added)) / of.seconds;
+}
+
+function isOfServices(name: QueueName): boolean {
+  return name !== 'endpoint_slice_mirroring';
+}
+
+/** How many syncs a second the workers can do if no write waits for a token. */
+function rateWithTokens({ syncsMax, workSeconds, ioSeconds, restSeconds, writesPerSync, of }: Seen): number {
+  // The writes of a sync wait side by side. kube-controller-manager's waits are those of all its controllers.
+  const waited = of.own === null ? restSeconds : Math.min(1, writesPerSync ?? 1) * of.own.tokenSeconds;
+  return syncsMax / Math.max(ioSeconds, workSeconds - waited);
+}
 
 function isCpuFull({ of }: Seen): boolean {
   return of.cores !== null && of.cpu >= CPU_FULL * of.cores;

@@ -173,6 +173,37 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([said(15).verdict, said(15).flag], ['syncs', '--concurrent-endpoint-syncs']);
   });
 
+  it('more tokens alone are not advised where they would leave workers short', () => {
+    // A sync of Endpoints waits 1 s for its token, and 0.5 s for its write: 5 workers do 3.3 a second, and could do 10.
+    const endpoints = {
+      syncs: 330,
+      workSeconds: 495,
+      waitSeconds: 5000,
+      throttleSeconds: 330,
+      apiSeconds: 165,
+      cpuSeconds: 20,
+    };
+    const said = (rate: number): Advice => {
+      const slices = metricsOf({ queue: 'endpoint_slice', syncs: 100 * rate, workSeconds: 10 * rate })
+        .match(/^workqueue_.*$/gm)!
+        .join('\n');
+      const more = `${ENDPOINTD}${slices}\nendpointd_writes_total{verb="update"} 330\n`;
+      return adviceOf({ ...endpoints, more: `${more}endpoint_slice_controller_changes{operation="update"} 1\n` });
+    };
+    // The slices of the same Services are synced without a wait, 10 or 40 times a second.
+    assert.equal(said(10).verdict, 'tokens');
+    const { verdict, because } = said(40);
+    assert.equal(verdict, 'cannot tell');
+    assert.equal(
+      because,
+      'a sync takes 1500 ms; without its wait for tokens 5 workers would do 10 syncs a second, and about 40 a second are wanted: --kube-api-qps and --concurrent-endpoint-syncs may both be too small',
+    );
+    // Where no other queue tells, the growth of its own does.
+    const own = { ...endpoints, more: `${ENDPOINTD}endpointd_writes_total{verb="update"} 330\n` };
+    assert.equal(adviceOf({ ...own, depth: 600 }).verdict, 'tokens');
+    assert.equal(adviceOf({ ...own, depth: 4000 }).verdict, 'cannot tell');
+  });
+
   it('endpointd waits for the API server once, for all writes of a sync', () => {
     // Each sync sends nine writes at once, which take 15 ms. They get their tokens one after the other, in 350 ms.
     const nine = { queue: 'endpoint_slice', syncs: 75, workSeconds: 27.5, writes: 675, throttleSeconds: 105 } as const;
@@ -268,6 +299,21 @@ describe('advice from two looks at the metrics', () => {
     });
     assert.equal(verdict, 'none');
     assert.match(because, /no flag saves more than 0\.7 ms$/);
+  });
+
+  it('the advice is no flag if keys wait for nothing but their own syncs', () => {
+    // 10 % of the workers are busy. A Service changes so often that its key waits for most of its own sync.
+    const hot = { syncs: 500, workSeconds: 50, apiSeconds: 48, cpuSeconds: 5 };
+    const { verdict, because } = adviceOf({ ...hot, waitSeconds: 42 });
+    assert.equal(verdict, 'none');
+    assert.match(because, /^10 % of the workers are busy, and a key waits 84 ms, no longer than for a sync of its own/);
+    // No sync of its own is so long, busy workers may be those that it waits for, and a core may be.
+    assert.equal(adviceOf({ ...hot, waitSeconds: 60 }).verdict, 'cannot tell');
+    assert.equal(
+      adviceOf({ ...hot, syncs: 2500, workSeconds: 250, apiSeconds: 240, waitSeconds: 210 }).verdict,
+      'cannot tell',
+    );
+    assert.equal(adviceOf({ ...hot, waitSeconds: 42, threads: 1, cpuSeconds: 90 }).verdict, 'cannot tell');
   });
 
   it('hanging syncs and the keys behind them are not taken for rest', () => {
