@@ -32,6 +32,8 @@ export interface QueueObservation {
   readonly syncs: number;
   /** How many keys were added: those that a worker took, and as many as wait more than at the first look. */
   readonly added: number;
+  /** How many keys were added by changes of pods, or after a failure; of kube-controller-manager alone. */
+  readonly delayedAdds: number;
   /** How many keys waited at the second look. */
   readonly depth: number;
   /** For how long the oldest sync had run at the second look. */
@@ -276,6 +278,7 @@ function observeQueue(
     syncsMax,
     syncs,
     added: Math.max(0, taken + depth - depthOf(before, name)),
+    delayedAdds: difference('workqueue_retries_total', { name }),
     depth,
     longestSeconds: sumOf(after, 'workqueue_longest_running_processor_seconds', { name }) ?? 0,
     busy: worked / seconds,

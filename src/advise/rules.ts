@@ -209,7 +209,7 @@ export const RULES: readonly Rule[] = [
   {
     name: 'pods may wait where no metric tells',
     reason:
-      'From 1.35 on, workers of a queue without metrics match pods to services. They are as many as the syncs, and need CPU only. So they can all be busy only if the process uses as many cores.',
+      'From 1.35 on, workers of a queue without metrics match pods to services. They are as many as the syncs, and need CPU only. So they can all be busy only if the process uses as many cores. Each change of a pod that they have matched is a delayed add: if the other controller of the same Services falls far behind in these, and the process uses too few cores for both, only its workers are full.',
     holds: mayFillPodWorkers,
     verdict: 'cannot tell',
     because: ({ of, syncsMax }) =>
@@ -321,8 +321,24 @@ function isCpuFull({ of }: Seen): boolean {
 }
 
 /** Whether the workers that match pods to services may all be busy by work of their own. It needs nothing but CPU. */
-function mayFillPodWorkers({ of, syncsMax }: Seen): boolean {
-  return of.program !== 'endpointd' && of.cpu >= PODS_FULL * syncsMax;
+function mayFillPodWorkers(seen: Seen): boolean {
+  const { of, syncsMax } = seen;
+  return of.program !== 'endpointd' && of.cpu >= PODS_FULL * syncsMax && !areOnlyOthersFull(seen);
+}
+
+/**
+ * Whether the other controller of the same Services alone can have full pod workers: it falls far behind in the same
+ * changes of pods, and the CPU is too little for both.
+ */
+function areOnlyOthersFull({ name, of, syncsMax, delayedAdds }: Seen): boolean {
+  return of.queues.some(
+    (other) =>
+      other.name !== name &&
+      isOfServices(other.name) &&
+      isOfServices(name) &&
+      other.delayedAdds < (1 - LITTLE) * delayedAdds &&
+      of.cpu < PODS_FULL * (syncsMax + other.syncsMax),
+  );
 }
 
 /** Whether the process used so much CPU that it may be what these syncs do beyond their writes. */

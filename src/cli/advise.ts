@@ -100,7 +100,7 @@ const CAVEATS = [
   'No metric has the batch period: it comes on top.',
   'kube-controller-manager has no metrics of the queue of pods, which comes before these queues.',
   'The waits of writes for tokens and their latencies are those of all controllers of the process together.',
-  'workqueue_retries_total counts every delayed add of kube-controller-manager, so it is not looked at.',
+  'workqueue_retries_total counts every delayed add of kube-controller-manager, so failures are not told from changes of pods.',
 ];
 
 /** Returns the exit status. */

@@ -345,6 +345,23 @@ describe('advice from two looks at the metrics', () => {
     assert.match(because, /the 5 workers of the pod queue, which has no metrics, may be full/);
   });
 
+  it('pod workers are not full if only the other controller falls behind', () => {
+    const slices = metricsOf({ queue: 'endpoint_slice', syncs: 1000, workSeconds: 12 })
+      .match(/^workqueue_.*$/gm)!
+      .join('\n');
+    const said = (delayedSlices: number, cpuSeconds: number): string => {
+      const more = `${slices}
+${updated(1000)}workqueue_retries_total{name="endpoint"} 6000
+workqueue_retries_total{name="endpoint_slice"} ${delayedSlices}
+`;
+      return adviceOf({ syncs: 1000, workSeconds: 12, apiSeconds: 20, cpuSeconds, writes: 2000, threads: 16, more })
+        .verdict;
+    };
+    assert.equal(said(2000, 500), 'none');
+    // As many changes of pods came through in both; or 10 pod workers may be full.
+    assert.deepEqual([said(6000, 500), said(2000, 750)], ['cannot tell', 'cannot tell']);
+  });
+
   it('a full CPU does not exclude that pods wait in the queue without metrics', () => {
     // A sync waits 10 ms for CPU. Pods come 9 times a second or more, so 5 workers are full if one needs 0.56 s.
     const grown = { syncs: 900, workSeconds: 13.5, apiSeconds: 4.5, cpuSeconds: 1590, threads: 16 };
