@@ -7,8 +7,8 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size, [filter]) => (await import('./micro.ts')).runMicroBenches(size, filter),
   },
   cluster: {
-    what: 'from nothing to right on the embedded API server: inline, 1 and 2 threads',
-    run: async (size) => (await import('./cluster/run.ts')).runClusterBench(size),
+    what: 'from nothing to right on the embedded API server: inline, 1 and 2 threads (--results keeps the mark)',
+    run: async (size, rest) => (await import('./cluster/run.ts')).runClusterBench(size, rest),
   },
   peers: {
     what: 'endpointd beside kube-controller-manager, scenario by scenario, in pairs (--help lists the flags)',
@@ -67,20 +67,20 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./recording/run.ts')).runRecordingBench(size),
   },
   threads: {
-    what: 'the planners alone, inline and on threads: the cost of a batch, and how far threads can help',
-    run: async (size) => (await import('./threads/run.ts')).runThreadsBench(size),
+    what: 'the planners alone, inline and on threads: the cost of a batch, and how far threads can help (--results keeps the marks)',
+    run: async (size, rest) => (await import('./threads/run.ts')).runThreadsBench(size, rest),
   },
   account: {
     what: 'the CPU of a start from nothing, of a flip and of a restart, by thread, phase and part, in a new process and a warm one (--server=kube: with TLS)',
     run: async (size, rest) => (await import('./account/run.ts')).runAccountBench(size, rest),
   },
   startup: {
-    what: 'CPU and memory of a start, until the first list request',
-    run: async (size) => (await import('./startup/run.ts')).runStartupBench(size),
+    what: 'CPU and memory of a start, until the first list request (--results keeps the marks)',
+    run: async (size, rest) => (await import('./startup/run.ts')).runStartupBench(size, rest),
   },
   writer: {
-    what: "the sender's cost of a small PUT: the transport, a writer of our own, node:http2, bare sockets",
-    run: async (size) => (await import('./writer/run.ts')).runWriterBench(size),
+    what: "the sender's cost of a small PUT: the transport, a writer of our own, node:http2, bare sockets (--results keeps the marks)",
+    run: async (size, rest) => (await import('./writer/run.ts')).runWriterBench(size, rest),
   },
   memory: {
     what: 'bytes of the main thread for each pod',

@@ -13,6 +13,8 @@ import { plural } from '../../src/lib/figures.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import { findProfile, type Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
+import type { BenchMark } from '../marks/data.ts';
+import { createMarksTeller } from '../marks/tell.ts';
 import { compileProgram } from '../support/compile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import {
@@ -36,10 +38,13 @@ const LOAD_CONCURRENT = 8;
 const CONVERGE_MS_MAX = 120_000;
 const CONTROLLERS = { endpointsController: true, slicesController: true, mirroringController: true };
 
-export async function runClusterBench(size: Size): Promise<void> {
+export async function runClusterBench(size: Size, rest: readonly string[]): Promise<void> {
+  const { tell } = createMarksTeller('cluster', size, rest);
   if (size === 'full') compileProgram();
   const program = programOf(size);
-  for (const profile of profilesOf(size)) await runCluster(profile, program, ROUNDS[size]);
+  const threads: OneThread[] = [];
+  for (const profile of profilesOf(size)) threads.push(await runCluster(profile, program, ROUNDS[size]));
+  tell([markOf(threads)]);
 }
 
 interface World {
@@ -48,7 +53,7 @@ interface World {
   readonly program: URL;
 }
 
-async function runCluster(profile: Profile, program: URL, rounds: number): Promise<void> {
+async function runCluster(profile: Profile, program: URL, rounds: number): Promise<OneThread> {
   const cluster = makeCluster(profile, SEED);
   const server = await startApiServerThread({ seed: SEED });
   const client = createApiClient({ url: server.url }, LOAD_CONCURRENT);
@@ -78,6 +83,33 @@ async function runCluster(profile: Profile, program: URL, rounds: number): Promi
   );
   await client.close();
   await server.close();
+  const ratio = (of: (run: Convergence) => number): number => middleOf(runs, 1, of) / middleOf(runs, 0, of);
+  return {
+    pods: Math.round(pods.length / services.length),
+    wall: ratio(({ seconds }) => seconds),
+    cpu: ratio(({ cpuSeconds }) => cpuSeconds),
+  };
+}
+
+/** One thread by inline. */
+interface OneThread {
+  /** Of a service. */
+  readonly pods: number;
+  readonly wall: number;
+  readonly cpu: number;
+}
+
+const DEARER_MAX = 1.05;
+
+function markOf(all: readonly OneThread[]): BenchMark {
+  const idle = all.filter(({ wall }) => wall >= 1);
+  const text = ({ pods, wall, cpu }: OneThread): string =>
+    `${pods} pods: wall x ${wall.toFixed(2)}, CPU x ${cpu.toFixed(2)}`;
+  return {
+    what: `a planner on a thread, where it saves no time, takes <= ${DEARER_MAX} times the CPU and the time of one inline`,
+    got: `services of ${all.map(text).join('; ')}`,
+    isReached: idle.every(({ wall, cpu }) => Math.max(wall, cpu) <= DEARER_MAX),
+  };
 }
 
 const PODS_OF_A_SERVICE = [5, 50, 250, 1000];
@@ -127,9 +159,13 @@ async function converge({ client, url, program }: World, shards: number, cluster
   return { shards, seconds, cpuSeconds, endpoints, slices, mirrored, peakBytes, hash };
 }
 
+function middleOf(all: readonly Convergence[], shards: number, of: (run: Convergence) => number): number {
+  return median(all.filter((run) => run.shards === shards).map(of));
+}
+
 function rowOf(all: readonly Convergence[], shards: number, { pods }: Cluster): string[] {
   const runs = all.filter((run) => run.shards === shards);
-  const middle = (of: (run: Convergence) => number): number => median(runs.map(of));
+  const middle = (of: (run: Convergence) => number): number => middleOf(all, shards, of);
   const cpuSeconds = middle((run) => run.cpuSeconds);
   return [
     shards === 0 ? 'inline' : plural(shards, 'thread'),

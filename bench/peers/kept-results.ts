@@ -4,11 +4,20 @@ import { type Plot, plotSvg } from '../../src/page/plot.ts';
 import { growthPage, growthPicture, growthSections, type Growth } from '../growth/report.ts';
 import { peersPage } from './report-page.ts';
 import { addResults, compareAll, RESULTS_FORMAT, type Results, withScenarios } from './results.ts';
-import { coalescingSection, growthText, pictures, resultsText, sweepSection } from './results-page.ts';
+import {
+  coalescingSection,
+  growthText,
+  otherMarksSection,
+  pictures,
+  resultsText,
+  sweepSection,
+} from './results-page.ts';
 import { collectingSection, type Coalescing } from '../coalescing/report.ts';
 import { frontierSection, sweepPage, sweepPicture, type Sweep } from '../sweep/report.ts';
 import { keptTransferPage } from '../transfer/page.ts';
 import { scenariosByName, SCENARIOS } from './scenarios.ts';
+import { readMarks } from '../marks/data.ts';
+import { marksSection } from '../marks/report.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const BENCH = new URL('bench/', ROOT);
@@ -91,10 +100,12 @@ function peersTexts(
   coalescing: Coalescing | null,
 ): Record<string, string> {
   const comparisons = compareAll(results, scenariosByName());
+  const marks = readMarks();
   const further = [
     ...(growth === null ? [] : growthSections(growth)),
     ...(sweep === null ? [] : [frontierSection(sweep)]),
     ...(coalescing === null ? [] : [collectingSection(coalescing)]),
+    ...(marks.length === 0 ? [] : [marksSection(marks)]),
   ];
   return {
     'bench/RESULTS.md': [
@@ -102,6 +113,7 @@ function peersTexts(
       ...growthText(growth),
       ...sweepSection(sweep),
       ...coalescingSection(coalescing),
+      ...otherMarksSection(marks),
     ].join('\n'),
     'bench/results.html': peersPage(results, further),
     ...Object.assign({}, ...pictures(results, comparisons).map(({ name, plot }) => picture(name, plot))),

@@ -8,6 +8,8 @@ import { notRun, type Comparison, type Results } from './results.ts';
 import { plural } from '../../src/lib/figures.ts';
 import { type Sweep, sweepTable } from '../sweep/report.ts';
 import { COLUMNS, type Coalescing, coalescingNotes, coalescingTable } from '../coalescing/report.ts';
+import type { BenchMarks } from '../marks/data.ts';
+import { MARK_COLUMNS, markRows } from '../marks/report.ts';
 import { headOf, remarksOf, rowTexts, valueText } from './text.ts';
 import { FIGURES } from './window.ts';
 
@@ -100,6 +102,19 @@ export function coalescingSection(coalescing: Coalescing | null): string[] {
   ];
 }
 
+/** What benches that play no scenario have found of their marks. */
+export function otherMarksSection(all: readonly BenchMarks[]): string[] {
+  if (all.length === 0) return [];
+  return [
+    '## Marks of other benches',
+    '',
+    'What a start, planners on threads and a small PUT cost: `npm run bench -- BENCH --results` measures each anew. [docs/account.md](../docs/account.md) says what stands in the way of those that are not reached.',
+    '',
+    ...tableText(MARK_COLUMNS, markRows(all), '---'),
+    '',
+  ];
+}
+
 /** The figures of the summary. */
 const SUMMED = ['controllerCpu', 'sumCpu', 'slicesP50', 'slicesP99', 'writes', 'peakMB'];
 
@@ -130,7 +145,7 @@ function summaryText(comparisons: readonly Comparison[]): string[] {
 
 /** What all tables have in common. */
 const PREAMBLE: readonly string[] = [
-  "`npm run bench -- peers --results` writes this page from results.json; the last sections are those of `growth`, `sweep` and `coalescing`. Where a round was taken out by hand, the row of its command says which and why. A command adds its runs: the rounds of a scenario go on as long as program, bench, versions, settings, size and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. The marks that are no scenario's are in [docs/account.md](../docs/account.md#marks-that-are-no-scenarios).",
+  '`npm run bench -- peers --results` writes this page from results.json; the last sections are those of `growth`, `sweep`, `coalescing` and of benches that play no scenario. Where a round was taken out by hand, the row of its command says which and why. A command adds its runs: the rounds of a scenario go on as long as program, bench, versions, settings, size and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. The marks of a start, of threads and of a small PUT are [at the end](#marks-of-other-benches).',
   '',
   '- **The server** is kube-apiserver with etcd on the same two cores. etcd does not wait for the disk, everything is allowed, priority and fairness is off, 2,000 requests may be in flight, and the admission of service accounts and taints is off: so latencies are those of the controllers, and lower than in a cluster. `flow-control` has the defaults of the disk and of priority and fairness. Scenarios that say so run on the embedded API server.',
   '- **endpointd** is started as in `deploy/`, without a compile cache and with its secure port. Runs of commands that do not say so had a warm cache and no secure port, which saves some 40 ms of CPU at a start.',

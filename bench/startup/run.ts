@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import { freePorts } from '../../src/testbed/free-ports.ts';
 import { programOf } from '../peers/peers.ts';
+import { createMarksTeller } from '../marks/tell.ts';
 import { compileProgram } from '../support/compile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf, usageOf } from '../support/process-usage.ts';
@@ -54,7 +55,8 @@ const CASES: readonly Case[] = [
   { title: 'warm, with its plain port', cache: 'kept', serving: 'plain' },
 ];
 
-export async function runStartupBench(size: Size): Promise<void> {
+export async function runStartupBench(size: Size, rest: readonly string[]): Promise<void> {
+  const { tell } = createMarksTeller('startup', size, rest);
   if (size === 'full') compileProgram();
   const main = fileURLToPath(programOf(size));
   const rows = [rowOf('Node alone', await measure(RUNS[size], startNothing))];
@@ -66,11 +68,18 @@ export async function runStartupBench(size: Size): Promise<void> {
   }
   console.log(`\n${table(['until the first list request', 'CPU ms', 'of it main', 'resident MB'], rows)}`);
   const { cpuMs, residentMB } = starts.get(DEPLOYED.title)!;
-  const verdict = (reached: boolean): string => (reached ? 'reached' : 'not reached');
-  console.log(`mark: CPU <= ${CPU_MS_MAX} ms: ${cpuMs.toFixed(0)}: ${verdict(cpuMs <= CPU_MS_MAX)}`);
-  console.log(
-    `mark: resident <= ${RESIDENT_MB_MAX} MB: ${residentMB.toFixed(0)}: ${verdict(residentMB <= RESIDENT_MB_MAX)}`,
-  );
+  tell([
+    {
+      what: `CPU of a start as deployed, until the first list request, <= ${CPU_MS_MAX} ms`,
+      got: `${cpuMs.toFixed(0)} ms`,
+      isReached: cpuMs <= CPU_MS_MAX,
+    },
+    {
+      what: `resident then <= ${RESIDENT_MB_MAX} MB`,
+      got: `${residentMB.toFixed(0)} MB`,
+      isReached: residentMB <= RESIDENT_MB_MAX,
+    },
+  ]);
 }
 
 function rowOf(title: string, { cpuMs, mainMs, residentMB }: Start): string[] {

@@ -11,6 +11,8 @@ import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
 import type { Batch, PlannerConfig, PlanReply } from '../../src/shard/protocol.ts';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+import type { BenchMark } from '../marks/data.ts';
+import { createMarksTeller } from '../marks/tell.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf } from '../support/process-usage.ts';
 import { clusterRecords } from '../support/records.ts';
@@ -69,13 +71,15 @@ interface Limit {
 }
 
 /** In a process with the flags of Node that endpointd has: they decide about half of what V8's helpers take. */
-export async function runThreadsBench(size: Size): Promise<void> {
-  if (NODE_FLAGS.every((flag) => process.execArgv.includes(flag))) return await measureAll(size);
+export async function runThreadsBench(size: Size, rest: readonly string[]): Promise<void> {
+  const { tell } = createMarksTeller('threads', size, rest);
+  if (NODE_FLAGS.every((flag) => process.execArgv.includes(flag))) return tell(await measureAll(size));
   const { status } = spawnSync(process.execPath, [...NODE_FLAGS, ...process.argv.slice(1)], { stdio: 'inherit' });
   if (status !== 0) throw new Error(`the bench of the planners has ended with status ${status}`);
 }
 
-async function measureAll(size: Size): Promise<void> {
+async function measureAll(size: Size): Promise<readonly BenchMark[]> {
+  const marks: BenchMark[] = [];
   for (const pods of PODS) {
     const batches = snapshots(SERVICES[size], pods);
     const encodeUs = encodingUs(batches);
@@ -101,14 +105,24 @@ async function measureAll(size: Size): Promise<void> {
     console.log(`of the main thread beside a planner, to encode a snapshot: ${encodeUs.toFixed(0)} us`);
     const limits = limitsOf(inline, one, encodeUs);
     printLimits(limits);
-    if (pods === MARKED_PODS) printMarks(fasterReady, limits.at(-1)!);
+    if (pods === MARKED_PODS) marks.push(...marksOf(fasterReady, limits.at(-1)!));
   }
+  return marks;
 }
 
-function printMarks(faster: number, { cores, ready }: Limit): void {
-  const verdict = (reached: boolean): string => (reached ? 'reached' : 'not reached');
-  console.log(`mark: from 1 to 2 threads >= ${FASTER_MIN} x: ${faster.toFixed(2)}: ${verdict(faster >= FASTER_MIN)}`);
-  console.log(`mark: limit at ${cores} cores >= ${LIMIT_MIN} x: ${ready.toFixed(1)}: ${verdict(ready >= LIMIT_MIN)}`);
+function marksOf(faster: number, { cores, ready }: Limit): readonly BenchMark[] {
+  return [
+    {
+      what: `planners with encoded snapshots, from 1 to 2 threads, >= ${FASTER_MIN} times as fast`,
+      got: faster.toFixed(2),
+      isReached: faster >= FASTER_MIN,
+    },
+    {
+      what: `the limit of planners with encoded snapshots at ${cores} cores >= ${LIMIT_MIN} times inline`,
+      got: ready.toFixed(1),
+      isReached: ready >= LIMIT_MIN,
+    },
+  ];
 }
 
 /** The limit by Amdahl's law: the main thread's cost of a batch, or an equal part of the planners' cost. */

@@ -4,6 +4,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { createMarksTeller } from '../marks/tell.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { median } from '../../src/lib/percentile.ts';
 import { spread } from '../support/statistics.ts';
@@ -35,7 +36,8 @@ interface Client {
   readonly cpuUs: Record<keyof typeof PACES, number[]>;
 }
 
-export async function runWriterBench(size: Size): Promise<void> {
+export async function runWriterBench(size: Size, rest: readonly string[]): Promise<void> {
+  const { tell } = createMarksTeller('writer', size, rest);
   const [rounds, warmUp] = size === 'full' ? [7, 2] : [1, 0];
   const server = fork(SERVER, { stdio: 'inherit' });
   const clients: Client[] = [];
@@ -65,11 +67,16 @@ export async function runWriterBench(size: Size): Promise<void> {
       clients.map(({ name, cpuUs }) => [name].concat(cells(cpuUs.busy), cells(cpuUs.paced))),
     ),
   );
-  for (const [protocol, most] of Object.entries(MARKS)) {
-    const us = median(clients.find(({ name }) => name === `transport, ${protocol}`)!.cpuUs.busy);
-    const verdict = us <= most ? 'reached' : 'not reached';
-    console.log(`mark: a PUT of the transport in ${protocol} <= ${most} us: ${us.toFixed(0)}: ${verdict}`);
-  }
+  tell(
+    Object.entries(MARKS).map(([protocol, most]) => {
+      const { busy, paced } = clients.find(({ name }) => name === `transport, ${protocol}`)!.cpuUs;
+      return {
+        what: `CPU of a small PUT in ${protocol}, 16 under way, <= ${most} us`,
+        got: `${median(busy).toFixed(0)} us (two together each 20 ms: ${median(paced).toFixed(0)} us)`,
+        isReached: median(busy) <= most,
+      };
+    }),
+  );
 }
 
 async function startClient(way: string, tls: boolean, ports: ServerReady): Promise<Client> {

@@ -1,0 +1,38 @@
+/** Marks of benches that play no scenario. bench/marks.json keeps those of the last run of each bench. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+
+export interface BenchMark {
+  /** With its limit: "CPU until the first list request <= 250 ms". */
+  readonly what: string;
+  /** What was measured, with its unit. */
+  readonly got: string;
+  readonly isReached: boolean;
+}
+
+export interface BenchMarks {
+  /** As the menu of benches names it. */
+  readonly bench: string;
+  readonly commit: string;
+  /** ISO 8601, to the minute. */
+  readonly endedAt: string;
+  readonly machine: Readonly<Record<string, string>>;
+  readonly marks: readonly BenchMark[];
+}
+
+const KEPT = new URL('../marks.json', import.meta.url);
+
+/** Of all benches, by name; [] = none has kept any. */
+export function readMarks(): readonly BenchMarks[] {
+  return existsSync(KEPT) ? (JSON.parse(readFileSync(KEPT, 'utf8')) as BenchMarks[]) : [];
+}
+
+/** In the place of those that the bench had before. */
+export function keepMarks(own: BenchMarks): void {
+  const others = readMarks().filter(({ bench }) => bench !== own.bench);
+  const all = [...others, own].toSorted((a, b) => (a.bench < b.bench ? -1 : 1));
+  writeFileSync(KEPT, `${JSON.stringify(all, null, 2)}\n`);
+}
+
+export function verdictOf({ isReached }: BenchMark): string {
+  return isReached ? 'reached' : 'not reached';
+}
