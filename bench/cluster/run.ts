@@ -39,7 +39,7 @@ const CONVERGE_MS_MAX = 120_000;
 const CONTROLLERS = { endpointsController: true, slicesController: true, mirroringController: true };
 
 export async function runClusterBench(size: Size, rest: readonly string[]): Promise<void> {
-  const { tell } = createMarksTeller('cluster', size, rest);
+  const tell = createMarksTeller('cluster', size, rest);
   if (size === 'full') compileProgram();
   const program = programOf(size);
   const threads: OneThread[] = [];
@@ -83,7 +83,8 @@ async function runCluster(profile: Profile, program: URL, rounds: number): Promi
   );
   await client.close();
   await server.close();
-  const ratio = (of: (run: Convergence) => number): number => middleOf(runs, 1, of) / middleOf(runs, 0, of);
+  const ratio = (of: (run: Convergence) => number): number =>
+    median(runsWith(runs, 1).map(of)) / median(runsWith(runs, 0).map(of));
   return {
     pods: Math.round(pods.length / services.length),
     wall: ratio(({ seconds }) => seconds),
@@ -159,13 +160,13 @@ async function converge({ client, url, program }: World, shards: number, cluster
   return { shards, seconds, cpuSeconds, endpoints, slices, mirrored, peakBytes, hash };
 }
 
-function middleOf(all: readonly Convergence[], shards: number, of: (run: Convergence) => number): number {
-  return median(all.filter((run) => run.shards === shards).map(of));
+function runsWith(all: readonly Convergence[], shards: number): readonly Convergence[] {
+  return all.filter((run) => run.shards === shards);
 }
 
 function rowOf(all: readonly Convergence[], shards: number, { pods }: Cluster): string[] {
-  const runs = all.filter((run) => run.shards === shards);
-  const middle = (of: (run: Convergence) => number): number => middleOf(all, shards, of);
+  const runs = runsWith(all, shards);
+  const middle = (of: (run: Convergence) => number): number => median(runs.map(of));
   const cpuSeconds = middle((run) => run.cpuSeconds);
   return [
     shards === 0 ? 'inline' : plural(shards, 'thread'),

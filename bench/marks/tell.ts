@@ -5,27 +5,25 @@ import { commitText } from '../support/commit.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { type BenchMark, keepMarks, verdictOf } from './data.ts';
 
-export interface MarksTeller {
-  readonly tell: (marks: readonly BenchMark[]) => void;
-}
-
 /**
- * To be made before a bench begins, which may take minutes.
+ * What a bench is to call with its marks. To be made before it begins, because it may take minutes.
  * @param rest what the command line has behind the name of the bench
  * @throws Error if that is anything but `--results`, or if a tiny run is to be kept
  */
-export function createMarksTeller(bench: string, size: Size, rest: readonly string[]): MarksTeller {
+export function createMarksTeller(
+  bench: string,
+  size: Size,
+  rest: readonly string[],
+): (marks: readonly BenchMark[]) => void {
   const unknown = rest.find((argument) => argument !== '--results');
   if (unknown !== undefined) throw new Error(`there is no flag ${unknown}; --results keeps the marks`);
   const isKept = rest.length > 0;
   if (isKept && size === 'tiny') throw new Error('the marks of a tiny run are not kept');
-  return {
-    tell(marks) {
-      for (const mark of marks) console.log(`mark: ${mark.what}: ${mark.got}: ${verdictOf(mark)}`);
-      if (!isKept) return;
-      const endedAt = new Date().toISOString().slice(0, '2026-11-26T23:30'.length);
-      keepMarks({ bench, commit: commitText(), endedAt, machine: machineOf(), marks });
-      remakeKept();
-    },
+  return (marks) => {
+    for (const mark of marks) console.log(`mark: ${mark.what}: ${mark.got}: ${verdictOf(mark)}`);
+    if (!isKept) return;
+    const endedAt = new Date().toISOString().slice(0, '2026-11-26T23:30'.length);
+    keepMarks({ bench, commit: commitText(), endedAt, machine: machineOf(), marks });
+    remakeKept();
   };
 }

@@ -56,7 +56,7 @@ const CASES: readonly Case[] = [
 ];
 
 export async function runStartupBench(size: Size, rest: readonly string[]): Promise<void> {
-  const { tell } = createMarksTeller('startup', size, rest);
+  const tell = createMarksTeller('startup', size, rest);
   if (size === 'full') compileProgram();
   const main = fileURLToPath(programOf(size));
   const node = await measure(RUNS[size], startNothing);

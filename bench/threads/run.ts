@@ -72,7 +72,7 @@ interface Limit {
 
 /** In a process with the flags of Node that endpointd has: they decide about half of what V8's helpers take. */
 export async function runThreadsBench(size: Size, rest: readonly string[]): Promise<void> {
-  const { tell } = createMarksTeller('threads', size, rest);
+  const tell = createMarksTeller('threads', size, rest);
   if (NODE_FLAGS.every((flag) => process.execArgv.includes(flag))) return tell(await measureAll(size));
   const { status } = spawnSync(process.execPath, [...NODE_FLAGS, ...process.argv.slice(1)], { stdio: 'inherit' });
   if (status !== 0) throw new Error(`the bench of the planners has ended with status ${status}`);

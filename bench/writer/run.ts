@@ -37,7 +37,7 @@ interface Client {
 }
 
 export async function runWriterBench(size: Size, rest: readonly string[]): Promise<void> {
-  const { tell } = createMarksTeller('writer', size, rest);
+  const tell = createMarksTeller('writer', size, rest);
   const [rounds, warmUp] = size === 'full' ? [7, 2] : [1, 0];
   const server = fork(SERVER, { stdio: 'inherit' });
   const clients: Client[] = [];

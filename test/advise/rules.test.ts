@@ -70,6 +70,13 @@ function adviceOf(grown: Grown, settings: Partial<Settings> = {}): Advice {
   return adviseOn(observed.observation)[0]!;
 }
 
+/** The metrics of the queue of slices alone. */
+function slicesQueue(grown: Grown): string {
+  return metricsOf({ ...grown, queue: 'endpoint_slice' })
+    .match(/^workqueue_.*$/gm)!
+    .join('\n');
+}
+
 /** Counts of the writes of slices. */
 function updated(count: number): string {
   return `endpoint_slice_controller_changes{operation="update"} ${count}\n`;
@@ -184,9 +191,7 @@ describe('advice from two looks at the metrics', () => {
       cpuSeconds: 20,
     };
     const said = (rate: number): Advice => {
-      const slices = metricsOf({ queue: 'endpoint_slice', syncs: 100 * rate, workSeconds: 10 * rate })
-        .match(/^workqueue_.*$/gm)!
-        .join('\n');
+      const slices = slicesQueue({ syncs: 100 * rate, workSeconds: 10 * rate });
       const more = `${ENDPOINTD}${slices}\nendpointd_writes_total{verb="update"} 330\n`;
       return adviceOf({ ...endpoints, more: `${more}endpoint_slice_controller_changes{operation="update"} 1\n` });
     };
@@ -346,9 +351,7 @@ describe('advice from two looks at the metrics', () => {
   });
 
   it('pod workers are not full if only the other controller falls behind', () => {
-    const slices = metricsOf({ queue: 'endpoint_slice', syncs: 1000, workSeconds: 12 })
-      .match(/^workqueue_.*$/gm)!
-      .join('\n');
+    const slices = slicesQueue({ syncs: 1000, workSeconds: 12 });
     const said = (delayedSlices: number, cpuSeconds: number): string => {
       const more = `${slices}
 ${updated(1000)}workqueue_retries_total{name="endpoint"} 6000
@@ -437,10 +440,7 @@ workqueue_queue_duration_seconds_count{name="endpoint_slice"} ${count}
     assert.equal(adviceOf({ ...grown, throttleSeconds: 100 }).verdict, 'syncs');
     assert.equal(adviceOf({ ...grown, throttleSeconds: 2000 }).verdict, 'cannot tell');
     // Syncs of slices that wait for tokens explain these waits.
-    const slices = metricsOf({ syncs: 5000, workSeconds: 400 })
-      .match(/^workqueue_.*$/gm)!
-      .join('\n');
-    const more = `${slices.replaceAll('"endpoint"', '"endpoint_slice"')}
+    const more = `${slicesQueue({ syncs: 5000, workSeconds: 400 })}
 endpoint_slice_controller_changes{operation="update"} 100
 `;
     assert.equal(adviceOf({ ...grown, throttleSeconds: 380, more }).verdict, 'syncs');
@@ -448,9 +448,7 @@ endpoint_slice_controller_changes{operation="update"} 100
 
   it('the waits of one queue for tokens are not told of another one', () => {
     // Endpoints wait for tokens. A webhook makes each write of a slice take 400 ms, of which the mean latency tells little.
-    const slices = metricsOf({ queue: 'endpoint_slice', syncs: 1220, workSeconds: 497, waitSeconds: 30_000 })
-      .match(/^workqueue_.*$/gm)!
-      .join('\n');
+    const slices = slicesQueue({ syncs: 1220, workSeconds: 497, waitSeconds: 30_000 });
     const endpoints = { syncs: 2000, workSeconds: 499, waitSeconds: 30_000, throttleSeconds: 480 };
     const more = `${slices}\n${updated(1220)}`;
     assert.equal(
@@ -582,12 +580,8 @@ ${TIMES}_count{verb="POST"} 2000
 
   it('one impossible figure leaves no queue with a verdict', () => {
     const look = (times: number): string => {
-      const busy = (seconds: number): string => metricsOf({ syncs: 5000 * times, workSeconds: seconds * times });
-      const slices = busy(900)
-        .match(/^workqueue_.*$/gm)!
-        .join('\n')
-        .replaceAll('"endpoint"', '"endpoint_slice"');
-      return `${busy(90)}${slices}`;
+      const busy = (seconds: number): Grown => ({ syncs: 5000 * times, workSeconds: seconds * times });
+      return `${metricsOf(busy(90))}${slicesQueue(busy(900))}`;
     };
     const looks = [0, 1].map((times) => parseMetrics(look(times)));
     const observed = observe(looks[0]!, looks[1]!, 100, SETTINGS);
