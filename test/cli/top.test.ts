@@ -46,12 +46,16 @@ nonsense line
 
 describe('endpointd top', () => {
   let server: HttpServer;
-  let withDebug = true;
+  /** How many further questions for the debug page fail. */
+  let failing = 0;
   before(async () => {
     server = await servePages({
       '/metrics': () => ({ status: 200, contentType: 'text/plain', body: METRICS }),
       '/debug/endpointd': () => {
-        if (!withDebug) throw new Error('broken');
+        if (failing > 0) {
+          failing--;
+          throw new Error('broken');
+        }
         return { status: 200, contentType: 'application/json', body: debugJson(VIEW, '1.2.3') };
       },
     });
@@ -102,16 +106,14 @@ describe('endpointd top', () => {
   });
 
   it('top falls back to the metrics, and says why', async () => {
-    withDebug = false;
+    failing = 1;
     const { status, stdout } = await top();
-    withDebug = true;
     assert.equal(status, 0);
     assert.match(stdout, /metrics of kube-controller-manager: .*; \/debug\/endpointd\?format=json: status 500: broken/);
   });
 
   it('top goes back to the debug page once the server can be asked again', async () => {
-    withDebug = false;
-    setTimeout(() => (withDebug = true), 500);
+    failing = 3;
     const seen = /metrics of kube-controller-manager[^]*1 stuck/;
     assert.equal((await atTerminal(command('--interval=100ms'), seen, 'q')).status, 0);
   });
