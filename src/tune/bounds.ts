@@ -1,6 +1,6 @@
 /**
- * How sure the figures of a setting are: bounds that nine of ten resamples do not exceed, with each unsure number of the
- * calibration raised and lowered.
+ * How sure the figures of a setting are: bounds that another time, as long as the one that was played, does not exceed in nine
+ * of ten cases, by resamples, with each unsure number of the calibration raised and lowered.
  */
 import { quantile, type Span } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
@@ -77,8 +77,8 @@ export function partsOfFirst({ objective }: Question, first: Ledger, scope: Scop
 }
 
 /**
- * The values that nine of ten resamples do not exceed, of each of these runs: the worst run counts, because each stands for
- * a number that may be so. For each scope those of all constraints and of the goal.
+ * The bounds of each of these runs: the worst run counts, because each stands for a number that may be so. For each scope
+ * those of all constraints and of the goal.
  * @param scopes differ in their watchers alone
  */
 export function boundsOf(question: Question, runs: Iterable<Ledger>, scopes: readonly Scope[]): number[][] {
@@ -99,15 +99,50 @@ export function boundsOfRun(
   parts: Parts,
   scopes: readonly Scope[],
 ): number[][] {
-  const values = expressionsOf(objective).map((expression, e) => drawn(expression, ledger, parts[e]!, scopes, seed));
+  const expressions = expressionsOf(objective);
+  const values = expressions.map((expression, e) => drawn(expression, ledger, parts[e]!, scopes, seed));
   return scopes.map((_, s) =>
     values.map((of, e) => {
-      // NaN stays: what a run does not have meets no limit.
-      const bound = quantile(Float64Array.from(of[s]!).sort(), BOUND_SHARE);
-      return raises[e]?.(bound) ?? bound;
+      const expression = expressions[e]!;
+      const bound = boundOfDraws(Float64Array.from(of[s]!).sort(), blocksOf(expression, scopes[0]!));
+      const possible = expression.of === 'later' ? Math.min(1, bound) : bound;
+      return raises[e]?.(possible) ?? possible;
     }),
   );
 }
+
+/** Whose draws the figure is of. */
+function blocksOf({ isWorst }: Expression, { durationMs, worstMs = WORST_MS }: Scope): Blocks {
+  return {
+    durationMs,
+    blockMs: Math.min(worstMs, durationMs) / BLOCKS_MIN,
+    partMs: isWorst ? worstMs : Infinity,
+  };
+}
+
+/** @param sorted the figure of each resample */
+function boundOfDraws(sorted: Float64Array, blocks: Blocks): number {
+  const bound = quantile(sorted, BOUND_SHARE);
+  // NaN stays: what a run does not have meets no limit.
+  if (!Number.isFinite(bound)) return bound;
+  const middle = quantile(sorted, 0.5);
+  return middle + (bound - middle) * anotherTime(blocks);
+}
+
+/**
+ * How many times as far as resamples another time is from the one that was played. Resamples differ from that time by as much
+ * as it differs from what is usual, and another time differs from what is usual by as much again: sqrt(2) times as much, since
+ * neither knows of the other. Few blocks show too little of it: the spread of `n` values is too small by sqrt(n / (n - 1)), and
+ * known as badly as the quantile of Student's t for them is further out (its expansion, Abramowitz and Stegun 26.7.5).
+ */
+function anotherTime({ durationMs, blockMs, partMs }: Blocks): number {
+  const count = Math.round(Math.min(durationMs, partMs) / blockMs);
+  const student = 1 + (NORMAL_OF_BOUND ** 2 + 1) / (4 * (count - 1));
+  return Math.SQRT2 * Math.sqrt(count / (count - 1)) * student;
+}
+
+/** The quantile of the standard normal distribution for `BOUND_SHARE`. */
+const NORMAL_OF_BOUND = 1.2816;
 
 /** For each scope the figure of each resample. The same blocks for each run, so that runs differ by their numbers alone. */
 function drawn(
@@ -117,12 +152,8 @@ function drawn(
   scopes: readonly Scope[],
   seed: number,
 ): number[][] {
-  const { durationMs, worstMs = WORST_MS } = scopes[0]!;
-  const blocks: Blocks = {
-    durationMs,
-    blockMs: Math.min(worstMs, durationMs) / BLOCKS_MIN,
-    partMs: expression.isWorst ? worstMs : Infinity,
-  };
+  const { worstMs = WORST_MS } = scopes[0]!;
+  const blocks = blocksOf(expression, scopes[0]!);
   const cut = cutInBlocks(ledger, blocks);
   const countsOf = (span: Span): Uint32Array[] | null => blockCounts(blocks, RESAMPLES, seed, span);
   if (parts === null) {

@@ -182,7 +182,7 @@ function goalOf({ checks }: Pick<Look, 'checks'>): Check {
   return checks.at(-1)!;
 }
 
-/** By what the goal is at most in nine of ten resamples, then by its figure. */
+/** By the bound of the goal, then by its figure. */
 function compareGoals(a: Look, b: Look): number {
   return goalOf(a).bound - goalOf(b).bound || goalOf(a).value - goalOf(b).value;
 }

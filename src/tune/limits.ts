@@ -47,7 +47,7 @@ export function bindingsOf(question: Question, settings: Settings): Binding[] {
   ];
 }
 
-/** The last step of the ladder of nodes at which nine of ten draws meet each constraint. null: nodes matter for none. */
+/** The last step of the ladder of nodes at which the bounds meet each constraint. null: nodes matter for none. */
 export function nodesMaxOf(question: Question, settings: Settings): number | null {
   const { objective, nodes } = question;
   if (!objective.constraints.some(({ expression }) => isOfNodes(expression))) return null;
@@ -75,7 +75,7 @@ export function goalFactorMaxOf({ goal }: Objective): number | null {
 const GOAL_FACTOR_MAX = 2;
 
 /**
- * The last step of the ladder of changes at which nine of ten draws meet each constraint. A goal that is a latency, or a
+ * The last step of the ladder of changes at which the bounds meet each constraint. A goal that is a latency, or a
  * share of late changes, ends it too. Its check is the last one. null = there is nothing to meet.
  */
 export function loadFactorOf(question: Question, { settings, checks }: Outcome): number | null {

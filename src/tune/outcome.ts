@@ -38,7 +38,7 @@ export interface Outcome {
   readonly writesByTime: readonly number[];
   /** Changes that later ones overtook before they were shown. */
   readonly overtaken: number;
-  /** Each constraint and the goal: the figure of the run, and the bound of nine of ten resamples. */
+  /** Each constraint and the goal: the figure of the run, and its bound. */
   readonly checks: readonly Check[];
 }
 

@@ -11,6 +11,7 @@ import { bindingsOf, loadFactorOf } from '../../src/tune/limits.ts';
 import { flagsOf } from '../../src/tune/search.ts';
 import { createTrials } from '../../src/tune/trials.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
+import { createPrng, nextInt } from '../../src/lib/prng.ts';
 import { profileStory, USUAL_SIZES } from '../../src/twin/profiles.ts';
 import type { Story } from '../../src/twin/story.ts';
 import type { Run } from '../../src/twin/run.ts';
@@ -51,6 +52,29 @@ test('changes that come in few bursts leave the number of writes unsure', () => 
   assert.ok(writes!.bound > 1.2 * writes!.value, `${writes!.value} writes a second, at most ${writes!.bound}`);
 });
 
+test('another time, as long as the one that was played, is below nine of ten bounds', () => {
+  const PLACES = 10;
+  const TIMES = 1000;
+  const prng = createPrng(1);
+  /** So many writes in each half minute. */
+  const drawCounts = (): number[] => Array.from({ length: PLACES }, () => nextInt(prng, 20));
+  const boundOf = (counts: readonly number[], seed: number): number => {
+    const ledger = createLedger(USUAL_SIZES);
+    for (const [place, count] of counts.entries())
+      for (let i = 0; i < count; i++) ledger.writes.slices.push({ atMs: 30_000 * place + i, endpoints: 1 });
+    const asked = questionOf('writes(slices)<=1/s, min bytes', story({ services: 1, changes: [] }));
+    const scope = { durationMs: 30_000 * PLACES, nodes: 100, endpointsWatchers: 1 };
+    const [bounds] = boundsOf({ ...asked, run: { ...asked.run, seed } }, [ledger], [scope]);
+    return (bounds![0]! * scope.durationMs) / 1000;
+  };
+  let held = 0;
+  for (let i = 0; i < TIMES; i++) {
+    const bound = boundOf(drawCounts(), i);
+    if (drawCounts().reduce((sum, count) => sum + count, 0) <= bound) held++;
+  }
+  assert.ok(held > 0.86 * TIMES && held < 0.94 * TIMES, `${held} of ${TIMES}`);
+});
+
 test('a limit has to hold in the worst case of each number that is unsure', () => {
   const dearer = { ...DEFAULT_CALIBRATION, cpuFactor: 1.25 * DEFAULT_CALIBRATION.cpuFactor };
   const boundOf = ({ today }: Recommendation): number => today.checks[0]!.bound;
@@ -67,7 +91,7 @@ test('an answer is valid up to the load whose bound meets the limit', () => {
   const limit = 1.01 * bound;
   const tight = recommended(`writes<=${limit.toFixed(4)}/s, min p99(add)`);
   assert.deepEqual(tight.best!.settings, wide.best!.settings);
-  // A quarter more would be within the limit, but nine of ten of its resamples would not.
+  // A quarter more would be within the limit, but its bound would not.
   assert.ok(1.25 * value < limit);
   assert.deepEqual([wide.loadFactor, tight.loadFactor], [10, 1]);
 });
@@ -147,7 +171,7 @@ test("flags keep today's values where others are hardly better", () => {
 const COLLECTED = { ...DEFAULT_SETTINGS, endpointsBatchMs: 500, slicesBatchMs: 500 };
 
 test("today's flags are kept where they meet the objective and nothing is better", () => {
-  const { best, today, changes } = recommended('writes<=0.75/s, min p99(add)', { settings: COLLECTED });
+  const { best, today, changes } = recommended('writes<=0.88/s, min p99(add)', { settings: COLLECTED });
   assert.deepEqual([best!.settings, changes], [today.settings, []]);
 });
 
@@ -164,18 +188,18 @@ test("a gain is more than 1 % of the goal's bound, or of its figure", () => {
 
 test("today's flags stay if by the draws of what is told nothing is better", () => {
   const bursts = { ...story({ services: 10, changes: CHANGES }), durationMs: MINUTES * 60_000 };
-  const asked = questionOf('writes<=0.65/s, min p50(add)', bursts, { settings: COLLECTED });
+  const asked = questionOf('writes<=0.75/s, min p50(add)', bursts, { settings: COLLECTED });
   const boundOf = (seed: number): number =>
     outcomeOf({ ...asked, run: { ...asked.run, seed } }, COLLECTED).checks[0]!.bound;
   // In the choice they break the limit, and by the draws of what is told they do not.
-  assert.ok(boundOf(5) > 0.65 && boundOf(6) < 0.65);
+  assert.ok(boundOf(5) > 0.75 && boundOf(6) < 0.75);
   const { best, today } = recommend({ ...asked, run: { ...asked.run, seed: 4 } });
   assert.deepEqual(best?.settings, today.settings);
 });
 
 test('of all settings that were tried the best is taken whose bounds meet the limit', () => {
-  // The bounds are half as much again as the figures, and the margin of the search that meets them is a half.
-  const { best } = recommended('writes<=0.75/s, min p99(add)');
+  // The bounds are three quarters above the figures, and the margin of the search that meets them is a half.
+  const { best } = recommended('writes<=0.88/s, min p99(add)');
   assert.equal(best!.settings.slicesBatchMs, 500);
 });
 
@@ -214,7 +238,7 @@ test('flags of a controller that does not run stay as they are', () => {
 });
 
 test('each flag to change is told with the figures that it leads to', () => {
-  const { best, changes } = recommended('writes<=0.75/s, min p99(add)');
+  const { best, changes } = recommended('writes<=0.88/s, min p99(add)');
   assert.deepEqual(
     changes.map(({ flag, from, to, unit }) => [flag, from, to, unit]),
     [
