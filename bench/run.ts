@@ -91,10 +91,14 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
 const [choice = 'micro', ...rest] = process.argv.slice(2);
 const size: Size = process.env['BENCH_SIZE'] === 'tiny' ? 'tiny' : 'full';
 const entry = MENU[choice];
-if (entry === undefined) {
-  const lines = Object.entries(MENU).map(([name, { what }]) => `  ${name.padEnd(14)}${what}`);
-  console.error(`unknown bench ${JSON.stringify(choice)}; there are\n${lines.join('\n')}`);
+const list = Object.entries(MENU).map(([name, { what }]) => `  ${name.padEnd(14)}${what}`);
+if (choice === '--help') console.log(`npm run bench -- NAME [flags]\n${list.join('\n')}`);
+else if (entry === undefined) {
+  console.error(`unknown bench ${JSON.stringify(choice)}; there are\n${list.join('\n')}`);
   process.exitCode = 2;
+} else if (rest.includes('--help') && !entry.what.includes('--help')) {
+  // It has few flags, and no help of its own.
+  console.log(`npm run bench -- ${choice} [flags]\n${entry.what}`);
 } else {
   await entry.run(size, rest);
 }

@@ -67,8 +67,8 @@ export interface Observation {
   readonly queues: readonly QueueObservation[];
   /** Seconds per second that writes waited for tokens, in all controllers of the process together. */
   readonly throttled: number;
-  /** How many writes of the process the API server has refused (429). Nothing waits for a refused read. */
-  readonly refused: number;
+  /** How many writes of the process the API server has refused, by code. Nothing waits for a refused read. */
+  readonly refused: Readonly<Record<string, number>>;
   /** Mean seconds from a write to its answer, in all controllers together; null = there was no write. */
   readonly apiSeconds: number | null;
   /** How many cores the process used. */
@@ -125,7 +125,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
       }),
     ),
     throttled: tokenWaitsOf(difference) / seconds,
-    refused: WRITES.reduce((sum, method) => sum + difference(REQUESTS, { code: '429', method }), 0),
+    refused: refusedBetween(difference),
     apiSeconds: apiSecondsOf(writes, null),
     cpu,
     cores: settings.cores ?? threads,
@@ -159,6 +159,19 @@ function mainThreadOf(
   const loop = spans > 0 ? difference(`${LOOP}_sum`) / spans : null;
   const mainThreadLeast = Math.max(steps, loop ?? 0);
   return { mainThreadLeast, mainThreadMost: Math.max(mainThreadLeast, loop ?? Math.min(1, cpu)) };
+}
+
+/**
+ * What an API server answers that has too much to do, shuts down, or waits for etcd in vain. 500 is none: a webhook that fails for
+ * an object of another controller is one, too.
+ */
+const REFUSALS: readonly string[] = ['429', '503', '504'];
+
+function refusedBetween(difference: Grown): Observation['refused'] {
+  const counts = REFUSALS.map(
+    (code) => [code, WRITES.reduce((sum, method) => sum + difference(REQUESTS, { code, method }), 0)] as const,
+  );
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 function tokenWaitsOf(difference: Grown): number {

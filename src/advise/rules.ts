@@ -84,11 +84,11 @@ export const RULES: readonly Rule[] = [
   {
     name: 'the API server refuses requests',
     reason:
-      'A write that is refused (429) waits as long as the API server asks. In client-go that wait is a part of the latency, and in endpointd time of a sync beyond its writes: no flag takes it away.',
-    holds: ({ of }) => of.refused > 0,
+      'A write that is refused (429, 503, 504) waits as long as the API server asks, or fails its sync. In client-go that wait is a part of the latency, and in endpointd time of a sync beyond its writes, and a sync that fails is tried again later: no flag takes it away.',
+    holds: ({ of }) => Object.keys(of.refused).length > 0,
     verdict: 'cannot tell',
     because: ({ of }) =>
-      `of the writes the API server refused ${of.refused} (429), and the waits that it asked for are in these figures: mend that first`,
+      `of the writes the API server refused ${refusalsText(of)}, and the waits that follow are in these figures: mend that first`,
   },
   {
     name: 'the main thread is full',
@@ -382,6 +382,13 @@ function hasCpu({ of }: Seen): boolean {
 }
 
 /** What cannot be, and what it proves; '' = every figure is possible. */
+/** Such as `25 (429), 3 (503)`. */
+function refusalsText({ refused }: Observation): string {
+  return Object.entries(refused)
+    .map(([code, count]) => `${count} (${code})`)
+    .join(', ');
+}
+
 function impossibleOf({ seconds, queues, cpu, cores, own }: Observation): string {
   // A sync that began before the first look counts whole at its end.
   const queue = queues.find(

@@ -261,6 +261,10 @@ describe('advice from two looks at the metrics', () => {
       const { verdict, because } = adviceOf({ ...grown, more: own + refused });
       assert.equal(verdict, 'cannot tell');
       assert.match(because, /^of the writes the API server refused 25 \(429\)/);
+      const more = own + refused.replace('429', '503').replace('25', '1') + refused;
+      assert.match(adviceOf({ ...grown, more }).because, /^of the writes the API server refused 25 \(429\), 1 \(503\)/);
+      // It may be a webhook for other objects that has failed.
+      assert.equal(adviceOf({ ...grown, more: own + refused.replace('429', '500') }).verdict, 'syncs');
       // No write waits for a list that was refused.
       assert.equal(adviceOf({ ...grown, more: own + refused.replace('PUT', 'GET') }).verdict, 'syncs');
     }

@@ -11,6 +11,13 @@ test('the cluster bench ends with the same objects for planners inline and on th
   assert.deepEqual(hashes, new Array(3).fill('0ea8b79e90cdb416'));
 });
 
+test('a bench without a help of its own is told by its line of the menu', async () => {
+  const { status, out } = await bench('account', '--help');
+  assert.equal(status, 0);
+  assert.match(out, /^npm run bench -- account \[flags\]\nthe CPU of a start .*--server=kube/);
+  assert.match((await bench('--help')).out, /^npm run bench -- NAME \[flags\]\n {2}micro +one operation each/);
+});
+
 test('an unknown bench is answered with the menu', async () => {
   const { status, out } = await bench('speed');
   assert.equal(status, 2);

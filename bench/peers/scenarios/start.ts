@@ -46,6 +46,7 @@ export const SPREAD_COLD: Scenario = {
   story: fromNothing,
   marks: [
     shareMark('CPU', 'controllerCpu', 0.45, '0.45'),
+    shareMark('CPU (stretch)', 'controllerCpu', 1 / 3, '1/3'),
     {
       what: 'wall <= 1/2 of the original, or the server and the load keep 85 % of the cores busy',
       look: (of) => {
