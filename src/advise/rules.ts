@@ -381,7 +381,6 @@ function hasCpu({ of }: Seen): boolean {
   return of.coresLeast === null ? of.own !== null : of.cpu < CPU_SPARE * of.coresLeast;
 }
 
-/** What cannot be, and what it proves; '' = every figure is possible. */
 /** Such as `25 (429), 3 (503)`. */
 function refusalsText({ refused }: Observation): string {
   return Object.entries(refused)
@@ -389,6 +388,7 @@ function refusalsText({ refused }: Observation): string {
     .join(', ');
 }
 
+/** What cannot be, and what it proves; '' = every figure is possible. */
 function impossibleOf({ seconds, queues, cpu, cores, own }: Observation): string {
   // A sync that began before the first look counts whole at its end.
   const queue = queues.find(
