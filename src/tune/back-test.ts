@@ -4,7 +4,7 @@
  */
 import { assert } from '../lib/assert.ts';
 import { runModel, type Run } from '../twin/run.ts';
-import type { Calibration } from '../twin/settings.ts';
+import type { Calibration, Settings } from '../twin/settings.ts';
 import { storyBetween } from '../twin/story.ts';
 import { UNSURE } from './measured.ts';
 import {
@@ -150,7 +150,7 @@ function fitFirstHalf(run: Run, evidence: Evidence, known: Known): Fit {
     let loss = losses.get(key);
     if (loss === undefined) {
       const predicted = mayBe(tried) ? firstHalf(runModel({ ...run, story: first, calibration: tried })) : null;
-      losses.set(key, (loss = predicted === null ? Infinity : lossOf(compare(predicted, measured))));
+      losses.set(key, (loss = predicted === null ? Infinity : lossOf(compare(predicted, measured), run.settings)));
     }
     return loss;
   };
@@ -297,13 +297,22 @@ export function fit(
 
 const LOSS_STEP = 1e-4;
 
-/** The sum of the squared logarithms: half as much and twice as much are equally wrong. */
-function lossOf(comparisons: readonly Comparison[]): number {
+/**
+ * The sum of the squared logarithms: half as much and twice as much are equally wrong. Of a latency that is longer than the batch
+ * period what is beyond it counts: the flags make the rest, and beside half a second nothing would tell what a write takes.
+ */
+function lossOf(comparisons: readonly Comparison[], { endpointsBatchMs, slicesBatchMs }: Settings): number {
+  const batchMs = { endpoints: endpointsBatchMs, slices: slicesBatchMs };
   let loss = 0;
-  for (const { predicted, measured } of comparisons) {
-    loss += Math.log(Math.max(FLOOR, predicted || FLOOR) / Math.max(FLOOR, measured)) ** 2;
+  for (const { output, unit, predicted, measured } of comparisons) {
+    const isBeyond = unit === 'ms' && batchMs[output] > 0 && measured > batchMs[output];
+    const [floor, less] = isBeyond ? [BEYOND_FLOOR, batchMs[output]] : [FLOOR, 0];
+    const of = (value: number): number => Math.max(floor, (value || 0) - less);
+    loss += Math.log(of(predicted) / of(measured)) ** 2;
   }
   return loss;
 }
 
 const FLOOR = 0.1;
+/** Milliseconds: a change at the end of a batch period may be on either side of it. */
+const BEYOND_FLOOR = 1;
