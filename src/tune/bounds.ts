@@ -1,10 +1,11 @@
 /**
  * How sure the figures of a setting are: bounds that another time, as long as the one that was played, does not exceed in nine
- * of ten cases, by resamples, with each unsure number of the calibration raised and lowered.
+ * of ten cases. They are told by resamples, with each unsure number of the calibration raised and lowered, and by a busier time.
  */
 import { quantile, type Span } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
 import type { Run } from '../twin/run.ts';
+import type { Story } from '../twin/story.ts';
 import { FITTED, type Fitted, type Spread } from './back-test.ts';
 import { figureOfDraws } from './drawn-figures.ts';
 import {
@@ -13,10 +14,12 @@ import {
   type Objective,
   type Scope,
   tellingParts,
+  valueOf,
   valueOfDraw,
   WORST_MS,
 } from './objective.ts';
 import type { Raise } from './own-figures.ts';
+import { UNSURE } from './measured.ts';
 import { blockCounts, type Blocks, cutInBlocks, EVER, resamples } from './resample.ts';
 
 /** The question. `run.settings` are today's, and `run.seed` draws. */
@@ -53,9 +56,22 @@ export function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
   return { durationMs: run.story.durationMs, nodes, endpointsWatchers };
 }
 
-/** The calibration, then with each unsure number raised and lowered, then the others that may be as true. */
-export function calibrationsOf({ run: { calibration }, unsure, alternatives }: Question): Run['calibration'][] {
-  return [
+/** A run that may be so. */
+export interface Variant {
+  readonly calibration: Run['calibration'];
+  readonly story: Story;
+  /** In how much less time all changes come than they were played in. */
+  readonly haste: number;
+}
+
+/**
+ * The run as it was asked for, then with each unsure number raised and lowered, then with the calibrations that may be as true,
+ * then the busier time.
+ */
+export function variantsOf(question: Question): Variant[] {
+  const { unsure, alternatives } = question;
+  const { calibration, story } = question.run;
+  const calibrations = [
     calibration,
     ...FITTED.flatMap(({ name, scale }) => [
       scale(calibration, unsure[name].up),
@@ -63,6 +79,46 @@ export function calibrationsOf({ run: { calibration }, unsure, alternatives }: Q
     ]),
     ...alternatives,
   ];
+  const haste = busierBy(question);
+  return [
+    ...calibrations.map((of): Variant => ({ calibration: of, story, haste: 1 })),
+    ...(haste > 1 ? [{ calibration, story: hastened(story, haste), haste }] : []),
+  ];
+}
+
+/**
+ * How many times as many changes another time may have. Resamples do not tell what that does: they repeat the waits of this time,
+ * and a queue that was short of its limit is beyond it with a few changes more.
+ */
+function busierBy({ run: { story } }: Question): number {
+  const blocks = blocksOf({ isWorst: false }, story);
+  const counts = new Float64Array(countOf(blocks));
+  for (const { atMs } of story.changes) {
+    const block = Math.floor(atMs / blocks.blockMs);
+    if (block < counts.length) counts[block]!++;
+  }
+  const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length;
+  if (mean === 0) return 1;
+  const variance = counts.reduce((sum, count) => sum + (count - mean) ** 2, 0) / counts.length;
+  const share = Math.sqrt(variance / counts.length) / mean;
+  return Math.min(BUSIER_MAX, 1 + NORMAL_OF_BOUND * anotherTime(blocks) * share);
+}
+
+/** Where changes come in bursts another time has more of them, and none that are quicker. */
+const BUSIER_MAX = UNSURE;
+
+/** The same changes in less time. */
+export function hastened(story: Story, factor: number): Story {
+  return {
+    ...story,
+    durationMs: story.durationMs / factor,
+    changes: story.changes.map((change) => ({ ...change, atMs: change.atMs / factor })),
+  };
+}
+
+/** A variant's run. */
+export interface Played extends Pick<Variant, 'haste'> {
+  readonly ledger: Ledger;
 }
 
 /** For each figure of the objective the parts of the first run that have enough changes; null = it is of the whole run. */
@@ -81,12 +137,12 @@ export function partsOfFirst({ objective }: Question, first: Ledger, scope: Scop
  * those of all constraints and of the goal.
  * @param scopes differ in their watchers alone
  */
-export function boundsOf(question: Question, runs: Iterable<Ledger>, scopes: readonly Scope[]): number[][] {
+export function boundsOf(question: Question, runs: Iterable<Played>, scopes: readonly Scope[]): number[][] {
   let parts: Parts | null = null;
   let bounds = scopes.map(() => expressionsOf(question.objective).map(() => -Infinity));
-  for (const ledger of runs) {
-    parts ??= partsOfFirst(question, ledger, scopes[0]!);
-    const own = boundsOfRun(question, ledger, parts, scopes);
+  for (const played of runs) {
+    parts ??= partsOfFirst(question, played.ledger, scopes[0]!);
+    const own = boundsOfRun(question, played, parts, scopes);
     bounds = bounds.map((all, s) => all.map((bound, e) => Math.max(bound, own[s]![e]!)));
   }
   return bounds;
@@ -95,24 +151,48 @@ export function boundsOf(question: Question, runs: Iterable<Ledger>, scopes: rea
 /** Those of one run. They are raised by as much as today's figure was measured above its prediction and chance. */
 export function boundsOfRun(
   { run: { seed }, objective, raises }: Question,
-  ledger: Ledger,
+  { ledger, haste }: Played,
   parts: Parts,
   scopes: readonly Scope[],
 ): number[][] {
   const expressions = expressionsOf(objective);
-  const values = expressions.map((expression, e) => drawn(expression, ledger, parts[e]!, scopes, seed));
-  return scopes.map((_, s) =>
-    values.map((of, e) => {
-      const expression = expressions[e]!;
-      const bound = boundOfDraws(Float64Array.from(of[s]!).sort(), blocksOf(expression, scopes[0]!));
-      const possible = expression.of === 'later' ? Math.min(1, bound) : bound;
-      return raises[e]?.(possible) ?? possible;
-    }),
+  const values = expressions.map((expression, e) =>
+    haste === 1
+      ? boundsOfDraws(expression, ledger, parts[e]!, scopes, seed)
+      : busierFigures(expression, ledger, haste, scopes),
   );
+  return scopes.map((_, s) => values.map((of, e) => raises[e]?.(of[s]!) ?? of[s]!));
+}
+
+/** For each scope what the busier time shows, which is no more in one than in the other by chance. */
+function busierFigures(expression: Expression, ledger: Ledger, haste: number, scopes: readonly Scope[]): number[] {
+  return scopes.map((scope) => {
+    const { durationMs, worstMs = WORST_MS } = scope;
+    const value = valueOf(expression, ledger, { ...scope, durationMs: durationMs / haste, worstMs: worstMs / haste });
+    // What a time does not have bounds nothing.
+    return Number.isNaN(value) ? -Infinity : value;
+  });
+}
+
+function boundsOfDraws(
+  expression: Expression,
+  ledger: Ledger,
+  parts: Parts[number],
+  scopes: readonly Scope[],
+  seed: number,
+): number[] {
+  const blocks = blocksOf(expression, scopes[0]!);
+  return drawn(expression, ledger, parts, scopes, seed).map((values) => {
+    const bound = boundOfDraws(Float64Array.from(values).sort(), blocks);
+    return expression.of === 'later' ? Math.min(1, bound) : bound;
+  });
 }
 
 /** Whose draws the figure is of. */
-function blocksOf({ isWorst }: Expression, { durationMs, worstMs = WORST_MS }: Scope): Blocks {
+function blocksOf(
+  { isWorst }: Pick<Expression, 'isWorst'>,
+  { durationMs, worstMs = WORST_MS }: Pick<Scope, 'durationMs' | 'worstMs'>,
+): Blocks {
   return {
     durationMs,
     blockMs: Math.min(worstMs, durationMs) / BLOCKS_MIN,
@@ -135,10 +215,15 @@ function boundOfDraws(sorted: Float64Array, blocks: Blocks): number {
  * neither knows of the other. Few blocks show too little of it: the spread of `n` values is too small by sqrt(n / (n - 1)), and
  * known as badly as the quantile of Student's t for them is further out (its expansion, Abramowitz and Stegun 26.7.5).
  */
-function anotherTime({ durationMs, blockMs, partMs }: Blocks): number {
-  const count = Math.round(Math.min(durationMs, partMs) / blockMs);
+function anotherTime(blocks: Blocks): number {
+  const count = countOf(blocks);
   const student = 1 + (NORMAL_OF_BOUND ** 2 + 1) / (4 * (count - 1));
   return Math.SQRT2 * Math.sqrt(count / (count - 1)) * student;
+}
+
+/** How many blocks are exchanged with each other. */
+function countOf({ durationMs, blockMs, partMs }: Blocks): number {
+  return Math.round(Math.min(durationMs, partMs) / blockMs);
 }
 
 /** The quantile of the standard normal distribution for `BOUND_SHARE`. */

@@ -1,10 +1,8 @@
 /** What binds the chosen settings, and how far they are valid: how many more changes and nodes they bear. */
-import type { Ledger } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
-import type { Story } from '../twin/story.ts';
 import { FITTED } from './back-test.ts';
-import { boundsOf, calibrationsOf, type Question, scopeOf } from './bounds.ts';
+import { boundsOf, hastened, type Played, type Question, scopeOf, variantsOf } from './bounds.ts';
 import { createLooks, holdsWhole, lookAt, meetsSoFar } from './look.ts';
 import { type Expression, isOfLatencies, type Objective, WORST_MS } from './objective.ts';
 import { additionsTo, type Outcome, p99OfAdditions } from './outcome.ts';
@@ -58,8 +56,9 @@ export function nodesMaxOf(question: Question, settings: Settings): number | nul
 }
 
 /** One run at a time, because each takes memory. */
-function* runsOf(question: Question, settings: Settings): Generator<Ledger, void> {
-  for (const calibration of calibrationsOf(question)) yield runModel({ ...question.run, settings, calibration });
+function* runsOf(question: Question, settings: Settings): Generator<Played, void> {
+  for (const { calibration, story, haste } of variantsOf(question))
+    yield { ledger: runModel({ ...question.run, settings, calibration, story }), haste };
 }
 
 /** Nodes watch slices. */
@@ -103,13 +102,4 @@ function lastOf(holds: (step: number) => boolean): number {
     last = factor;
   }
   return last;
-}
-
-/** The same changes in less time. */
-function hastened(story: Story, factor: number): Story {
-  return {
-    ...story,
-    durationMs: story.durationMs / factor,
-    changes: story.changes.map((change) => ({ ...change, atMs: change.atMs / factor })),
-  };
 }

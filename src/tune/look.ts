@@ -1,16 +1,17 @@
 /** Looks at settings: their runs one after the other, as far as somebody wants to know. */
 import { runModel } from '../twin/run.ts';
-import type { Ledger } from '../twin/ledger.ts';
 import type { Settings } from '../twin/settings.ts';
 import {
   boundsOfRun,
-  calibrationsOf,
   type Check,
   excessOf,
   type Parts,
   partsOfFirst,
+  type Played,
   type Question,
   scopeOf,
+  type Variant,
+  variantsOf,
 } from './bounds.ts';
 import { type Scope, valueOf } from './objective.ts';
 
@@ -29,21 +30,21 @@ export interface Look {
 export interface Looks {
   readonly question: Question;
   readonly scope: Scope;
-  readonly calibrations: ReturnType<typeof calibrationsOf>;
-  /** The numbers of all calibrations but the first, that which raised a bound last before the others. */
+  readonly variants: readonly Variant[];
+  /** The numbers of all variants but the first, that which raised a bound last before the others. */
   readonly order: number[];
 }
 
 export function createLooks(question: Question, scope = scopeOf(question)): Looks {
-  const calibrations = calibrationsOf(question);
-  return { question, scope, calibrations, order: [...calibrations.keys()].slice(1) };
+  const variants = variantsOf(question);
+  return { question, scope, variants, order: [...variants.keys()].slice(1) };
 }
 
 /** Plays the first run. */
 export function lookAt(looks: Looks, settings: Settings): Look {
   const { question, scope, order } = looks;
   const first = playWith(looks, settings, 0);
-  const parts = partsOfFirst(question, first, scope);
+  const parts = partsOfFirst(question, first.ledger, scope);
   const left = new Set(order);
   let checks = checksOf(looks, first, parts);
   return {
@@ -55,7 +56,7 @@ export function lookAt(looks: Looks, settings: Settings): Look {
       return left.size === 0;
     },
     goOn() {
-      const next = order.find((calibration) => left.has(calibration));
+      const next = order.find((variant) => left.has(variant));
       if (next === undefined) return;
       left.delete(next);
       const [bounds] = boundsOfRun(question, playWith(looks, settings, next), parts, [scope]);
@@ -66,16 +67,17 @@ export function lookAt(looks: Looks, settings: Settings): Look {
   };
 }
 
-function playWith({ question: { run }, calibrations }: Looks, settings: Settings, calibration: number): Ledger {
-  return runModel({ ...run, settings, calibration: calibrations[calibration]! });
+function playWith({ question: { run }, variants }: Looks, settings: Settings, variant: number): Played {
+  const { calibration, story, haste } = variants[variant]!;
+  return { ledger: runModel({ ...run, settings, calibration, story }), haste };
 }
 
-function checksOf({ question, scope }: Looks, first: Ledger, parts: Parts): Check[] {
+function checksOf({ question, scope }: Looks, first: Played, parts: Parts): Check[] {
   const { constraints, goal } = question.objective;
   const [bounds] = boundsOfRun(question, first, parts, [scope]);
   return [...constraints, { ...goal, most: Infinity }].map(({ text, expression, most }, i) => ({
     text,
-    value: valueOf(expression, first, scope),
+    value: valueOf(expression, first.ledger, scope),
     bound: bounds![i]!,
     most,
   }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fullChoice } from '../support/full-choice.ts';
 import { FITTED } from '../../src/tune/back-test.ts';
-import { boundsOf, calibrationsOf, type Question, scopeOf, type Unsure } from '../../src/tune/bounds.ts';
+import { boundsOf, type Question, scopeOf, type Unsure, variantsOf } from '../../src/tune/bounds.ts';
 import { choose } from '../../src/tune/choice.ts';
 import { figureOfDraws } from '../../src/tune/drawn-figures.ts';
 import { createLooks, firstOf, type Look, lookAt, playAll } from '../../src/tune/look.ts';
@@ -75,7 +75,10 @@ test('what ends early chooses what all runs of each setting would', () => {
 
 test('the bounds of all runs do not depend on the order in which they are played', () => {
   const question = questionOf('p99(add)<=1s, later(100ms)<=1%, min bytes', 2, 'endpointd');
-  const runs = calibrationsOf(question).map((calibration) => runModel({ ...question.run, calibration }));
+  const runs = variantsOf(question).map(({ calibration, story, haste }) => ({
+    ledger: runModel({ ...question.run, calibration, story }),
+    haste,
+  }));
   const looks = createLooks(question);
   for (const order of [[...looks.order], looks.order.toReversed()]) {
     looks.order.splice(0, Infinity, ...order);
@@ -164,7 +167,7 @@ test('the bounds of worst figures are those of parts of runs that are made', () 
       const [middle, nineOfTen] = [sorted[14]!, sorted[26]!];
       return middle + TIMES_AS_FAR * (nineOfTen - middle);
     });
-    const [bounds] = boundsOf(asked, [ledger], [scope]);
+    const [bounds] = boundsOf(asked, [{ ledger, haste: 1 }], [scope]);
     for (const [i, bound] of bounds!.entries())
       assert.ok(Math.abs(bound - expected[i]!) <= 1e-9 * expected[i]!, `${bound} and ${expected[i]}`);
   }
