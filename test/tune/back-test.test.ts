@@ -88,11 +88,15 @@ for (const controller of ['endpointd', 'kube-controller-manager'] as const) {
 
 test('a number that half of itself explains as well is told to be as unsure', () => {
   // Of a batch period of 100 ms the API latency is a small part.
-  const { unsure, alternatives } = backTest(TODAY, evidence(3, 1));
-  console.log(
-    [...unsure],
-    alternatives.map(({ apiMs }) => apiMs),
-  );
+  const { calibration, unsure, alternatives } = backTest(TODAY, evidence(3, 1));
+  const { median } = calibration.apiMs;
+  const { down, up } = unsure.get('API latency')!;
+  assert.ok(down >= 2, `${median} ms, ${down} times less`);
+  // Twice as much would show.
+  assert.ok(up < 2, `${median} ms, ${up} times more`);
+  // With another tail quite another latency explains the recording, too.
+  const others = alternatives.map(({ apiMs }) => apiMs.median);
+  assert.ok(Math.min(...others) < median / 2 && Math.max(...others) > 2 * median, `${others.join(', ')} ms`);
 });
 
 test('a batch period does not hide what a write takes', () => {
