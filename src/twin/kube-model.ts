@@ -69,8 +69,8 @@ interface KubeController {
   readonly hinted: readonly number[];
   /** Services that are gone. */
   readonly gone: Set<number>;
-  /** The thread that finds the services whose hints a node's change concerns. */
-  readonly topology: Thread;
+  /** What becomes of the one key of its topology queue. `again`: a node has changed while the worker was busy. */
+  topology: 'idle' | 'busy' | 'again';
 }
 
 interface PodEvent extends LinkedNode<PodEvent> {
@@ -144,7 +144,7 @@ function createController(world: World, output: Output, workers: number, batchMs
     eventsLeft: new Map(),
     hinted: [...story.services.keys()].filter((service) => story.services[service]!.hasHints === true),
     gone: new Set(),
-    topology: createThread(cores),
+    topology: 'idle',
   };
   return controller;
 }
@@ -200,14 +200,22 @@ function queueForSlice({ book, queue, batchMs }: KubeController, service: number
 
 const FOREIGN_MS_MIN = 1000;
 
-/**
- * The topology queue has one key and one worker. The model does not know which hints fit, so all services with hints
- * are synced.
- */
-function queueHinted({ book, gone, hinted, queue, topology, world: { costs, story } }: KubeController): void {
-  if (hinted.length === 0) return;
-  runOn(topology, costs.match * story.services.length, () => {
+/** The topology queue has one key and one worker, so nodes that change while it works lead to one more look. */
+function queueHinted(controller: KubeController): void {
+  if (controller.hinted.length === 0) return;
+  if (controller.topology === 'idle') lookAtHints(controller);
+  else controller.topology = 'again';
+}
+
+/** The model does not know which hints fit, so all services with hints are synced. */
+function lookAtHints(controller: KubeController): void {
+  const { book, gone, hinted, queue, world } = controller;
+  controller.topology = 'busy';
+  compute(world.cores, world.costs.match * world.story.services.length, () => {
     for (const service of hinted) if (!gone.has(service) && !book.services[service]!.isMissing) addKey(queue, service);
+    const isDue = controller.topology === 'again';
+    controller.topology = 'idle';
+    if (isDue) lookAtHints(controller);
   });
 }
 

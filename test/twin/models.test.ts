@@ -201,6 +201,66 @@ test('a cache that catches up while a sync lists the pods does not fail it', () 
   );
 });
 
+test('a sync with a stale cache comes again after 5 ms or a second, then twice that', () => {
+  const two = story({
+    services: 1,
+    changes: [
+      [1000, 0, 'ready'],
+      [1100, 1, 'ready'],
+    ],
+  });
+  // The answer to the first write comes after 0.05 s, and its event after 3.96 s. The second change comes between.
+  const { samples, staleSyncs } = runLate(two, 1000, 173);
+  const shown = (output: Output): number[] => samples[output].map(({ latencyMs }) => Math.round(latencyMs));
+  assert.deepEqual(shown('endpoints'), [1010, 1010 + 5 * (2 ** 10 - 1)]);
+  assert.deepEqual(shown('slices'), [1010, 1010 + 1000 * (2 ** 3 - 1)]);
+  assert.equal(staleSyncs, 10 + 3);
+});
+
+test('a Service that is dropped after fifteen retries goes on with its next event', () => {
+  const changes = [
+    [1000, 0, 'ready'],
+    [11_000, 1, 'ready'],
+    [400_000, 2, 'ready'],
+  ] as const;
+  const three: Story = { ...story({ services: 1, changes }), outputs: ['endpoints'] };
+  // The answer to the first write comes after 7 s, and its event after 182 s. Fifteen retries of Endpoints take 164 s.
+  const of = (played: Story): Ledger => runLate(played, 60_000, 111);
+  const { samples, staleSyncs, dropped, writes } = of(three);
+  assert.deepEqual([staleSyncs, dropped, writes.endpoints.length], [16, 1, 2]);
+  assert.deepEqual(
+    samples.endpoints.map(({ latencyMs }) => Math.round(latencyMs)),
+    [60_010, 449_010, 60_010],
+  );
+  const { open } = of({ ...three, changes: three.changes.slice(0, 2) });
+  assert.equal(open.endpoints, 1);
+});
+
+/** Events and answers come late, by `lagMs` in the mean. The seed decides when. */
+function runLate(played: Story, lagMs: number, seed: number): Ledger {
+  const calibration = { ...EXACT, watchLagMs: lagMs };
+  return runModel({ story: played, controller: UPSTREAM, settings: DEFAULT_SETTINGS, calibration, seed });
+}
+
+test('kube-controller-manager reads events and its caches without tokens', () => {
+  const changes = [
+    [1000, 0, 'ready'],
+    [1100, 0, 'unready'],
+    [3000, 1, 'ready'],
+  ] as const;
+  const played = story({ services: 1, changes });
+  const batched = { endpointsBatchMs: 500, slicesBatchMs: 500 };
+  const { samples, syncs, throttledMs } = run(played, UPSTREAM, { qps: 0.001, burst: 1, ...batched });
+  // The first sync of each controller has nothing to write, and leaves its one token to the second.
+  assert.deepEqual([syncs, throttledMs], [4, 0]);
+  for (const output of OUTPUTS) {
+    assert.deepEqual(
+      samples[output].map(({ latencyMs }) => Math.round(latencyMs)),
+      [511],
+    );
+  }
+});
+
 test('a worker of kube-controller-manager that waits for a token does nothing else', () => {
   const four = story({ services: 4, changes: [0, 1, 2, 3].map((service) => [1000, service * 10, 'ready'] as const) });
   const ledger = run(four, UPSTREAM, { qps: 10, burst: 1, serviceEndpointSyncs: 1 });
@@ -444,6 +504,7 @@ test('a change is shown by the family that the Service names first', () => {
   for (const primary of [0, 1]) assert.equal(shown(UPSTREAM, primary).size, 2);
 });
 
+/** docs/spec/endpointslice.md "Address types" */
 test('a conflict of one address family puts off none of the other', () => {
   const services = [{ namespace: 0, families: 2 }];
   const foreign: StoryChange = { atMs: 1005, namespace: 0, kind: 'foreign', output: 'slices', places: [], service: 0 };
@@ -545,6 +606,21 @@ test('kube-controller-manager looks for the services of pods that none selects',
   };
   // Each of them takes 10 ms: 1 ms for each service of the namespace.
   assert.deepEqual([shown(one.changes), shown([...others, ...one.changes])], [21, 521]);
+});
+
+test('as many workers look for the services of pods as sync services', () => {
+  const costs = { ...EXACT.costs, [UPSTREAM]: { ...FREE, match: 1 } };
+  const others: StoryChange[] = Array.from({ length: 6 }, () => {
+    return { atMs: 1000, namespace: 0, kind: 'pod', places: [], service: -1 };
+  });
+  const one = story({ services: 10, changes: [[1000, 0, 'ready']] });
+  const played: Story = { ...one, changes: [...others, ...one.changes] };
+  const settings = { ...DEFAULT_SETTINGS, endpointSyncs: 2, serviceEndpointSyncs: 3 };
+  const calibration = { ...EXACT, cores: 8, costs };
+  const { samples } = runModel({ story: played, controller: UPSTREAM, settings, calibration, seed: 1 });
+  const shown = (output: Output): number[] => samples[output].map(({ latencyMs }) => Math.round(latencyMs));
+  // Each pod takes 10 ms. Six of them take two workers 30 ms, and three workers 20 ms.
+  assert.deepEqual([shown('endpoints'), shown('slices')], [[51], [41]]);
 });
 
 test('an event in which a controller finds nothing changed opens no batch window', () => {
@@ -686,6 +762,7 @@ test('one Event object at a time waits for a token', () => {
   assert.deepEqual([ledger.conflicts, writtenAtMs(ledger, 'endpoints')], [3, [5011, 6011, 7011]]);
 });
 
+/** docs/spec/endpointslice.md "Writing": the first error ends the writes. "Address types": those of its own type. */
 test('a conflict puts off the writes behind it, and each slice is written once more', () => {
   const two = story({
     services: 1,
@@ -710,4 +787,24 @@ test('after a change of nodes kube-controller-manager syncs services with hints'
   const services = two.services.map((service, i) => ({ ...service, hasHints: i === 1 }));
   const syncs = (played: Story): number => run(played, UPSTREAM).syncs;
   assert.equal(syncs({ ...two, services, changes: [...two.changes, node] }) - syncs(two), 1);
+});
+
+test('nodes that change while hints are looked at lead to one more look', () => {
+  const costs = { ...EXACT.costs, [UPSTREAM]: { ...FREE, match: 10 } };
+  const nodes = [1500, 1501, 1502, 1503].map((atMs): StoryChange => {
+    return { atMs, namespace: 0, kind: 'node', places: [], service: -1 };
+  });
+  const quiet = story({ services: 2, changes: [] });
+  const services = quiet.services.map((service, i) => ({ ...service, hasHints: i === 1 }));
+  const played: Story = { ...quiet, services, durationMs: 3000, changes: nodes };
+  const calibration = { ...EXACT, costs };
+  const { syncs, cpu } = runModel({
+    story: played,
+    controller: UPSTREAM,
+    settings: DEFAULT_SETTINGS,
+    calibration,
+    seed: 1,
+  });
+  // A look takes 20 ms, and then the one Service with hints is synced.
+  assert.deepEqual([syncs, cpu.reduce((sum, { ms }) => sum + ms, 0)], [2, 40]);
 });
