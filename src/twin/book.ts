@@ -169,7 +169,8 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
   for (const [i, added] of initial.entries()) {
     const service = services[i]!;
     service.published = added.length;
-    if (output === 'endpoints') continue;
+    // A Service that is created later has no slices yet, not even one without endpoints.
+    if (output === 'endpoints' || service.isMissing) continue;
     for (const [family, packing] of service.packings.entries()) {
       const rules = { perSlice: perSliceAtStart, rankOf: (founder: number) => rankOf(founder, 0, family), recycles };
       repack(packing, { added, changed: [], removed: [] }, rules);
@@ -429,10 +430,18 @@ function againIfFull(
   ];
 }
 
-function emptyObjects({ output, story }: Book, service: number): ModelWrite[] {
-  const count = output === 'slices' ? story.services[service]!.families : 1;
-  return Array.from({ length: count }, (_, family) => ({ verb: 'create', family, endpoints: 0, shows: [] }));
+function emptyObjects({ output, perSlice, recycles, services }: Book, service: number): ModelWrite[] {
+  if (output === 'endpoints') return [{ verb: 'create', family: 0, endpoints: 0, shows: [] }];
+  const rules = { perSlice, rankOf: () => 0, recycles };
+  const writes: ModelWrite[] = [];
+  for (const [family, packing] of services[service]!.packings.entries()) {
+    for (const { verb, endpoints } of repack(packing, NO_CHANGES, rules))
+      writes.push({ verb, family, endpoints, shows: [] });
+  }
+  return writes;
 }
+
+const NO_CHANGES: PlaceChanges = { added: [], changed: [], removed: [] };
 
 /** Takes back writes of a plan that were not done. */
 export function giveBack({ services }: Book, service: number, writes: readonly ModelWrite[]): void {
