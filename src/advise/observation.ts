@@ -4,6 +4,7 @@
  * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
 import { controllerOf, type QueueName, QUEUES } from '../metrics/controller-of.ts';
+import { type Refused, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
 import { samplesOf, sumOf, type Metrics, type Sample } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
@@ -68,7 +69,7 @@ export interface Observation {
   /** Seconds per second that writes waited for tokens, in all controllers of the process together. */
   readonly throttled: number;
   /** How many writes of the process the API server has refused, by code. Nothing waits for a refused read. */
-  readonly refused: Readonly<Record<string, number>>;
+  readonly refused: Refused;
   /** Mean seconds from a write to its answer, in all controllers together; null = there was no write. */
   readonly apiSeconds: number | null;
   /** How many cores the process used. */
@@ -125,7 +126,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
       }),
     ),
     throttled: tokenWaitsOf(difference) / seconds,
-    refused: refusedBetween(difference),
+    refused: refusedOf((code) => WRITES.reduce((sum, method) => sum + difference(REQUESTS, { code, method }), 0)),
     apiSeconds: apiSecondsOf(writes, null),
     cpu,
     cores: settings.cores ?? threads,
@@ -159,19 +160,6 @@ function mainThreadOf(
   const loop = spans > 0 ? difference(`${LOOP}_sum`) / spans : null;
   const mainThreadLeast = Math.max(steps, loop ?? 0);
   return { mainThreadLeast, mainThreadMost: Math.max(mainThreadLeast, loop ?? Math.min(1, cpu)) };
-}
-
-/**
- * What an API server answers that has too much to do, shuts down, or waits for etcd in vain. 500 is none: a webhook that fails for
- * an object of another controller is one, too.
- */
-const REFUSALS: readonly string[] = ['429', '503', '504'];
-
-function refusedBetween(difference: Grown): Observation['refused'] {
-  const counts = REFUSALS.map(
-    (code) => [code, WRITES.reduce((sum, method) => sum + difference(REQUESTS, { code, method }), 0)] as const,
-  );
-  return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
 function tokenWaitsOf(difference: Grown): number {

@@ -3,6 +3,7 @@
  * A rule that cannot exclude another cause says that it cannot tell, because wrong advice costs more than none.
  */
 import type { QueueName } from '../metrics/controller-of.ts';
+import { REFUSAL_CODES, refusalsText } from '../metrics/refusals.ts';
 import type { Observation, QueueObservation } from './observation.ts';
 
 export type Verdict = 'tokens' | 'syncs' | 'cpu' | 'none' | 'cannot tell';
@@ -83,12 +84,11 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'the API server refuses requests',
-    reason:
-      'A write that is refused (429, 503, 504) waits as long as the API server asks, or fails its sync. In client-go that wait is a part of the latency, and in endpointd time of a sync beyond its writes, and a sync that fails is tried again later: no flag takes it away.',
+    reason: `A write that is refused (${REFUSAL_CODES}) waits as long as the API server asks, or fails its sync. In client-go that wait is a part of the latency, and in endpointd time of a sync beyond its writes, and a sync that fails is tried again later: no flag takes it away.`,
     holds: ({ of }) => Object.keys(of.refused).length > 0,
     verdict: 'cannot tell',
     because: ({ of }) =>
-      `of the writes the API server refused ${refusalsText(of)}, and the waits that follow are in these figures: mend that first`,
+      `of the writes the API server refused ${refusalsText(of.refused)}, and the waits that follow are in these figures: mend that first`,
   },
   {
     name: 'the main thread is full',
@@ -379,13 +379,6 @@ const CPU_SPARE = 0.8;
 /** Whether nothing can have waited for a core for long. */
 function hasCpu({ of }: Seen): boolean {
   return of.coresLeast === null ? of.own !== null : of.cpu < CPU_SPARE * of.coresLeast;
-}
-
-/** Such as `25 (429), 3 (503)`. */
-function refusalsText({ refused }: Observation): string {
-  return Object.entries(refused)
-    .map(([code, count]) => `${count} (${code})`)
-    .join(', ');
 }
 
 /** What cannot be, and what it proves; '' = every figure is possible. */

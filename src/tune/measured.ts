@@ -2,6 +2,7 @@
  * The numbers that two scrapes of the controller's metrics and two of the API server's tell, where a recording leaves
  * them open. A number that they tell as well as a fit does is not fitted. Another one is fitted within what they leave open.
  */
+import { refusalsText, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
 import { bucketsOf, samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
@@ -35,7 +36,7 @@ export interface Measured {
   readonly watchers: Source<{ readonly slices: number; readonly endpoints: number }> | null;
   /** Mean milliseconds that a request of a flow schema has waited, of those that these writes may have. */
   readonly flowWaits: Source<readonly { readonly schema: string; readonly ms: number }[]> | null;
-  /** What the scrapes would have told: refused requests (429), and another leader. */
+  /** What the scrapes would have told: refused writes, and another leader. */
   readonly lookedFor: readonly ('refusals' | 'leader')[];
   /** Reasons not to believe a recommendation. */
   readonly doubts: readonly string[];
@@ -146,6 +147,11 @@ function kubeMinorOf(metrics: Metrics, from: string): Measured['kubeMinor'] {
   return Number.isNaN(minor) ? null : { value: minor, from: `kubernetes_build_info in ${from}` };
 }
 
+/** Nothing waits for a refused read. '' = no write was refused. */
+function refusedWrites(countOf: (code: string, verb: string) => number): string {
+  return refusalsText(refusedOf((code) => WRITE_VERBS.reduce((sum, verb) => sum + countOf(code, verb), 0)));
+}
+
 /** Scrapes and recording do not begin and end at the same moments, and a write that fails is in a scrape alone. */
 const COUNTS_DIFFER_MAX = 1.2;
 
@@ -196,7 +202,7 @@ function ofController({ before, after, from }: Scrapes, controller: Controller, 
     waited > WAITED_MAX * ofWrites('rest_client_request_duration_seconds_sum')
       ? { count, fitted: null, why: 'have waits for tokens in their latency' }
       : all;
-  const refused = grown('rest_client_requests_total', { code: '429' });
+  const refused = refusedWrites((code, method) => grown('rest_client_requests_total', { code, method }));
   const whose = isEndpointd ? 'its' : "the process's";
   const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
   const cpu = cpuPerWrite(grown, after, isEndpointd, from);
@@ -206,7 +212,7 @@ function ofController({ before, after, from }: Scrapes, controller: Controller, 
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
     kubeMinor: kubeMinorOf(after, from),
     lookedFor: ['refusals', ...ofLeader],
-    doubts: refused > 0 ? [`${from}: the API server refused ${refused} requests (429) between the scrapes`] : [],
+    doubts: refused === '' ? [] : [`${from}: of ${whose} writes the API server refused ${refused}`],
     notes: [...notesOf(latency, `${count} writes`, from), ...(count >= WRITES_MIN ? cpu.notes : [])],
   };
 }
@@ -262,9 +268,9 @@ function ofApiServer({ before, after, from }: Scrapes, program: Controller, reco
     sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
   const slices = watching('endpointslices');
   const rejected = grown('apiserver_flowcontrol_rejected_requests_total');
-  const refused = WRITE_VERBS.flatMap((verb) =>
-    OUTPUT_RESOURCES.map((of) => grown('apiserver_request_total', { ...of, verb, code: '429' })),
-  ).reduce((sum, count) => sum + count, 0);
+  const refused = refusedWrites((code, verb) =>
+    OUTPUT_RESOURCES.reduce((sum, of) => sum + grown('apiserver_request_total', { ...of, verb, code }), 0),
+  );
   return {
     apiMs: sourceOf(latency, `${count} writes of Endpoints and slices in ${from}, at the server`, true),
     // Every node watches slices. If few watch here, another API server has the others.
@@ -277,7 +283,7 @@ function ofApiServer({ before, after, from }: Scrapes, program: Controller, reco
         : null,
     flowWaits: flowWaitsOf(grown, after, program, from),
     lookedFor: ['refusals'],
-    doubts: refused > 0 ? [`${from}: the API server refused ${refused} writes of Endpoints and slices with 429`] : [],
+    doubts: refused === '' ? [] : [`${from}: of the writes of Endpoints and slices the API server refused ${refused}`],
     notes: [
       ...notesOf(latency, `${count} writes of Endpoints and slices`, from),
       ...(rejected > 0 ? [`${from}: flow control rejected ${rejected} requests between the scrapes`] : []),

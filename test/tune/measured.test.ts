@@ -170,11 +170,17 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     });
   });
 
-  it('refused requests in scrapes prevent a recommendation', () => {
-    const more = 'rest_client_requests_total{code="429",method="PUT"} 7';
-    assert.deepEqual(factsOf(controller({ writes: 200, more }), null).doubts, [
-      'a.txt, b.txt: the API server refused 7 requests (429) between the scrapes',
-    ]);
+  it('refused writes in scrapes prevent a recommendation', () => {
+    const doubtsOf = (code: number, method: string): readonly string[] => {
+      const more = `rest_client_requests_total{code="${code}",method="${method}"} 7`;
+      return factsOf(controller({ writes: 200, more }), null).doubts;
+    };
+    for (const code of [429, 503, 504]) {
+      const doubt = `a.txt, b.txt: of the process's writes the API server refused 7 (${code})`;
+      for (const method of ['PUT', 'POST', 'DELETE']) assert.deepEqual(doubtsOf(code, method), [doubt]);
+    }
+    // It may be a webhook for other objects that has failed. No write waits for a list that was refused.
+    assert.deepEqual([...doubtsOf(500, 'PUT'), ...doubtsOf(429, 'GET')], []);
   });
 
   it('another leader in scrapes prevents a recommendation, whatever they count', () => {
@@ -192,14 +198,16 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
   });
 
   it('refused writes of these objects in scrapes of the API server do so too', () => {
-    const refused = (resource: string, verb: string): string =>
-      `apiserver_request_total{code="429",group="discovery.k8s.io",resource="${resource}",verb="${verb}"} 9\n`;
+    const refused = (resource: string, verb: string, code = 429): string =>
+      `apiserver_request_total{code="${code}",group="discovery.k8s.io",resource="${resource}",verb="${verb}"} 9\n`;
     const doubtsOf = (more: string): readonly string[] =>
       factsOf(null, scrapes(serverText(NONE), `${serverText({ writes: 10_000 })}${more}`)).doubts;
-    assert.deepEqual(doubtsOf(refused('endpointslices', 'PUT')), [
-      'a.txt, b.txt: the API server refused 9 writes of Endpoints and slices with 429',
+    const all = [429, 503, 504].map((code) => refused('endpointslices', 'PUT', code)).join('');
+    assert.deepEqual(doubtsOf(all + refused('endpointslices', 'POST')), [
+      'a.txt, b.txt: of the writes of Endpoints and slices the API server refused 18 (429), 9 (503), 9 (504)',
     ]);
-    assert.deepEqual(doubtsOf(refused('endpointslices', 'LIST') + refused('leases', 'PUT')), []);
+    const others = [refused('endpointslices', 'LIST'), refused('leases', 'PUT'), refused('endpointslices', 'PUT', 500)];
+    assert.deepEqual(doubtsOf(others.join('')), []);
   });
 
   it('scrapes give the version of kube-controller-manager', () => {

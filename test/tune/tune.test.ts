@@ -353,7 +353,7 @@ test('a worst figure that a profile does not have is noted, and nothing meets it
 
 test('a hostile name is shown as text, in the terminal and on the page', () => {
   const name = '\u001B[2J<script>x</script>';
-  const refusals = [`${name}: the API server refused 3 requests (429) between the scrapes`];
+  const refusals = [`${name}: of its writes the API server refused 3 (429)`];
   const hostile = { ...ANSWER, from: { ...ANSWER.from, name }, notes: [name], refusals };
   assert.ok(!answerText(hostile, textTable).includes('\u001B'));
   assert.ok(!renderPage(answerPage(hostile)).includes('<script>x'));

@@ -1,6 +1,7 @@
 /** What `tune` knows beside the recording: today's flags from `/configz`, and scrapes of metrics. */
 import { readFile } from 'node:fs/promises';
 import { printable } from '../../lib/printable.ts';
+import { REFUSAL_CODES } from '../../metrics/refusals.ts';
 import { parseMetrics } from '../../metrics/text.ts';
 import { MonitorError } from '../../node/monitor-client.ts';
 import { type Configz, ConfigzError, parseConfigz } from '../../tune/configz.ts';
@@ -83,7 +84,9 @@ function unseen({ lookedFor }: Measured, recorded: Recorded | null): string[] {
   return [
     ...(lookedFor.includes('refusals')
       ? []
-      : ['refused requests (429) were not looked for: --controller-metrics or --apiserver-metrics tells them']),
+      : [
+          `refused writes (${REFUSAL_CODES}) were not looked for: --controller-metrics or --apiserver-metrics tells them`,
+        ]),
     ...(lookedFor.includes('leader')
       ? []
       : [
