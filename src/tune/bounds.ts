@@ -2,10 +2,11 @@
  * How sure the figures of a setting are: bounds that another time, as long as the one that was played, does not exceed in nine
  * of ten cases. They are told by resamples, with each unsure number of the calibration raised and lowered, and by a busier time.
  */
-import { quantile, type Span } from '../twin/figures.ts';
+import type { Span } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
 import type { Run } from '../twin/run.ts';
 import type { Story } from '../twin/story.ts';
+import { blocksOf, boundOfDraws, busierBy, hastened } from './another-time.ts';
 import { FITTED, type Fitted, type Spread } from './back-test.ts';
 import { figureOfDraws } from './drawn-figures.ts';
 import {
@@ -19,8 +20,7 @@ import {
   WORST_MS,
 } from './objective.ts';
 import type { Raise } from './own-figures.ts';
-import { UNSURE } from './measured.ts';
-import { blockCounts, type Blocks, cutInBlocks, EVER, resamples } from './resample.ts';
+import { blockCounts, cutInBlocks, EVER, resamples } from './resample.ts';
 
 /** The question. `run.settings` are today's, and `run.seed` draws. */
 export interface Question {
@@ -48,9 +48,6 @@ export interface Check {
 }
 
 const RESAMPLES = 30;
-const BOUND_SHARE = 0.9;
-/** A block of a resample is half a minute long, or a tenth of a run that is shorter than five minutes. */
-const BLOCKS_MIN = 10;
 
 export function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
   return { durationMs: run.story.durationMs, nodes, endpointsWatchers };
@@ -60,7 +57,7 @@ export function scopeOf({ run, nodes, endpointsWatchers }: Question): Scope {
 export interface Variant {
   readonly calibration: Run['calibration'];
   readonly story: Story;
-  /** In how much less time all changes come than they were played in. */
+  /** How many times as fast all changes come as they were played. */
   readonly haste: number;
 }
 
@@ -79,41 +76,11 @@ export function variantsOf(question: Question): Variant[] {
     ]),
     ...alternatives,
   ];
-  const haste = busierBy(question);
+  const haste = busierBy(story);
   return [
     ...calibrations.map((of): Variant => ({ calibration: of, story, haste: 1 })),
     ...(haste > 1 ? [{ calibration, story: hastened(story, haste), haste }] : []),
   ];
-}
-
-/**
- * How many times as many changes another time may have. Resamples do not tell what that does: they repeat the waits of this time,
- * and a queue that was short of its limit is beyond it with a few changes more.
- */
-function busierBy({ run: { story } }: Question): number {
-  const blocks = blocksOf({ isWorst: false }, story);
-  const counts = new Float64Array(countOf(blocks));
-  for (const { atMs } of story.changes) {
-    const block = Math.floor(atMs / blocks.blockMs);
-    if (block < counts.length) counts[block]!++;
-  }
-  const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length;
-  if (mean === 0) return 1;
-  const variance = counts.reduce((sum, count) => sum + (count - mean) ** 2, 0) / counts.length;
-  const share = Math.sqrt(variance / counts.length) / mean;
-  return Math.min(BUSIER_MAX, 1 + NORMAL_OF_BOUND * anotherTime(blocks) * share);
-}
-
-/** Where changes come in bursts another time has more of them, and none that are quicker. */
-const BUSIER_MAX = UNSURE;
-
-/** The same changes in less time. */
-export function hastened(story: Story, factor: number): Story {
-  return {
-    ...story,
-    durationMs: story.durationMs / factor,
-    changes: story.changes.map((change) => ({ ...change, atMs: change.atMs / factor })),
-  };
 }
 
 /** A variant's run. */
@@ -164,7 +131,7 @@ export function boundsOfRun(
   return scopes.map((_, s) => values.map((of, e) => raises[e]?.(of[s]!) ?? of[s]!));
 }
 
-/** For each scope what the busier time shows, which is no more in one than in the other by chance. */
+/** For each scope the figure of the busier time. It is no resample: how much more comes is in it already. */
 function busierFigures(expression: Expression, ledger: Ledger, haste: number, scopes: readonly Scope[]): number[] {
   return scopes.map((scope) => {
     const { durationMs, worstMs = WORST_MS } = scope;
@@ -187,47 +154,6 @@ function boundsOfDraws(
     return expression.of === 'later' ? Math.min(1, bound) : bound;
   });
 }
-
-/** Whose draws the figure is of. */
-function blocksOf(
-  { isWorst }: Pick<Expression, 'isWorst'>,
-  { durationMs, worstMs = WORST_MS }: Pick<Scope, 'durationMs' | 'worstMs'>,
-): Blocks {
-  return {
-    durationMs,
-    blockMs: Math.min(worstMs, durationMs) / BLOCKS_MIN,
-    partMs: isWorst ? worstMs : Infinity,
-  };
-}
-
-/** @param sorted the figure of each resample */
-function boundOfDraws(sorted: Float64Array, blocks: Blocks): number {
-  const bound = quantile(sorted, BOUND_SHARE);
-  // NaN stays: what a run does not have meets no limit.
-  if (!Number.isFinite(bound)) return bound;
-  const middle = quantile(sorted, 0.5);
-  return middle + (bound - middle) * anotherTime(blocks);
-}
-
-/**
- * How many times as far as resamples another time is from the one that was played. Resamples differ from that time by as much
- * as it differs from what is usual, and another time differs from what is usual by as much again: sqrt(2) times as much, since
- * neither knows of the other. Few blocks show too little of it: the spread of `n` values is too small by sqrt(n / (n - 1)), and
- * known as badly as the quantile of Student's t for them is further out (its expansion, Abramowitz and Stegun 26.7.5).
- */
-function anotherTime(blocks: Blocks): number {
-  const count = countOf(blocks);
-  const student = 1 + (NORMAL_OF_BOUND ** 2 + 1) / (4 * (count - 1));
-  return Math.SQRT2 * Math.sqrt(count / (count - 1)) * student;
-}
-
-/** How many blocks are exchanged with each other. */
-function countOf({ durationMs, blockMs, partMs }: Blocks): number {
-  return Math.round(Math.min(durationMs, partMs) / blockMs);
-}
-
-/** The quantile of the standard normal distribution for `BOUND_SHARE`. */
-const NORMAL_OF_BOUND = 1.2816;
 
 /** For each scope the figure of each resample. The same blocks for each run, so that runs differ by their numbers alone. */
 function drawn(

@@ -2,7 +2,8 @@
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import { FITTED } from './back-test.ts';
-import { boundsOf, hastened, type Played, type Question, scopeOf, variantsOf } from './bounds.ts';
+import { hastened } from './another-time.ts';
+import { boundsOf, type Played, type Question, scopeOf, variantsOf } from './bounds.ts';
 import { createLooks, holdsWhole, lookAt, meetsSoFar } from './look.ts';
 import { type Expression, isOfLatencies, type Objective, WORST_MS } from './objective.ts';
 import { additionsTo, type Outcome, p99OfAdditions } from './outcome.ts';
