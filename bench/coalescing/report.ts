@@ -1,6 +1,8 @@
 /** What settings of endpointd save in writes, and what that costs in time, beside kube-controller-manager. Plain data. */
 import type { Section } from '../../src/page/page.ts';
+import { plural } from '../../src/lib/figures.ts';
 import { median } from '../../src/lib/percentile.ts';
+import { type MarkResult, runsText, type Verdict as MarkVerdict } from '../marks/mark-result.ts';
 import { FEW_NOTE, fewText } from '../peers/basis.ts';
 import { ENDPOINTD, MANAGER, ratioText } from '../peers/scenario.ts';
 import { PAIRS_FOR_INTERVAL, ratioOver, type Ratio } from '../support/statistics.ts';
@@ -28,6 +30,9 @@ export interface Coalescing {
   /** What was done beside the runs, and other facts that a reader has to know; absent = nothing. */
   readonly note?: string;
 }
+
+/** Those in which a setting has to hold. */
+export const COALESCING_SCENARIOS: readonly string[] = ['ready', 'burst', 'ramp', 'scale-up', 'rollout', 'best'];
 
 /** The figures that are compared. */
 const COMPARED = ['writes', 'slicesP99', 'endpointsP99', 'sumCpu'] as const;
@@ -166,6 +171,56 @@ function shippable(coalescing: Coalescing): {
     perhaps: all((verdict) => verdict.startsWith('yes') || verdict === 'within the noise'),
   };
 }
+
+/** The mark is that one setting holds in every scenario. So it is missed no more surely than by the setting that comes nearest. */
+export function coalescingMark(coalescing: Coalescing): MarkResult {
+  const settings = [...Map.groupBy(coalescingRows(coalescing), ({ setting }) => setting)].map(([setting, rows]) => {
+    const verdicts = COALESCING_SCENARIOS.map(
+      (name) => rows.find(({ scenario }) => scenario === name)?.verdict ?? 'not measured',
+    );
+    const count = (word: string): number => verdicts.filter((verdict) => verdict.split(',')[0] === word).length;
+    return { setting, held: count('yes'), failed: count('no'), verdict: settingVerdict(verdicts), rows };
+  });
+  const [best] = settings.toSorted(
+    (a, b) => BY_SUCCESS.indexOf(a.verdict) - BY_SUCCESS.indexOf(b.verdict) || b.held - a.held || a.failed - b.failed,
+  ) as [(typeof settings)[0]];
+  const name = best.setting === '' ? 'its defaults' : best.setting;
+  return {
+    by: 'coalescing',
+    what: `one setting with writes <= ${WRITES_MAX.toFixed(2)} and p99 to the slice <= ${P99_MAX.toFixed(2)} of kube-controller-manager's, in each of ${COALESCING_SCENARIOS.join(', ')}`,
+    got: `of ${plural(settings.length, 'setting')} ${name} comes nearest: it holds in ${best.held} of ${COALESCING_SCENARIOS.length}, and fails in ${best.failed}`,
+    verdict: best.verdict,
+    runs: runsText(Math.min(...best.rows.map(({ ratios }) => ratios.writes.pairs)), coalescing.endedAt),
+  };
+}
+
+const BY_SUCCESS: readonly MarkVerdict[] = [
+  'reached',
+  'reached in few runs',
+  'reached in one run',
+  'within the noise',
+  'not measured',
+  'missed in one run',
+  'missed in few runs',
+  'not reached',
+];
+
+/** What the scenario says that decides: the surest miss, else what is open, else the least sure success. */
+function settingVerdict(verdicts: readonly Verdict[]): MarkVerdict {
+  const deciding = DECIDING.find(([verdict]) => verdicts.includes(verdict));
+  return deciding![1];
+}
+
+const DECIDING: readonly (readonly [Verdict, MarkVerdict])[] = [
+  ['no', 'not reached'],
+  ['no, in few runs', 'missed in few runs'],
+  ['no, in one run', 'missed in one run'],
+  ['not measured', 'not measured'],
+  ['within the noise', 'within the noise'],
+  ['yes, in one run', 'reached in one run'],
+  ['yes, in few runs', 'reached in few runs'],
+  ['yes', 'reached'],
+];
 
 export function wrongRuns({ runs }: Coalescing): string[] {
   return runs.flatMap(({ peer, scenario, round, wrong }) =>

@@ -19,6 +19,7 @@ import { compileProgram } from '../support/compile.ts';
 import { programHash } from '../support/program-hash.ts';
 import { table } from '../support/table.ts';
 import {
+  COALESCING_SCENARIOS,
   COLUMNS,
   coalescingNotes,
   coalescingTable,
@@ -30,7 +31,6 @@ import {
 } from './report.ts';
 
 const KEPT = new URL('../coalescing.json', import.meta.url);
-const SCENARIOS = ['ready', 'burst', 'ramp', 'scale-up', 'rollout', 'best'];
 const SETTINGS = [
   '--endpoint-updates-batch-period=100ms',
   '--adaptive-batch-period-max=100ms',
@@ -38,7 +38,7 @@ const SETTINGS = [
 ];
 
 const HELP = `npm run bench -- coalescing [SCENARIO ...] [flags]
-Measures kube-controller-manager, endpointd, and endpointd with each setting, in turn. Without a scenario: ${SCENARIOS.join(', ')}.
+Measures kube-controller-manager, endpointd, and endpointd with each setting, in turn. Without a scenario: ${COALESCING_SCENARIOS.join(', ')}.
 
   --setting='--F=V'    flags of endpointd, several with blanks between them; may be repeated
                        (${SETTINGS.join(', ')})
@@ -81,7 +81,7 @@ export function parseCoalescingFlags(args: readonly string[], tiny: boolean): Co
   const unknown = settings.find((setting) => !setting.split(' ').every((flag) => /^--[a-z-]+=\S+$/.test(flag)));
   if (unknown !== undefined)
     throw new Error(`--setting: flags such as '--F=V --G=V' were expected, not ${JSON.stringify(unknown)}`);
-  return { scenarios: findScenarios(positionals.length === 0 ? SCENARIOS : positionals), settings, peers };
+  return { scenarios: findScenarios(positionals.length === 0 ? COALESCING_SCENARIOS : positionals), settings, peers };
 }
 
 /** @param tiny whether the run is tiny where the flags do not give the size */

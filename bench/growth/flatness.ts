@@ -48,8 +48,8 @@ export interface Flatness {
   readonly drift: number;
   /** The same of the lowest round of the last by the highest of the first, and the other way round. */
   readonly driftRange: Range;
-  /** The factor by which the axis's number grows. */
-  readonly grows: number;
+  /** The axis's number at the first and the last point. */
+  readonly ends: Range;
   /** Of the point with the fewest. */
   readonly rounds: number;
   readonly verdict: FlatnessVerdict;
@@ -131,7 +131,7 @@ export function flatnessOf(runs: readonly MergedRun[]): readonly Flatness[] {
       worst: inOrder.map((run) => excess(run, run.cpuAFlip)).reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0),
       drift: drift(first.cpuAFlip, last.cpuAFlip),
       driftRange: [drift(first.cpuRange[1], last.cpuRange[0]), drift(first.cpuRange[0], last.cpuRange[1])] as const,
-      grows: last.at / first.at,
+      ends: [first.at, last.at] as const,
       rounds: Math.min(...inOrder.map(({ rounds }) => rounds)),
     };
     return [{ axis, furthest, ...found, verdict: verdictOf(found, ranges) }];
@@ -140,10 +140,10 @@ export function flatnessOf(runs: readonly MergedRun[]): readonly Flatness[] {
 
 /** @param ranges by how much the lowest and the highest round of each point are off */
 function verdictOf(
-  { worst, drift, driftRange, grows, rounds }: Omit<Flatness, 'axis' | 'furthest' | 'verdict'>,
+  { worst, drift, driftRange, ends: [first, last], rounds }: Omit<Flatness, 'axis' | 'furthest' | 'verdict'>,
   ranges: readonly Range[],
 ): FlatnessVerdict {
-  const overDecades = (share: number): number => (1 + share) ** Math.min(1, DECADES / Math.log10(grows)) - 1;
+  const overDecades = (share: number): number => (1 + share) ** Math.min(1, DECADES / Math.log10(last / first)) - 1;
   const isFlat = (share: number): boolean => Math.abs(share) <= FLAT_SHARE;
   if (rounds < 2) return isFlat(worst) && isFlat(overDecades(drift)) ? 'flat in one round' : 'not flat in one round';
   const all = [...ranges, driftRange.map(overDecades) as unknown as Range];

@@ -1,8 +1,10 @@
 /** The cost of growth, as tables and as a page. */
 import { renderPage, type Section } from '../../src/page/page.ts';
 import type { LinePlot, Series } from '../../src/page/plot.ts';
-import { plural } from '../../src/lib/figures.ts';
+import { formatCount, plural } from '../../src/lib/figures.ts';
+import { type MarkResult, runsText, type Verdict } from '../marks/mark-result.ts';
 import { PROGRAMS } from '../peers/scenario.ts';
+import { PAIRS_FOR_INTERVAL } from '../support/statistics.ts';
 import { AXES, AXIS, flipsOf, shapeText, type AxisName, type Point } from './axes.ts';
 import {
   byteCost,
@@ -65,7 +67,7 @@ const COLUMNS = [
 /** One table for each axis, with medians over the rounds. */
 export function growthTables(growth: Growth): GrowthTable[] {
   const { runs } = growth;
-  const flatness = flatnessOf(told(runs).filter(({ peer }) => peer === 'endpointd'));
+  const flatness = ownFlatness(growth);
   return AXES.flatMap((axis) => {
     const of = merged(runs).filter((run) => run.axis === axis);
     if (of.length === 0) return [];
@@ -78,6 +80,11 @@ export function growthTables(growth: Growth): GrowthTable[] {
   });
 }
 
+/** Of endpointd. */
+function ownFlatness({ runs }: Growth): readonly Flatness[] {
+  return flatnessOf(told(runs).filter(({ peer }) => peer === 'endpointd'));
+}
+
 /** N stands for how many rounds there are. */
 const VERDICTS: Readonly<Record<FlatnessVerdict, string>> = {
   flat: 'flat, whichever of N rounds are compared,',
@@ -87,11 +94,43 @@ const VERDICTS: Readonly<Record<FlatnessVerdict, string>> = {
   'not flat in one round': 'NOT flat in one round, which shows no noise,',
 };
 
-function verdictText({ verdict, worst, furthest, drift, driftRange, grows, rounds }: Flatness): string {
+function verdictText({ verdict, worst, furthest, drift, driftRange, ends: [first, last], rounds }: Flatness): string {
   const isOnce = rounds < 2;
   const single = isOnce ? '' : `, of a single round ${percent(furthest.share)} (at ${furthest.at})`;
   const between = isOnce ? '' : `, of single rounds ${driftRange.map(percent).join(' to ')}`;
-  return `${VERDICTS[verdict].replace('N rounds', plural(rounds, 'round'))} over a factor of ${grows}: the largest difference from what the bytes of a flip explain is ${percent(worst)}${single}; from first to last it is ${percent(drift)}${between}. The mark for both is ${FLAT_SHARE * 100} % either way, from first to last over three decades`;
+  return `${VERDICTS[verdict].replace('N rounds', plural(rounds, 'round'))} over a factor of ${last / first}: the largest difference from what the bytes of a flip explain is ${percent(worst)}${single}; from first to last it is ${percent(drift)}${between}. The mark for both is ${FLAT_SHARE * 100} % either way, from first to last over three decades`;
+}
+
+/** One mark for each axis: measured only if the axis was, from end to end. */
+export function growthMarks(growth: Growth): MarkResult[] {
+  const flatness = ownFlatness(growth);
+  return AXES.map((axis): MarkResult => {
+    const { title, steps } = AXIS[axis];
+    const [first, last] = [steps[0]!, steps.at(-1)!];
+    const [from, to] = [first, last].map(formatCount);
+    const mark = {
+      by: 'growth',
+      what: `CPU of a flip within ${FLAT_SHARE * 100} %, its bytes aside, from ${from} to ${to} ${title}`,
+    };
+    const found = flatness.find((one) => one.axis === axis && one.ends[0] === first && one.ends[1] === last);
+    if (found === undefined) return { ...mark, got: '-', verdict: 'not measured', runs: runsText(0, growth.endedAt) };
+    const { worst, drift, furthest, driftRange, rounds } = found;
+    const single = `; of single rounds ${percent(furthest.share)}, ${driftRange.map(percent).join(' to ')}`;
+    const got = `at most ${percent(worst)}, from first to last ${percent(drift)}${rounds < 2 ? '' : single}`;
+    return { ...mark, got, verdict: markVerdict(found), runs: runsText(rounds, growth.endedAt) };
+  });
+}
+
+function markVerdict({ verdict, rounds }: Flatness): Verdict {
+  const isFew = rounds < PAIRS_FOR_INTERVAL;
+  const of: Readonly<Record<FlatnessVerdict, Verdict>> = {
+    flat: isFew ? 'reached in few runs' : 'reached',
+    'not flat': isFew ? 'missed in few runs' : 'not reached',
+    'within the noise': 'within the noise',
+    'flat in one round': 'reached in one run',
+    'not flat in one round': 'missed in one run',
+  };
+  return of[verdict];
 }
 
 function rowsOf(of: readonly MergedRun[], { runs: all, flips }: Growth): string[][] {
@@ -135,7 +174,7 @@ function flipsText({ flips, runs }: Growth): string {
 }
 
 export function growthPage(growth: Growth): string {
-  const flatness = flatnessOf(told(growth.runs).filter(({ peer }) => peer === 'endpointd'));
+  const flatness = ownFlatness(growth);
   const count = (of: FlatnessVerdict): number => flatness.filter(({ verdict }) => verdict === of).length;
   const [flat, once, unsure] = [count('flat'), count('flat in one round'), count('within the noise')];
   const wrong = growth.runs.some((run) => run.wrong.length > 0);

@@ -1,36 +1,37 @@
-/** The kept marks of benches that play no scenario, as a table. */
+/** The kept marks of benches that play no scenario, and where they were measured. */
 import type { Section } from '../../src/page/page.ts';
-import { type BenchMarks, verdictOf } from './data.ts';
+import type { BenchMarks } from './data.ts';
+import { type MarkResult, runsText } from './mark-result.ts';
 
-export const MARK_COLUMNS: readonly string[] = [
-  'bench',
-  'mark',
-  'measured',
-  'verdict',
-  'commit',
-  'when (UTC)',
-  'machine',
-];
-
-export function markRows(all: readonly BenchMarks[]): string[][] {
-  return all.flatMap(({ bench, marks, commit, endedAt, machine }) =>
-    marks.map((mark) => [
-      bench,
-      mark.what,
-      mark.got,
-      verdictOf(mark),
-      commit,
-      endedAt,
-      `${machine['processor']}, ${machine['cores']} cores`,
-    ]),
+/** Each bench keeps one run, so nothing tells whether another one would say the contrary. */
+export function keptMarks(all: readonly BenchMarks[]): MarkResult[] {
+  return all.flatMap(({ bench, marks, endedAt }) =>
+    marks.map(({ what, got, isReached }): MarkResult => ({
+      by: bench,
+      what,
+      got,
+      verdict: isReached ? 'reached in one run' : 'missed in one run',
+      runs: runsText(1, endedAt),
+    })),
   );
 }
 
-export function marksSection(all: readonly BenchMarks[]): Section {
+export const RUN_COLUMNS: readonly string[] = ['bench', 'commit', 'when (UTC)', 'machine'];
+
+export function runRows(all: readonly BenchMarks[]): string[][] {
+  return all.map(({ bench, commit, endedAt, machine }) => [
+    bench,
+    commit,
+    endedAt,
+    `${machine['processor']}, ${machine['cores']} cores, ${machine['kernel']}`,
+  ]);
+}
+
+export function otherBenchesSection(all: readonly BenchMarks[]): Section {
   return {
-    title: 'Marks of other benches',
+    title: 'Other benches',
     tone: 'plain',
-    note: 'What a start, planners on threads and a small PUT cost. The bench of each row measures it',
-    table: { columns: MARK_COLUMNS, rows: markRows(all) },
+    note: 'The runs that the marks of a start, of planners on threads and of a small PUT are of',
+    table: { columns: RUN_COLUMNS, rows: runRows(all) },
   };
 }

@@ -1,23 +1,23 @@
 /** The files of the results that the repository keeps: data, and the document and pictures made from them. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Plot, plotSvg } from '../../src/page/plot.ts';
-import { growthPage, growthPicture, growthSections, type Growth } from '../growth/report.ts';
+import { growthMarks, growthPage, growthPicture, growthSections, type Growth } from '../growth/report.ts';
 import { peersPage } from './report-page.ts';
 import { addResults, compareAll, RESULTS_FORMAT, type Results, withScenarios } from './results.ts';
 import {
   coalescingSection,
   growthText,
-  otherMarksSection,
+  otherBenchesText,
   pictures,
   resultsText,
   sweepSection,
 } from './results-page.ts';
-import { collectingSection, type Coalescing } from '../coalescing/report.ts';
+import { coalescingMark, collectingSection, type Coalescing } from '../coalescing/report.ts';
 import { frontierSection, sweepPage, sweepPicture, type Sweep } from '../sweep/report.ts';
 import { keptTransferPage } from '../transfer/page.ts';
 import { scenariosByName, SCENARIOS } from './scenarios.ts';
 import { readMarks } from '../marks/data.ts';
-import { marksSection } from '../marks/report.ts';
+import { keptMarks, otherBenchesSection } from '../marks/report.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const BENCH = new URL('bench/', ROOT);
@@ -100,22 +100,27 @@ function peersTexts(
   coalescing: Coalescing | null,
 ): Record<string, string> {
   const comparisons = compareAll(results, scenariosByName());
-  const marks = readMarks();
-  const further = [
+  const kept = readMarks();
+  const marks = [
+    ...(growth === null ? [] : growthMarks(growth)),
+    ...(coalescing === null ? [] : [coalescingMark(coalescing)]),
+    ...keptMarks(kept),
+  ];
+  const sections = [
     ...(growth === null ? [] : growthSections(growth)),
     ...(sweep === null ? [] : [frontierSection(sweep)]),
     ...(coalescing === null ? [] : [collectingSection(coalescing)]),
-    ...(marks.length === 0 ? [] : [marksSection(marks)]),
+    ...(kept.length === 0 ? [] : [otherBenchesSection(kept)]),
   ];
   return {
     'bench/RESULTS.md': [
-      resultsText(results, comparisons),
+      resultsText(results, comparisons, marks),
       ...growthText(growth),
       ...sweepSection(sweep),
       ...coalescingSection(coalescing),
-      ...otherMarksSection(marks),
+      ...otherBenchesText(kept),
     ].join('\n'),
-    'bench/results.html': peersPage(results, further),
+    'bench/results.html': peersPage(results, { marks, sections }),
     ...Object.assign({}, ...pictures(results, comparisons).map(({ name, plot }) => picture(name, plot))),
   };
 }

@@ -1,28 +1,27 @@
 /** The results as one page: the marks, and a section for each scenario with its table and its plots. */
 import { plural } from '../../src/lib/figures.ts';
 import { renderPage, type Page, type Section, type Table } from '../../src/page/page.ts';
+import type { MarkResult, Verdict } from '../marks/mark-result.ts';
 import { P99_NOTE } from './basis.ts';
 import { plotsOf } from './plots.ts';
-import {
-  type Command,
-  compareAll,
-  notRun,
-  type Comparison,
-  type MarkResult,
-  type Results,
-  type Verdict,
-} from './results.ts';
+import { type Command, compareAll, notRun, type Comparison, type Results } from './results.ts';
 import { scenariosByName } from './scenarios.ts';
 import { headOf, remarksOf, rowTexts } from './text.ts';
 
-/** @param further what stands behind the scenarios */
-export function peersPage(results: Results, further: readonly Section[] = []): string {
-  return renderPage(pageOf(results, further));
+/** What other benches have found. */
+export interface OtherBenches {
+  readonly marks: readonly MarkResult[];
+  /** They stand behind the scenarios. */
+  readonly sections: readonly Section[];
 }
 
-function pageOf(results: Results, further: readonly Section[]): Page {
+export function peersPage(results: Results, others: OtherBenches = { marks: [], sections: [] }): string {
+  return renderPage(pageOf(results, others));
+}
+
+function pageOf(results: Results, others: OtherBenches): Page {
   const comparisons = compareAll(results, scenariosByName());
-  const marks = comparisons.flatMap((comparison) => comparison.marks);
+  const marks = [...comparisons.flatMap((comparison) => comparison.marks), ...others.marks];
   const count = (of: Verdict): number => marks.filter(({ verdict }) => verdict === of).length;
   const [reached, unsure, unmeasured] = [count('reached'), count('within the noise'), count('not measured')];
   const measured = marks.length - unmeasured;
@@ -34,12 +33,14 @@ function pageOf(results: Results, further: readonly Section[]): Page {
     ...(unmeasured === 0 ? [] : [`${unmeasured} more not measured`]),
   ];
   const wrong = comparisons.flatMap((comparison) => comparison.wrong);
+  const benches = new Set(others.marks.map(({ by }) => by)).size;
+  const alsoOf = benches === 0 ? '' : ` and ${benches} other ${benches === 1 ? 'bench' : 'benches'}`;
   return {
     title: 'endpointd beside kube-controller-manager',
     headline: {
       figure: `${reached} of ${measured}`,
       words: [
-        `marks are reached, in ${plural(results.runs.length, 'run')} of ${plural(comparisons.length, 'scenario')}`,
+        `marks are reached, in ${plural(results.runs.length, 'run')} of ${plural(comparisons.length, 'scenario')}${alsoOf}`,
         ...besides,
       ].join('; '),
       tone: wrong.length > 0 ? 'bad' : measured === 0 ? 'plain' : reached === measured ? 'good' : 'unsure',
@@ -53,7 +54,7 @@ function pageOf(results: Results, further: readonly Section[]): Page {
       marksSection(marks),
       commandsSection(results),
       ...comparisons.map((comparison) => sectionOf(comparison, results)),
-      ...further,
+      ...others.sections,
     ],
   };
 }
@@ -93,15 +94,18 @@ function allFactsOf({ program, machine, versions, size, settings, note }: Comman
   return { ...machine, program, ...versions, size, settings: said.join(' '), ...(note === undefined ? {} : { note }) };
 }
 
+export const MARK_COLUMNS: readonly string[] = ['scenario or bench', 'mark', 'measured', 'runs of each', 'verdict'];
+
+export function markRow({ by, what, got, runs, verdict }: MarkResult): string[] {
+  return [by, what, got, runs, verdict];
+}
+
 function marksSection(marks: readonly MarkResult[]): Section {
   return {
     title: 'Marks',
     tone: 'plain',
     note: `A p99 ${P99_NOTE}`,
-    table: {
-      columns: ['scenario', 'mark', 'measured', 'runs', ''],
-      rows: marks.map(({ scenario, what, got, verdict, runs }) => [scenario, what, got, runs, verdict]),
-    },
+    table: { columns: MARK_COLUMNS, rows: marks.map(markRow) },
   };
 }
 

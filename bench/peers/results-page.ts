@@ -3,13 +3,14 @@ import type { BarPlot, Plot } from '../../src/page/plot.ts';
 import { growthTables, notRunText, type Growth, type GrowthTable } from '../growth/report.ts';
 import { P99_NOTE } from './basis.ts';
 import { plotsOf } from './plots.ts';
-import { commandsOf, factsOf } from './report-page.ts';
+import { commandsOf, factsOf, MARK_COLUMNS, markRow } from './report-page.ts';
 import { notRun, type Comparison, type Results } from './results.ts';
 import { plural } from '../../src/lib/figures.ts';
 import { type Sweep, sweepTable } from '../sweep/report.ts';
 import { COLUMNS, type Coalescing, coalescingNotes, coalescingTable } from '../coalescing/report.ts';
 import type { BenchMarks } from '../marks/data.ts';
-import { MARK_COLUMNS, markRows } from '../marks/report.ts';
+import type { MarkResult } from '../marks/mark-result.ts';
+import { RUN_COLUMNS, runRows } from '../marks/report.ts';
 import { headOf, remarksOf, rowTexts, valueText } from './text.ts';
 import { FIGURES } from './window.ts';
 
@@ -102,15 +103,15 @@ export function coalescingSection(coalescing: Coalescing | null): string[] {
   ];
 }
 
-/** What benches that play no scenario have found of their marks. */
-export function otherMarksSection(all: readonly BenchMarks[]): string[] {
+/** Where benches that play no scenario, and have no section of their own, have measured their marks. */
+export function otherBenchesText(all: readonly BenchMarks[]): string[] {
   if (all.length === 0) return [];
   return [
-    '## Marks of other benches',
+    '## Other benches',
     '',
-    'What a start, planners on threads and a small PUT cost: `npm run bench -- BENCH --results` measures each anew. [docs/account.md](../docs/account.md) says what stands in the way of those that are not reached.',
+    'The runs that the marks of a start, of planners on threads and of a small PUT are of: `npm run bench -- BENCH --results` measures each anew. [docs/account.md](../docs/account.md) says what stands in the way of those that are not reached.',
     '',
-    ...tableText(MARK_COLUMNS, markRows(all), '---'),
+    ...tableText(RUN_COLUMNS, runRows(all), '---'),
     '',
   ];
 }
@@ -145,7 +146,7 @@ function summaryText(comparisons: readonly Comparison[]): string[] {
 
 /** What all tables have in common. */
 const PREAMBLE: readonly string[] = [
-  '`npm run bench -- peers --results` writes this page from results.json; the last sections are those of `growth`, `sweep`, `coalescing` and of benches that play no scenario. Where a round was taken out by hand, the row of its command says which and why. A command adds its runs: the rounds of a scenario go on as long as program, bench, versions, settings, size and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. The marks of a start, of threads and of a small PUT are [at the end](#marks-of-other-benches).',
+  '`npm run bench -- peers --results` writes this page from results.json; the last sections are those of `growth`, `sweep`, `coalescing` and of benches that play no scenario. Where a round was taken out by hand, the row of its command says which and why. A command adds its runs: the rounds of a scenario go on as long as program, bench, versions, settings, size and machine are the same, and later runs of another take their place. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. [Marks](#marks) has those of all of them; [docs/tune-evidence.md](../docs/tune-evidence.md#the-marks) has those of `tune`, `advise` and `record`.',
   '',
   '- **The server** is kube-apiserver with etcd on the same two cores. etcd does not wait for the disk, everything is allowed, priority and fairness is off, 2,000 requests may be in flight, and the admission of service accounts and taints is off: so latencies are those of the controllers, and lower than in a cluster. `flow-control` has the defaults of the disk and of priority and fairness. Scenarios that say so run on the embedded API server.',
   '- **endpointd** is started as in `deploy/`, without a compile cache and with its secure port. Runs of commands that do not say so had a warm cache and no secure port, which saves some 40 ms of CPU at a start.',
@@ -153,14 +154,19 @@ const PREAMBLE: readonly string[] = [
   '- **A ratio** is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs; of fewer than five pairs it is no more than their range, so nothing is said to count. A p99 and the longest are of all samples of all runs together, their intervals too. *A/A* is the ratio of two runs of the same endpointd in each round; elsewhere endpointd stands for both.',
   `- **A p99** ${P99_NOTE}`,
   '- **Noise** is by how much two runs of the same program differ, in the median, and where there is an A/A pair at least the further bound of its interval. A difference counts if it is beyond the noise and its interval does not hold 1. One in the longest never does, because that is a single sample.',
-  '- **A mark** is judged by all runs, and lies *within the noise* if more than one of forty resamples of its rounds is judged otherwise. One run, or few (fewer than five), say no more than what they found.',
+  '- **A mark** is judged by all runs, and lies *within the noise* if more than one of forty resamples of its rounds is judged otherwise. One run, or few (fewer than five), say no more than what they found. `growth` lies within the noise where its rounds do not agree, and `coalescing` where the interval of a ratio does not tell. The benches at the end keep one run each, and take medians of it.',
   '- **A latency** is from the answer to a change until an independent watcher has the object. A change that was taken back before the controller showed it counts with the time until then, and with 0 if it wants what was shown all along (in runs of before 26 November 2026 it has no sample then). Runs that ended wrong have no say.',
   '- **A stage** is told by itself. The event of a change often reaches the controller before the load has the answer to the change, and a write often reaches the watcher before the controller has its answer. Planning and writing count whole then, so the stages of a change together may be longer than its latency.',
   "- **CL2's figures** are from the trigger time to the watch, as ClusterLoader2 measures. Trigger times have whole seconds, so of two quick controllers these figures tell no difference.",
 ];
 
-export function resultsText(results: Results, comparisons: readonly Comparison[]): string {
-  const marks = comparisons.flatMap((comparison) => comparison.marks);
+/** @param others marks of other benches */
+export function resultsText(
+  results: Results,
+  comparisons: readonly Comparison[],
+  others: readonly MarkResult[] = [],
+): string {
+  const marks = [...comparisons.flatMap((comparison) => comparison.marks), ...others];
   const facts = factsOf(results).map(({ name, value }) => [name, value]);
   const commands = commandsOf(results);
   return [
@@ -178,11 +184,7 @@ export function resultsText(results: Results, comparisons: readonly Comparison[]
     '',
     '## Marks',
     '',
-    ...tableText(
-      ['scenario', 'mark', 'measured', 'runs of each', 'verdict'],
-      marks.map(({ scenario, what, got, verdict, runs }) => [scenario, what, got, runs, verdict]),
-      '---',
-    ),
+    ...tableText(MARK_COLUMNS, marks.map(markRow), '---'),
     '',
     ...summaryText(comparisons),
     ...notRun(results).flatMap(({ name, what }) => [`Not run, for want of time: ${name} (${what}).`, '']),

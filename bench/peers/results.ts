@@ -1,6 +1,7 @@
 /** The runs as data, and the figures made from them. Plain data in and out. */
 import { isDeepStrictEqual } from 'node:util';
 import { median } from '../../src/lib/percentile.ts';
+import { type MarkResult, runsText } from '../marks/mark-result.ts';
 import {
   isBeyondNoise,
   PAIRS_FOR_INTERVAL,
@@ -102,29 +103,6 @@ export interface Comparison {
   /** What the scenario itself sets, `name=value` each, as the command line has left it. */
   readonly settings: readonly string[];
 }
-
-export interface MarkResult {
-  readonly scenario: string;
-  readonly what: string;
-  readonly got: string;
-  readonly verdict: Verdict;
-  /** How many runs of the peer with the fewest ended right, and the day of the last. */
-  readonly runs: string;
-}
-
-/**
- * `within the noise`: other runs of the same programs would say the contrary about as well. One run does not tell whether
- * they would. Resamples of few runs agree too easily to be sure: as for a ratio, few are fewer than `PAIRS_FOR_INTERVAL`.
- */
-export type Verdict =
-  | 'reached'
-  | 'not reached'
-  | 'within the noise'
-  | 'reached in few runs'
-  | 'missed in few runs'
-  | 'reached in one run'
-  | 'missed in one run'
-  | 'not measured';
 
 /** Compares all scenarios that were run. @param known by the scenario's name */
 export function compareAll(
@@ -238,7 +216,6 @@ function compare(
     all.filter((run) => run.scenario === other && seriesOf(peer).includes(run.peer));
   const counts = Object.fromEntries(peers.map((peer) => [peer, countsOf(runs.filter((run) => run.peer === peer))]));
   const fewest = Math.min(...Object.values(counts).map(({ right }) => right));
-  const day = runs.at(-1)!.startedAt.slice(0, DAY_CHARS);
   return {
     scenario,
     peers,
@@ -249,15 +226,13 @@ function compare(
     settings: Object.entries(settings).map(([name, value]) => `${name}=${inForce(value, said[name])}`),
     wrong: runs.flatMap(({ peer, round, wrong }) => wrong.map((what) => `${peer}, round ${round + 1}: ${what}`)),
     marks: marks.map((mark) => ({
-      scenario: scenario.name,
+      by: scenario.name,
       what: mark.what,
-      runs: `${fewest}, ${day}`,
+      runs: runsText(fewest, runs.at(-1)!.startedAt),
       ...judged(mark, runs, told),
     })),
   };
 }
-
-const DAY_CHARS = 10;
 
 /** @param said what the command line has put in the place of a scenario's value, or behind its flags */
 function inForce(value: unknown, said: string | undefined): string {

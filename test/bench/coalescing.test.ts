@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
+  COALESCING_SCENARIOS,
+  coalescingMark,
   coalescingNotes,
   coalescingTable,
   peerWith,
@@ -128,6 +130,39 @@ describe('what is said of settings', () => {
     };
     assert.deepEqual(of(10_000), ['1.10', '1/10.0', '1.00', '1.00']);
     assert.deepEqual(of(500), ['1.10', '1/10.0 (500 a run)', '1.00 (500 a run)', '1.00']);
+  });
+
+  /** The mark if `SETTING` has these shares of kube-controller-manager's writes, scenario by scenario, and the defaults fail. */
+  const markOf = (rounds: number, writes: readonly number[]): ReturnType<typeof coalescingMark> => {
+    const each = writes.map((share, i) =>
+      measured(
+        Array.from({ length: rounds }, () => share),
+        Array.from({ length: rounds }, () => 0.1),
+      ).runs.map((run) => Object.assign(run, { scenario: COALESCING_SCENARIOS[i]! })),
+    );
+    return coalescingMark({ ...measured([1], [1]), endedAt: '2026-11-26T13:22', runs: each.flat() });
+  };
+
+  it('the mark is reached if one setting holds in every scenario', () => {
+    const verdictsOf = (writes: readonly number[]): string[] =>
+      [5, 3, 1].map((rounds) => markOf(rounds, writes).verdict);
+    assert.deepEqual(verdictsOf([0.8, 0.8, 0.8, 0.8, 0.8, 0.8]), [
+      'reached',
+      'reached in few runs',
+      'reached in one run',
+    ]);
+    assert.deepEqual(verdictsOf([0.8, 0.8, 0.8, 0.8, 0.8, 1.1]), [
+      'not reached',
+      'missed in few runs',
+      'missed in one run',
+    ]);
+    assert.deepEqual(verdictsOf([0.8, 0.8]), ['not measured', 'not measured', 'not measured']);
+  });
+
+  it('the mark names the setting that comes nearest', () => {
+    const { got, runs } = markOf(3, [0.8, 0.8, 1.1, 1.1, 1.1, 0.8]);
+    assert.equal(got, `of 2 settings ${SETTING} comes nearest: it holds in 3 of 6, and fails in 3`);
+    assert.equal(runs, '3, 2026-11-26');
   });
 
   it('the notes name the settings that hold, the limit and what was wrong', () => {

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { AXES, AXIS, pointsOf } from '../../bench/growth/axes.ts';
 import { type Flatness, flatnessOf, type GrowthRun, merged } from '../../bench/growth/flatness.ts';
 import { createFlipper } from '../../bench/growth/flipper.ts';
-import { type Growth, growthPage, growthTables, notRunText } from '../../bench/growth/report.ts';
+import { type Growth, growthMarks, growthPage, growthTables, notRunText } from '../../bench/growth/report.ts';
 import { measureAll, parseGrowthFlags } from '../../bench/growth/run.ts';
 import { podFrame, podFrames } from '../../bench/growth/frames.ts';
 import {
@@ -22,6 +22,7 @@ import {
 } from '../../bench/growth/shape.ts';
 import { stored } from '../../bench/support/stored-pod.ts';
 import { bench } from './run-bench.ts';
+import type { MarkResult } from '../../bench/marks/mark-result.ts';
 import { wrongObjects } from '../../src/judge/cluster-check.ts';
 
 function range<T>(length: number, at: (i: number) => T): T[] {
@@ -207,6 +208,46 @@ describe('flatness', () => {
     assert.match(page, /<p class="figure bad">0 of 1</);
     assert.match(page, /axes are flat: .*; 1 within the noise/);
     assert.match(page, /0\.90 to 1\.50/);
+  });
+
+  it('an axis measured from end to end is a mark, with the verdict of its rounds', () => {
+    const rounds = (at: number, ...costs: number[]): GrowthRun[] => costs.map((cost) => run(at, cost));
+    const markOf = (first: number[], last: number[], lastAt = 1_000_000): readonly string[] => {
+      const growth = {
+        ...growthOf(...rounds(1000, ...first), ...rounds(lastAt, ...last)),
+        endedAt: '2026-11-26T08:38',
+      };
+      const [{ verdict, runs }] = growthMarks(growth) as [MarkResult];
+      return [verdict, runs];
+    };
+    const steady = [1, 1, 1, 1, 1];
+    assert.deepEqual(markOf(steady, steady), ['reached', '5, 2026-11-26']);
+    assert.deepEqual(markOf(steady, [2, 2, 2, 2, 2]), ['not reached', '5, 2026-11-26']);
+    assert.deepEqual(markOf(steady, [1, 1, 1, 1, 2]), ['within the noise', '5, 2026-11-26']);
+    assert.deepEqual(markOf(steady, [1, 1, 1]), ['reached in few runs', '3, 2026-11-26']);
+    assert.deepEqual(markOf([1, 1], [2, 2]), ['missed in few runs', '2, 2026-11-26']);
+    assert.deepEqual(markOf([1], [1]), ['reached in one run', '1, 2026-11-26']);
+    assert.deepEqual(markOf([1], [2]), ['missed in one run', '1, 2026-11-26']);
+    assert.deepEqual(markOf(steady, steady, 100_000), ['not measured', '0, 2026-11-26']);
+  });
+
+  it('each axis has a mark, with what was found beside it', () => {
+    const growth = growthOf(
+      ...[1, 1.1].map((cost) => run(1000, cost)),
+      ...[1, 1.2].map((cost) => run(1_000_000, cost)),
+    );
+    assert.deepEqual(
+      growthMarks(growth).map(({ what, got }) => [what.replace(/^.* aside, /, ''), got]),
+      [
+        [
+          'from 1,000 to 1,000,000 pods, in services of 10',
+          'at most +2 %, from first to last +5 %; of single rounds +12 %, -9 % to +20 %',
+        ],
+        ['from 5 to 50,000 pods of a service, of 50,000 in all', '-'],
+        ['from 10 to 100,000 services of 5 pods', '-'],
+        ['from 1 to 50,000 nodes, of 50,000 pods in services of 10', '-'],
+      ],
+    );
   });
 
   it('one point alone has no verdict', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BenchMarks } from '../../bench/marks/data.ts';
-import { markRows } from '../../bench/marks/report.ts';
+import { keptMarks, runRows } from '../../bench/marks/report.ts';
 import { createMarksTeller } from '../../bench/marks/tell.ts';
-import { otherMarksSection } from '../../bench/peers/results-page.ts';
+import { otherBenchesText } from '../../bench/peers/results-page.ts';
 
-const MACHINE = { processor: 'Fast', cores: '2' };
+const MACHINE = { processor: 'Fast', cores: '2', kernel: 'Linux 7' };
 const KEPT: readonly BenchMarks[] = [
   {
     bench: 'startup',
@@ -19,18 +19,19 @@ const KEPT: readonly BenchMarks[] = [
   },
 ];
 
-test('each kept mark has a row with its commit, time and machine', () => {
-  assert.deepEqual(markRows(KEPT), [
-    ['startup', 'CPU <= 250 ms', '195 ms', 'reached', 'abc', '2026-11-26T23:00', 'Fast, 2 cores'],
-    ['startup', 'resident <= 60 MB', '91 MB', 'not reached', 'abc', '2026-11-26T23:00', 'Fast, 2 cores'],
+test('a kept mark is of one run of its bench, and says so', () => {
+  assert.deepEqual(keptMarks(KEPT), [
+    { by: 'startup', what: 'CPU <= 250 ms', got: '195 ms', verdict: 'reached in one run', runs: '1, 2026-11-26' },
+    { by: 'startup', what: 'resident <= 60 MB', got: '91 MB', verdict: 'missed in one run', runs: '1, 2026-11-26' },
   ]);
 });
 
-test('the document of results has a section of these marks if any are kept', () => {
-  assert.deepEqual(otherMarksSection([]), []);
-  const lines = otherMarksSection(KEPT);
-  assert.equal(lines[0], '## Marks of other benches');
-  assert.ok(lines.some((line) => line.startsWith('| startup | resident <= 60 MB | 91 MB | not reached |')));
+test('the document of results tells the commit, time and machine of these runs', () => {
+  assert.deepEqual(runRows(KEPT), [['startup', 'abc', '2026-11-26T23:00', 'Fast, 2 cores, Linux 7']]);
+  assert.deepEqual(otherBenchesText([]), []);
+  const lines = otherBenchesText(KEPT);
+  assert.equal(lines[0], '## Other benches');
+  assert.ok(lines.includes('| startup | abc | 2026-11-26T23:00 | Fast, 2 cores, Linux 7 |'));
 });
 
 test('a bench refuses flags that it does not have, and keeps no tiny run', () => {

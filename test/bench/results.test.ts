@@ -6,7 +6,6 @@ import {
   addResults,
   type Command,
   compareAll,
-  type MarkResult,
   notRun,
   type Results,
   type RunRecord,
@@ -14,6 +13,8 @@ import {
 } from '../../bench/peers/results.ts';
 import type { BarPlot } from '../../src/page/plot.ts';
 import type { GrowthRun } from '../../bench/growth/flatness.ts';
+import type { MarkResult } from '../../bench/marks/mark-result.ts';
+import { readMarks } from '../../bench/marks/data.ts';
 import { plotsOf } from '../../bench/peers/plots.ts';
 import { peersPage } from '../../bench/peers/report-page.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
@@ -223,6 +224,29 @@ describe('results of the peers', () => {
     const runs = [0, 1].flatMap((round) => [of(MANAGER, round, 10), of(ENDPOINTD, round, 1)]);
     const page = peersPage({ ...results(...runs), scenarios: [{ name: 'restart', what: 'a restart' }] });
     assert.match(page, />0 of 1<\/p>\n<p>marks are reached, .*; 1 more in few runs; 1 more not measured</);
+  });
+
+  it('marks of other benches stand beside those of scenarios, and are counted', () => {
+    const other = (what: string, verdict: MarkResult['verdict']): MarkResult => ({
+      by: 'growth',
+      what,
+      got: '+9 %',
+      verdict,
+      runs: '5, 2026-11-26',
+    });
+    const marks = [other('pods', 'reached'), other('nodes', 'within the noise'), other('size', 'reached in few runs')];
+    const all = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4));
+    const headOf = (others: readonly MarkResult[]): string[] =>
+      /<p class="figure \w+">(.*)<\/p>\n<p>(.*)<\/p>/.exec(peersPage(all, { marks: others, sections: [] }))!.slice(1);
+    assert.deepEqual(headOf([]), ['0 of 0', 'marks are reached, in 2 runs of 1 scenario; 2 more not measured']);
+    assert.deepEqual(headOf(marks), [
+      '1 of 3',
+      'marks are reached, in 2 runs of 1 scenario and 1 other bench; 1 more in few runs; 1 within the noise; 2 more not measured',
+    ]);
+    assert.match(
+      resultsText(all, compareAll(all, {}), marks),
+      /\n## Marks\n\n.*\n.*\n\| growth \| pods \| \+9 % \| 5, 2026-11-26 \| reached \|\n\| growth \| nodes /,
+    );
   });
 
   it('a mark counts both series of an A/A pair', () => {
@@ -555,8 +579,12 @@ describe('results of several commands', () => {
     );
   });
 
+  /** To make them takes seconds. */
+  let kept: ReturnType<typeof keptTexts> | undefined;
+  const made = (): ReturnType<typeof keptTexts> => (kept ??= keptTexts());
+
   it('each kept page and document is what its code makes of the kept data', () => {
-    const texts = Object.entries(keptTexts());
+    const texts = Object.entries(made());
     assert.deepEqual(
       texts.map(([name]) => name.replace(/^.*\//, '')),
       [
@@ -574,6 +602,27 @@ describe('results of several commands', () => {
     for (const [name, made] of texts) {
       assert.equal(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'), made, name);
     }
+  });
+
+  it('the kept document has every mark in one table, which the headline counts', () => {
+    const texts = made();
+    const [, table] = /\n## Marks\n\n.*\n.*\n([^]*?)\n\n/.exec(texts['bench/RESULTS.md']!)!;
+    const rows = table!.split('\n').map((row) => row.slice(2, -2).split(' | '));
+    const countOf = (name: string): number => rows.filter(([by]) => by === name).length;
+    const known = Object.entries(scenariosByName()).map(([name, { marks = [] }]) => [name, marks.length] as const);
+    const others = readMarks().map(({ bench, marks }) => [bench, marks.length] as const);
+    const all = [...known, ['growth', 4] as const, ['coalescing', 1] as const, ...others];
+    assert.deepEqual(
+      all.map(([name]) => [name, countOf(name)]),
+      all.map(([name, count]) => [name, count]),
+    );
+    assert.equal(
+      rows.length,
+      all.map(([, count]) => count).reduce((a, b) => a + b),
+    );
+    const reached = rows.filter((row) => row.at(-1) === 'reached').length;
+    const measured = rows.filter((row) => row.at(-1) !== 'not measured').length;
+    assert.ok(texts['bench/results.html']!.includes(`>${reached} of ${measured}</p>\n<p>marks are reached`));
   });
 
   it('the text of a command names no file of the machine', () => {
