@@ -1,5 +1,6 @@
 /** The measured runs, as a JSON file to which one run after the other is added. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Output } from '../../src/twin/ledger.ts';
 import type { Controller } from '../../src/twin/settings.ts';
 import type { ServerKind } from '../peers/server.ts';
@@ -64,6 +65,11 @@ export interface MeasuredOutput {
 export interface CellData {
   readonly version: 1;
   readonly runs: readonly CellRun[];
+}
+
+/** Of the folder that the runs are kept in. */
+export function dataPath(folder: string): string {
+  return join(folder, 'data.json');
 }
 
 export function readData(path: string): CellData {

@@ -213,10 +213,15 @@ const NAIVE_CELLS_MIN = 8;
 /** If fewer of the held-out cells count, there is no verdict. */
 const SAY_SHARE_MIN = 0.8;
 
-/** [] = too few of the held-out cells count. */
+/** How many cells have to count for a verdict. */
+export function cellsForVerdict(): number {
+  return Math.ceil(SAY_SHARE_MIN * heldOutCells().length);
+}
+
+/** What the cells that count say, however few they are; [] = none does. */
 export function marksOf(results: readonly CellResult[], world: World): Mark[] {
   const counted = results.filter(({ flaw }) => flaw === '');
-  if (counted.length < SAY_SHARE_MIN * heldOutCells().length) return [];
+  if (counted.length === 0) return [];
   const medianMax = MEDIAN_ERROR_MAX[world.server === 'embedded' ? 'embedded' : world.controller];
   const marks = (['p50', 'writes'] as const).map((figure): Mark => {
     const errors = counted.map(({ byOutput }) => Math.max(...byOutput.map(({ errors: of }) => of[figure])));

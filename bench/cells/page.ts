@@ -2,7 +2,7 @@
 import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../../src/lib/percentile.ts';
 import type { CellRun, World } from './data.ts';
-import { type CellResult, FIGURES, type Mark, marksOf, percent } from './marks.ts';
+import { type CellResult, cellsForVerdict, FIGURES, type Mark, marksOf, percent } from './marks.ts';
 import { heldOutCells, settingsText } from './plan.ts';
 
 export interface WorldResults {
@@ -42,7 +42,7 @@ function worldLines({ world, versions, calibration, idleMs, results, references 
     '',
     `Calibrated on four other settings of one workload, with the same times and versions: a write takes ${apiMs.median.toFixed(1)} ms in the median and ${apiMs.tail.toFixed(1)} times that in the p99, CPU ${cpuFactor.toFixed(2)} of the default, the watch lags ${watchLagMs.toFixed(2)} ms. An idle controller shows a change after ${idleMs.toFixed(1)} ms (naive prediction).`,
     '',
-    ...(marks.length === 0 ? [tooFewLine(results)] : markLines(marks)),
+    ...markLines(marks, results),
     '',
     ...driftLines(references),
     ...flawLines(results),
@@ -69,17 +69,17 @@ function sizeText(results: readonly CellResult[]): string {
   return isFull ? size : `${size} (the marks ask for ${asked})`;
 }
 
-function tooFewLine(results: readonly CellResult[]): string {
+function markLines(marks: readonly Mark[], results: readonly CellResult[]): string[] {
   const have = results.filter(({ flaw }) => flaw === '').length;
-  return `Too few cells have a say for a verdict: ${have} of ${heldOutCells().length}.`;
-}
-
-function markLines(marks: readonly Mark[]): string[] {
-  const rows = marks.map(
-    ({ what, mark, found, isReached }) =>
-      `| ${what} | ${mark} | ${found} | ${isReached ? 'reached' : '**not reached**'} |`,
-  );
-  return ['| figure | mark | found | |', '| --- | --- | --- | --- |', ...rows];
+  const isEnough = have >= cellsForVerdict();
+  const verdictOf = ({ isReached }: Mark): string =>
+    !isEnough ? 'too few cells' : isReached ? 'reached' : '**not reached**';
+  const rows = marks.map((mark) => `| ${mark.what} | ${mark.mark} | ${mark.found} | ${verdictOf(mark)} |`);
+  const tooFew = `Too few cells have a say for a verdict: ${have} of ${heldOutCells().length}, and ${cellsForVerdict()} are asked for.`;
+  return [
+    ...(isEnough ? [] : [tooFew, '']),
+    ...(marks.length === 0 ? [] : ['| figure | mark | found | |', '| --- | --- | --- | --- |', ...rows]),
+  ];
 }
 
 function repeatabilityText(results: readonly CellResult[]): string {

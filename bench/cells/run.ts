@@ -1,6 +1,6 @@
 /** `npm run bench -- cells`: the queue model beside real processes. It continues where an earlier run has stopped. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import { createPrng, shuffled } from '../../src/lib/prng.ts';
@@ -12,10 +12,10 @@ import { calibrationPath, readCalibration, writeCalibration } from './calibratio
 import { runCell } from './cell.ts';
 import { millisecondsOf } from './cell-times.ts';
 import { WRITE_DELAY_MS } from './cell-world.ts';
-import { addRun, type CellRun, type Measurement, readData, runsOf, type World, worldOf, WORLDS } from './data.ts';
-import { calibrate, calibrationRuns, idleMsOf, isDisturbed, resultOf } from './marks.ts';
-import { cellsPage, type WorldResults } from './page.ts';
+import { addRun, type CellRun, dataPath, type Measurement, readData, runsOf, type World, worldOf } from './data.ts';
+import { calibrate, calibrationRuns, idleMsOf, isDisturbed } from './marks.ts';
 import { calibrationCells, type CellPlan, heldOutCells, referenceCell, storySeed } from './plan.ts';
+import { cellsReport } from './report.ts';
 import { versionsOf } from './versions.ts';
 
 const HELP = `npm run bench -- cells [flags]
@@ -32,7 +32,8 @@ made with. All runs of a cell play the same story.
   --for=D             begin no run that would not end in time
   --seed=N            of the stories (1)
   --data=FOLDER       where the runs, the calibrations and CELLS.md are (bench/cells)
-  --report            only write CELLS.md from the runs of those times and that seed`;
+  --report            only write CELLS.md from the runs of those times and that seed; with --repeats=N: print it, by the first
+                      N runs of each cell alone`;
 
 const ORDER_SEED = 20_261_122;
 /** The reference cell runs before each group of so many others. */
@@ -40,6 +41,7 @@ const REFERENCE_EVERY = 8;
 /** How long a run takes beside its story. */
 const AROUND_MS = 15_000;
 const FOLDER = new URL('.', import.meta.url).pathname;
+const REPEATS = 3;
 
 /** The calibration before any measurement. The embedded server waits, and its latency hardly varies. */
 const STARTS: Readonly<Record<World['server'], Calibration>> = {
@@ -49,7 +51,8 @@ const STARTS: Readonly<Record<World['server'], Calibration>> = {
 
 interface Options {
   readonly measurement: Measurement;
-  readonly repeats: number;
+  /** null = nobody has said. */
+  readonly repeats: number | null;
   readonly untilMs: number;
   readonly folder: string;
 }
@@ -62,7 +65,7 @@ export async function runCellsBench(args: readonly string[]): Promise<void> {
       controller: { type: 'string', default: 'endpointd' },
       'warm-up': { type: 'string', default: '20s' },
       measure: { type: 'string', default: '60s' },
-      repeats: { type: 'string', default: '3' },
+      repeats: { type: 'string' },
       calibrate: { type: 'boolean', default: false },
       for: { type: 'string', default: '24h' },
       seed: { type: 'string', default: '1' },
@@ -82,13 +85,13 @@ export async function runCellsBench(args: readonly string[]): Promise<void> {
       measuredMs: millisecondsOf(values.measure),
       seed: Number(values.seed),
     },
-    repeats: Number(values.repeats),
+    repeats: values.repeats === undefined ? null : Number(values.repeats),
     untilMs: performance.now() + millisecondsOf(values.for),
     folder: resolve(values.data),
   };
   mkdirSync(options.folder, { recursive: true });
   if (values.report) {
-    writePage(options);
+    report(options);
     return;
   }
   compileProgram();
@@ -129,7 +132,7 @@ async function runHeldOut(running: Running): Promise<void> {
     await runOnce(cell, repeat, running);
   }
   await runOnce(referenceCell(), references, running);
-  writePage(running);
+  report({ ...running, repeats: null });
 }
 
 /** All repetitions of the cells, in an order of its own for each. */
@@ -137,7 +140,7 @@ function ordered(
   cells: readonly CellPlan[],
   { repeats }: Running,
 ): { readonly cell: CellPlan; readonly repeat: number }[] {
-  return Array.from({ length: repeats }, (_, repeat) =>
+  return Array.from({ length: repeats ?? REPEATS }, (_, repeat) =>
     shuffled(cells, createPrng(ORDER_SEED + repeat)).map((cell) => ({ cell, repeat })),
   ).flat();
 }
@@ -173,39 +176,20 @@ async function runOnce(cell: CellPlan, repeat: number, running: Running): Promis
   }
 }
 
-function writePage({ folder, measurement }: Options): void {
-  const results = WORLDS.flatMap((world) => resultsOf({ ...measurement, world }, folder));
-  if (results.length === 0) {
+function report({ folder, measurement, repeats }: Options): void {
+  const text = cellsReport(measurement, folder, repeats ?? Infinity);
+  if (text === null) {
     const { warmUpMs, measuredMs, seed } = measurement;
     console.log(
       `no held-out cell was run for ${formatDuration(measuredMs)} after ${formatDuration(warmUpMs)} with --seed=${seed} and the versions of its calibration`,
     );
     return;
   }
+  if (repeats !== null) {
+    console.log(text);
+    return;
+  }
   const page = join(folder, 'CELLS.md');
-  const said = folder === resolve(FOLDER) ? [] : [`--data=${relative('', folder)}`];
-  writeFileSync(page, cellsPage(results, ['--report', `--seed=${measurement.seed}`, ...said].join(' ')));
+  writeFileSync(page, text);
   console.log(`${page} is written`);
-}
-
-/** [] = no held-out cell was run with the versions of the calibration. */
-function resultsOf(measurement: Measurement, folder: string): WorldResults[] {
-  const { world } = measurement;
-  const data = readData(dataPath(folder));
-  const plans = heldOutCells();
-  const played = new Set(runsOf(data, measurement, null).map(({ cell }) => cell));
-  // A world that was not run needs no calibration.
-  if (!plans.some(({ name }) => played.has(name))) return [];
-  const { versions, idleMs, calibration } = readCalibration(calibrationPath(folder, world), measurement, null);
-  const runs = runsOf(data, measurement, versions);
-  const results = plans
-    .map((plan) => ({ plan, own: runs.filter(({ cell }) => cell === plan.name) }))
-    .filter(({ own }) => own.length > 0)
-    .map(({ plan, own }) => resultOf(plan, own, world, calibration, idleMs));
-  const references = runs.filter(({ cell }) => cell === referenceCell().name);
-  return results.length === 0 ? [] : [{ world, versions, calibration, idleMs, results, references }];
-}
-
-function dataPath(folder: string): string {
-  return join(folder, 'data.json');
 }

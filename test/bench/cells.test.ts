@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -139,6 +139,21 @@ test('a report is refused where the calibration is of other times than the runs'
   });
 });
 
+test('a report of the first runs is printed, and the page stays as it is', async (t) => {
+  const folder = folderOf(t);
+  const [plan] = heldOutCells();
+  for (const repeat of [0, 1]) addRun(join(folder, 'data.json'), runOf(plan!, TRUTH, repeat, 1 + repeat));
+  const of = { of: MEASUREMENT, versions: VERSIONS, idleMs: 21, calibration: TRUTH };
+  writeCalibration(calibrationPath(folder, WORLD), of);
+  const printed = t.mock.method(console, 'log', () => undefined);
+  const report = [`--data=${folder}`, '--report', '--warm-up=2s', '--measure=13s'];
+  await runCellsBench([...report, '--repeats=1']);
+  assert.deepEqual(readdirSync(folder).toSorted(), ['data.json', 'embedded-endpointd.json']);
+  assert.match(String(printed.mock.calls[0]!.arguments[0]), / --repeats=1` [^]* Each was run once, /);
+  await runCellsBench(report);
+  assert.match(readFileSync(join(folder, 'CELLS.md'), 'utf8'), / Each was run twice, [^]* 1 are not repeatable: /);
+});
+
 test('versions are those of the program and of Kubernetes, as far as they run', () => {
   const program = programOf('tiny');
   assert.match(versionsOf(WORLD, program), /^endpointd [\da-f]{12}, Node v[\d.]+$/);
@@ -158,17 +173,19 @@ test('with fewer than 80 % of the held-out cells the page says there is no verdi
           versions: VERSIONS,
           calibration: TRUTH,
           idleMs: 21,
-          results: results.map((result, i) => (i < count ? result : { ...result, flaw: 'disturbed' })),
+          results: results.map((result, i) =>
+            i < count ? result : Object.assign({}, result, { flaw: 'disturbed' } as const),
+          ),
           references: [],
         },
       ],
       '--report --seed=1',
     );
-  assert.match(page(19), /\n\nToo few cells have a say for a verdict: 19 of 24\.\n/);
+  assert.match(page(19), /\n\nToo few cells have a say for a verdict: 19 of 24, and 20 are asked for\.\n\n/);
+  assert.match(page(19), /\| p50 \| .* \| median 0\.0 %, worst 0\.0 % \| too few cells \|/);
   assert.doesNotMatch(page(19), /reached/);
   assert.match(page(20), /\| p50 \| .* \| reached \|/);
-  // Those that were not run have no say either.
-  assert.deepEqual(marksOf(results.slice(0, 19), WORLD), []);
+  assert.deepEqual(marksOf([], WORLD), []);
 });
 
 test('a cell whose runs differ by more than 30 % is not repeatable', () => {

@@ -1,0 +1,143 @@
+/** The kept pages of the cells, and what docs/tune-evidence.md says of them, are what the kept runs say. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type CellRun, dataPath, readData, runsOf } from '../../bench/cells/data.ts';
+import { isDisturbed } from '../../bench/cells/marks.ts';
+import { heldOutCells, settingsText } from '../../bench/cells/plan.ts';
+import { cellsReport } from '../../bench/cells/report.ts';
+import { median } from '../../src/lib/percentile.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const TIMES = { warmUpMs: 20_000, measuredMs: 60_000 };
+const SETS = {
+  'bench/cells': { seed: 1, worlds: ['endpointd, embedded', 'kube-controller-manager, kube-apiserver'] },
+  'bench/cells/second': { seed: 2, worlds: ['kube-controller-manager, kube-apiserver'] },
+  'bench/cells/third': { seed: 3, worlds: ['endpointd, kube-apiserver', 'kube-controller-manager, kube-apiserver'] },
+  'bench/cells/fourth': { seed: 4, worlds: ['endpointd, kube-apiserver'] },
+} as const;
+
+function textOf(path: string): string {
+  return readFileSync(`${ROOT}${path}`, 'utf8');
+}
+
+/** What a page says of a controller and its API server, as the documents name them. */
+function sectionOf(page: string, world: string): string {
+  const [controller, server] = world.split(', ') as [string, string];
+  const of = server === 'embedded' ? 'the embedded API server' : 'kube-apiserver and etcd';
+  return page.split('\n## ').find((section) => section.startsWith(`${controller} on ${of}`))!;
+}
+
+/** The first cells of a table's rows, without the bold ones' stars. */
+function rowsOf(text: string): string[][] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) =>
+      line
+        .slice(2)
+        .replaceAll('**', '')
+        .split(' |')
+        .map((cell) => cell.trim()),
+    );
+}
+
+describe('the pages of the cells', () => {
+  // A page takes seconds to make, so there is one of each controller.
+  for (const folder of ['bench/cells/second', 'bench/cells/fourth'] as const) {
+    it(`the page is what the report makes of the runs: ${folder}`, () => {
+      const { seed } = SETS[folder];
+      assert.equal(textOf(`${folder}/CELLS.md`), cellsReport({ ...TIMES, seed }, `${ROOT}${folder}`));
+    });
+  }
+
+  for (const [folder, { seed, worlds }] of Object.entries(SETS)) {
+    it(`what was measured stands on the page as it is in the data: ${folder}`, () => {
+      const data = readData(dataPath(`${ROOT}${folder}`));
+      for (const world of worlds) {
+        const [controller, server] = world.split(', ');
+        const of = {
+          ...TIMES,
+          seed,
+          world: { server: server === 'embedded' ? 'embedded' : 'kube', controller: controller as 'endpointd' },
+        } as const;
+        const runs = runsOf(data, of, null).filter((run) => !isDisturbed(run));
+        const figures = (cell: string, output: 'endpoints' | 'slices'): string[] => {
+          const own = runs.filter((run) => run.cell === cell);
+          const middle = (figure: 'p50' | 'p99' | 'writes'): number =>
+            median(own.map(({ measured }: CellRun) => measured[output][figure]));
+          return [middle('p50').toFixed(1), middle('p99').toFixed(1), middle('writes').toFixed(0)];
+        };
+        const shown = rowsOf(sectionOf(textOf(`${folder}/CELLS.md`), world)).filter((row) => row.length > 9);
+        assert.deepEqual(
+          shown.slice(2).map((row) => row.filter((_, i) => i < 4 || i === 5 || i === 7)),
+          heldOutCells().flatMap(({ name, workload, settings }) =>
+            (['endpoints', 'slices'] as const).map((output) => {
+              const [p50, p99, writes] = figures(name, output);
+              return [workload.name, settingsText(settings), output, p50, p99, writes];
+            }),
+          ),
+        );
+      }
+    });
+  }
+
+  it('the evidence says how far the p99 is off where it is not right', () => {
+    const errors = Object.keys(SETS).flatMap((folder) =>
+      textOf(`${folder}/CELLS.md`)
+        .split('\n')
+        .filter((line) => line.endsWith(' |  |'))
+        .flatMap((line) => {
+          const [, measured, predicted] = /([\d.]+) \| \*\*([\d.]+)\*\* \| \d+ \| \S+ \|  \|$/.exec(line) ?? [];
+          return predicted === undefined ? [] : [Number(predicted) / Number(measured) - 1];
+        }),
+    );
+    const [low, high] = [-Math.min(...errors), Math.max(...errors)].map((share) => (share * 100).toFixed(0));
+    assert.ok(
+      textOf('docs/tune-evidence.md').includes(
+        `miss its mark it is up to ${low} % too low, and up to ${high} % too high.`,
+      ),
+      `${low} and ${high}`,
+    );
+  });
+
+  it('the table of sets in the evidence has what the pages say', () => {
+    const [, table] = /\n\| set \|[^]*?\n\n/.exec(textOf('docs/tune-evidence.md'))![0].split(/\n\| --- .*\n/);
+    let path = '';
+    const told = rowsOf(table!).map(([set, world, runs, ...figures]) => {
+      path = /\.\.\/(\S+)\/CELLS\.md/.exec(set!)?.[1] ?? path;
+      const page = set!.endsWith(', the first two runs') ? `${path} by two` : path;
+      return [page, world!, runs!].concat(figures.slice(0, 5));
+    });
+    const fourth = 'bench/cells/fourth';
+    const pages: Record<string, string> = {
+      [`${fourth} by two`]: cellsReport({ ...TIMES, seed: 4 }, `${ROOT}${fourth}`, 2)!,
+    };
+    const found = told.map(([page, world]) => {
+      const section = sectionOf(pages[page!] ?? textOf(`${page!}/CELLS.md`), world!);
+      const marks = new Map(rowsOf(section).map(([figure, , has]) => [figure!, has!]));
+      const [, often] = / Each was run (\w+)/.exec(section)!;
+      const runs = often === 'once' ? '1' : often === 'twice' ? '2' : often!;
+      const errors = (figure: string): string =>
+        marks.get(figure)!.replace(/^median (\S+) %, worst (\S+) %$/, '$1 and $2 %');
+      const count = (figure: string): string => (marks.get(figure) ?? '').replace(/ cells$/, '');
+      return [
+        page,
+        world,
+        runs,
+        errors('p50'),
+        errors('writes'),
+        count('p99'),
+        count('saturated or not'),
+        count('skill'),
+      ];
+    });
+    assert.deepEqual(told, found);
+    const sets = Object.entries(SETS).flatMap(([of, { worlds }]) => worlds.map((world) => `${of} ${world}`));
+    assert.deepEqual(
+      told.map(([page, world]) => `${page} ${world}`).toSorted(),
+      [...sets, `${fourth} by two endpointd, kube-apiserver`].toSorted(),
+    );
+  });
+});
