@@ -7,7 +7,7 @@ import { ROLLOUT, STORM } from './scenarios/sides.ts';
 import { LARGE_COLD, LARGE_RESTART, MEMORY, ONENS_COLD, RESTART, RESTART_FEW, SPREAD_COLD } from './scenarios/start.ts';
 import type { ComparedScenario, Scenario } from './scenario.ts';
 
-/** Most scenarios of the table of marks. They are run where no scenario is named. */
+/** They are run where no scenario is named. All have marks; others that have some are named in CONTRIBUTING.md. */
 const TABLE: readonly Scenario[] = [
   SPREAD_COLD,
   RESTART,

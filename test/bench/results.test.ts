@@ -20,7 +20,7 @@ import { peersPage } from '../../bench/peers/report-page.ts';
 import { growthText, resultsText } from '../../bench/peers/results-page.ts';
 import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN, MANAGER, floorMark, shareMark } from '../../bench/peers/scenario.ts';
 import { keptTexts } from '../../bench/peers/kept-results.ts';
-import { scenariosByName } from '../../bench/peers/scenarios.ts';
+import { findScenarios, scenariosByName } from '../../bench/peers/scenarios.ts';
 import { comparisonText, headOf, rowTexts } from '../../bench/peers/text.ts';
 import { commandText } from '../../bench/support/command-text.ts';
 
@@ -623,6 +623,19 @@ describe('results of several commands', () => {
     const reached = rows.filter((row) => row.at(-1) === 'reached').length;
     const measured = rows.filter((row) => row.at(-1) !== 'not measured').length;
     assert.ok(texts['bench/results.html']!.includes(`>${reached} of ${measured}</p>\n<p>marks are reached`));
+  });
+
+  it('CONTRIBUTING names the scenarios with marks that are run only if named', () => {
+    const text = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8');
+    const [, list] = /of those with \[marks\]\S+ (.*) have to be named\)/.exec(text)!;
+    const told = [...list!.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+    const unasked = new Set(findScenarios([]).map(({ name }) => name));
+    const marked = Object.entries(scenariosByName()).filter(([, { marks = [] }]) => marks.length > 0);
+    assert.deepEqual(
+      told,
+      marked.map(([name]) => name).filter((name) => !unasked.has(name)),
+    );
+    assert.ok([...unasked].every((name) => marked.some(([other]) => other === name)));
   });
 
   it('the text of a command names no file of the machine', () => {
