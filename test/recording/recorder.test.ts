@@ -4,7 +4,9 @@ import { zstdDecompressSync } from 'node:zlib';
 import { createBeginning } from '../../src/cli/record/beginning.ts';
 import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
 import { figuresOf } from '../../src/recording/figures.ts';
+import { NOT_SHOWN } from '../../src/recording/recorder.ts';
 import { playedOf } from '../../src/tune/played.ts';
+import { CANARY, canariesEverywhere, canariesInLists } from './canary.ts';
 import { apiEndpoints, apiPod, apiService, scriptedCluster } from './scripted-cluster.ts';
 
 describe('the recorder', () => {
@@ -410,29 +412,55 @@ describe('the recorder', () => {
 });
 
 describe('a recording under pseudonyms', () => {
-  const CANARY = 'canary';
-
   it('a recording and its log have no text of the cluster', () => {
     const cluster = scriptedCluster('pseudonyms');
-    cluster.objects.pods.push(apiPod(`${CANARY}-1`, { labels: { [`${CANARY}.io/app`]: CANARY } }));
-    cluster.refusals.nodes = { status: 403, message: `user ${CANARY} may not` };
+    const everywhere = canariesEverywhere();
+    const inLists = canariesInLists();
+    for (const { resource, ...object } of everywhere) cluster.objects[resource].push(object);
     cluster.recorder.start();
     cluster.pass(3000);
-    // An event that cannot be read, one that is no JSON, and a stream that fails.
-    cluster.event('pods', 'MODIFIED', { metadata: { namespace: CANARY, name: CANARY, labels: 7 } });
+    for (const [i, { resource, ...object }] of inLists.entries()) {
+      cluster.event(resource, 'ADDED', object);
+      const { metadata } = everywhere[i]!;
+      cluster.event(resource, 'MODIFIED', { ...object, metadata });
+      cluster.event(resource, 'DELETED', { ...object, metadata });
+      cluster.pass(100);
+    }
+    cluster.recorder.stop();
+    const told = cluster.events().flatMap((event) => (event.type === 'change' ? [event.told] : []));
+    const { length } = everywhere;
+    assert.deepEqual(told, [...Array(length).fill('start'), ...Array(3 * length).fill('watch')]);
+    assert.ok(!CANARY.test(JSON.stringify(cluster.log)), JSON.stringify(cluster.log));
+    const text = zstdDecompressSync(cluster.file()).toString();
+    assert.match(text, /"phase":"other"/);
+    assert.doesNotMatch(text, CANARY);
+  });
+
+  it('the log of a recording has no text of what went wrong', () => {
+    const cluster = scriptedCluster('pseudonyms');
+    const refusal = { reason: 'CanaryReason', message: 'user canary may not' };
+    cluster.refusals.nodes = { status: 403, ...refusal };
+    cluster.recorder.start();
+    cluster.pass(3000);
+    // An event that cannot be read, one that is no JSON, one of an error, and a stream that fails.
+    cluster.event('pods', 'MODIFIED', { metadata: { namespace: 'canary', name: 'canary', labels: 7 } });
     cluster.pass(20_000);
-    cluster.bytes('services', `{"${CANARY}": \n`);
+    cluster.bytes('services', '{"canary": \n');
     cluster.pass(20_000);
-    cluster.refusals.endpoints = { status: 500, message: `etcd says ${CANARY}` };
+    const error = { apiVersion: 'v1', kind: 'Status', status: 'Failure', code: 500, ...refusal };
+    cluster.bytes('endpointslices', `${JSON.stringify({ type: 'ERROR', object: error })}\n`);
+    cluster.pass(20_000);
+    cluster.end('pods', 'reset by canary.example.com');
+    cluster.pass(20_000);
+    cluster.refusals.endpoints = { status: 500, ...refusal };
     cluster.expire('endpoints');
     cluster.pass(20_000);
     cluster.recorder.stop();
-    assert.ok(cluster.log.length >= 4, JSON.stringify(cluster.log));
-    assert.ok(!JSON.stringify(cluster.log).includes(CANARY), JSON.stringify(cluster.log));
-    assert.ok(cluster.log.some(({ fields }) => fields['err'] === '403'));
-    const text = zstdDecompressSync(cluster.file()).toString();
-    assert.match(text, /"pod":1/);
-    assert.ok(!text.includes(CANARY));
+    const errors = new Set(cluster.log.map(({ fields }) => fields['err']));
+    for (const err of ['403', '500', NOT_SHOWN]) assert.ok(errors.has(err), JSON.stringify(cluster.log));
+    assert.ok(cluster.log.length >= 6, JSON.stringify(cluster.log));
+    assert.ok(!CANARY.test(JSON.stringify(cluster.log)), JSON.stringify(cluster.log));
+    assert.doesNotMatch(zstdDecompressSync(cluster.file()).toString(), CANARY);
   });
 
   it('no version tells the age of an object, nor what the server calls it', () => {
@@ -458,13 +486,13 @@ describe('a recording under pseudonyms', () => {
   });
 
   it('an output that cannot be read is left out, and named by a pseudonym', () => {
-    const broken = apiEndpoints(CANARY, 'kubectl', 0);
-    const subsets = [{ addresses: [null, `${CANARY}-host`] }];
+    const broken = apiEndpoints('canary', 'kubectl', 0);
+    const subsets = [{ addresses: [null, 'canary-host'] }];
     for (const fields of [
       { subsets },
-      { subsets: CANARY },
-      { metadata: { namespace: 'shop', name: CANARY, annotations: { a: [CANARY] } } },
-      { metadata: { namespace: 'shop', name: CANARY, creationTimestamp: CANARY } },
+      { subsets: 'canary' },
+      { metadata: { namespace: 'shop', name: 'canary', annotations: { a: ['canary'] } } },
+      { metadata: { namespace: 'shop', name: 'canary', creationTimestamp: 'canary' } },
     ]) {
       const cluster = scriptedCluster('pseudonyms');
       cluster.objects.endpoints.push({ ...broken, ...fields }, apiEndpoints('web', 'kubectl', 0));
@@ -479,7 +507,7 @@ describe('a recording under pseudonyms', () => {
         changes.map(({ told, after }) => `${told} ${after!.name}`),
         ['start s2', 'watch s2'],
       );
-      assert.ok(!JSON.stringify(cluster.log).includes(CANARY), JSON.stringify(cluster.log));
+      assert.ok(!CANARY.test(JSON.stringify(cluster.log)), JSON.stringify(cluster.log));
       const errors = cluster.log.map((line) => String(line.fields['err']));
       assert.ok(
         errors.some((text) => /^endpoints n1\/s1: \w+\.\w+ cannot be read$/.test(text)),

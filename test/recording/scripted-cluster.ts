@@ -23,7 +23,7 @@ export interface ScriptedCluster {
   /** Objects that a list tells. */
   readonly objects: Record<RecordedResource, object[]>;
   /** Of a resource: what is answered in place of its list. */
-  readonly refusals: Partial<Record<RecordedResource, { status: number; message: string }>>;
+  readonly refusals: Partial<Record<RecordedResource, { status: number; message: string; reason?: string }>>;
   /** Resources whose next list breaks off after all objects, before its last page. */
   readonly cut: Set<RecordedResource>;
   /** Resources whose list tells all objects in its first page, and does not end while they are in here. */
