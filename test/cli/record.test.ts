@@ -49,7 +49,12 @@ function endpointdWithin(blocks: number, args: readonly string[]): Running {
   return running(spawn('sh', limited, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
+/** A test that fails leaves its processes behind. */
+const started: ChildProcess[] = [];
+after(() => started.forEach((child) => child.kill('SIGKILL')));
+
 function running(child: ChildProcessByStdio<null, Readable, Readable>): Running {
+  started.push(child);
   const texts = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (chunk: Buffer) => (texts[name] += chunk.toString()));
@@ -210,6 +215,33 @@ describe('endpointd record', () => {
     assert.match(text, /canary-web-1/);
     // Never read, whatever is asked for.
     assert.doesNotMatch(text, /canary\/canary:1|CANARY|canary-note|canary-owner/);
+  });
+
+  it('a recorder that is killed leaves what it has written, and the report says so', async () => {
+    const killed = join(directory, 'killed.rec');
+    const { child, ended, said } = endpointd(['record', killed, `--kubeconfig=${server.kubeconfig}`]);
+    await until('the first lists', () => /recording for/.test(said()));
+    const makeService = (name: string): Promise<void> => {
+      const spec = { type: 'ExternalName', externalName: 'example.com' };
+      return create(pathOf('services'), { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec });
+    };
+    const seen = (): number =>
+      withRecording(killed, ({ events }) => figuresOf(events)).contents.resources.services.created;
+    await makeService('written');
+    await until('a frame with it', () => seen() === 1);
+    const { size } = statSync(killed);
+    await makeService('perhaps-lost');
+    child.kill('SIGKILL');
+    assert.equal((await ended).status, null);
+    const info = async (...flags: string[]): Promise<string> =>
+      (await endpointd(['record', '--info', killed, ...flags]).ended).stdout;
+    assert.match(await info(), /\nThe recorder was cut off: its last seconds may be missing\.\n/);
+    const { broken, contents } = JSON.parse(await info('-o', 'json')) as RecordingFigures & { broken: unknown };
+    assert.deepEqual([broken, contents.begun, contents.ended], [null, true, false]);
+    assert.ok(contents.resources.services.created >= 1);
+    // As if it had been killed while it wrote.
+    truncateSync(killed, size - 1);
+    assert.match(await info(), /\nThe file ends within a frame at byte \d+\. The report is about the part before\.\n/);
   });
 
   it('a full disk ends a recording that can be read up to there', async () => {
