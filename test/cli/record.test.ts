@@ -17,9 +17,10 @@ import { formatBytes } from '../../src/lib/figures.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import type { Encoder } from '../../src/recording/encode.ts';
 import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
-import type { RecordedResource } from '../../src/recording/recording.ts';
+import type { RecordedResource, RecordingHeader } from '../../src/recording/recording.ts';
 import { startController, type ControllerProcess } from '../../src/testbed/controller-process.ts';
 import { CANARY, CANARY_CLUSTER, CANARY_NAMESPACE, CANARY_POD } from '../recording/canary.ts';
+import { HOSTILE, hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
@@ -399,21 +400,18 @@ describe('endpointd record --info', () => {
   });
 
   it('--info shows hostile names of a plain recording as escapes', async () => {
-    const template = (name: string, hash: string) => pod(name, { labels: ['app', 'web', 'pod-template-hash', hash] });
-    const path = recorded('hostile.rec', (encoder) => {
-      encoder.put('services', service('\u001B[2Jweb\u202E'), 'other', 0);
-      for (const resource of RESOURCES) encoder.listed(resource, '1', 0);
-      encoder.put('pods', template('a-1', 'old'), 'other', 10);
-      encoder.put('pods', template('b-1', 'new'), 'other', 20);
-    });
+    const path = join(directory, 'hostile.rec');
+    writeFileSync(path, hostileFile());
     const { stdout, status } = await endpointd(['record', '--info', path]).ended;
     assert.equal(status, 0);
     assert.match(stdout, /\nThere were 1 roll-out:\n/);
-    assert.ok(!stdout.includes('\u001B') && !stdout.includes('\u202E'), JSON.stringify(stdout));
-    assert.match(stdout, /web/);
+    assert.doesNotMatch(stdout, UNPRINTABLE);
+    // The namespace and the name of the Service, and the version of the program.
+    const escaped = String.raw`<script>alert('1')</script>"\u001b[2J\u202e\u2066\r`;
+    assert.equal(stdout.split(escaped).length, 4, stdout);
     const json = await endpointd(['record', '--info', path, '-o', 'json']).ended;
-    assert.ok(!json.stdout.includes('\u202E'));
-    const [rollOut] = (JSON.parse(json.stdout) as RecordingFigures).rollOuts;
-    assert.equal(rollOut!.service, '\u001B[2Jweb\u202E');
+    assert.doesNotMatch(json.stdout, UNPRINTABLE);
+    const { rollOuts, recording } = JSON.parse(json.stdout) as RecordingFigures & { recording: RecordingHeader };
+    assert.deepEqual([rollOuts[0]!.namespace, rollOuts[0]!.service, recording.program], [HOSTILE, HOSTILE, HOSTILE]);
   });
 });

@@ -13,6 +13,7 @@ import { parseTuneFlags } from '../../src/cli/tune/tune-flags.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 import { recordingOf } from '../support/model-recording.ts';
 
@@ -141,6 +142,22 @@ describe('endpointd tune', () => {
     const { stdout } = await tune(`--from=${path}`, '-o', 'json');
     assert.ok(!stdout.includes('\u202E'));
     assert.equal((JSON.parse(stdout) as Answer).from.name, path);
+  });
+
+  it('tune shows no text of a plain recording, and the name of its file as text', async () => {
+    const path = join(directory, '"><img src=x onerror=alert(2)>\u001B[2J\u202E.rec');
+    writeFileSync(path, hostileFile());
+    const formats = ['text', 'json', 'html'];
+    const answers = await Promise.all(formats.map((format) => tune(`--from=${path}`, '-o', format)));
+    for (const { stdout, stderr } of answers) {
+      assert.match(stdout, /fewer than 1000 say too little/);
+      assert.ok(stdout.includes('img src=x onerror=alert(2)'));
+      assert.doesNotMatch(stdout + stderr, UNPRINTABLE);
+      assert.doesNotMatch(stdout + stderr, /alert\((?:'|&#39;)1/);
+    }
+    const page = answers.at(-1)!.stdout;
+    assert.ok(!page.includes('<img'));
+    assert.equal(page.split('<script>').length, 2);
   });
 
   it('tune refuses before any work to write a calibration where it cannot', async () => {

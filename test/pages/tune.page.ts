@@ -7,7 +7,8 @@ import { sampleAnswer } from './sample-answer.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 
-const HTML = renderPage(answerPage(sampleAnswer()));
+const ANSWER = sampleAnswer();
+const HTML = renderPage(answerPage(ANSWER));
 
 describe('the page of a tuning in a browser', () => {
   let browser: Browser;
@@ -40,6 +41,26 @@ describe('the page of a tuning in a browser', () => {
       /API latency, median of an object without endpoints[\d.]+ ms15 %histogram of the process's 4000 writes in a\.txt, b\.txt/,
     );
     assert.match(text, /seed 1/);
+    await close();
+  });
+
+  it('no script of a name runs: names are shown as text', async () => {
+    const name = `"><img src=x onerror="document.title='ran'"><script>document.title='ran'</script>`;
+    const hostile = {
+      ...ANSWER,
+      from: { ...ANSWER.from, name },
+      program: name,
+      objective: name,
+      refusals: [name],
+      notes: [name],
+      numbers: [{ name, value: name, unsure: name, from: name }],
+    };
+    const html = renderPage(answerPage(hostile));
+    const { page, complaints, close } = await openHtml(browser, html, { width: 1200, colorScheme: 'light' });
+    assert.equal(await page.title(), `endpointd tune: ${name}`);
+    assert.equal(await page.locator('header h1').textContent(), `endpointd tune: ${name}`);
+    assert.deepEqual([await page.locator('img').count(), await page.locator('script').count()], [0, 1]);
+    assert.deepEqual(complaints, []);
     await close();
   });
 

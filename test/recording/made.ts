@@ -88,11 +88,15 @@ export function slice(
 }
 
 /** The file that `tell` makes, a frame for each call of `flush`. */
-export function fileOf(tell: (encoder: Encoder, flush: () => void) => void, names: Names = PLAIN_NAMES): Buffer {
+export function fileOf(
+  tell: (encoder: Encoder, flush: () => void) => void,
+  names: Names = PLAIN_NAMES,
+  program = '1.2.3',
+): Buffer {
   const parts: Uint8Array[] = [];
   const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));
   const encoder = createEncoder(names, BEGAN, frames.add);
-  encoder.header({ program: '1.2.3', names: names === PLAIN_NAMES ? 'plain' : 'pseudonyms' });
+  encoder.header({ program, names: names === PLAIN_NAMES ? 'plain' : 'pseudonyms' });
   tell(encoder, frames.flush);
   frames.flush();
   return Buffer.concat(parts);
