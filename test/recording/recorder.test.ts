@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { zstdDecompressSync } from 'node:zlib';
 import { createBeginning } from '../../src/cli/record/beginning.ts';
+import { ZSTD } from '../../src/cli/record/recording-file.ts';
 import { createPrng, nextUint32 } from '../../src/lib/prng.ts';
 import { figuresOf } from '../../src/recording/figures.ts';
+import { readFrames } from '../../src/recording/frames.ts';
 import { NOT_SHOWN } from '../../src/recording/recorder.ts';
 import { playedOf } from '../../src/tune/played.ts';
 import { CANARY, canariesEverywhere, canariesInLists } from './canary.ts';
@@ -114,6 +116,30 @@ describe('the recorder', () => {
       'web-2 there',
       'web-3 there',
     ]);
+  });
+
+  it('a gap has frames of its own, apart from what was told before and after it', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
+    cluster.recorder.start();
+    cluster.pass(10_000);
+    cluster.objects.pods.splice(0, 2, apiPod('web-2', { ready: false }));
+    cluster.expire('pods');
+    // The frames of each two seconds have much else in them.
+    for (let i = 0; i < 100; i++) {
+      cluster.pass(100);
+      cluster.event('services', 'ADDED', apiService(`s-${i}`));
+    }
+    cluster.recorder.stop();
+    const file = cluster.file();
+    const frames = [...readFrames((at, bytes) => file.subarray(at, at + bytes), ZSTD)].map((frame) => {
+      assert.ok('lines' in frame);
+      return frame.lines.map((line) => Object.keys(JSON.parse(line) as object).find((key) => key !== 't'));
+    });
+    // The header's and those of the first lists come before.
+    const at = frames.findLastIndex((words) => words.includes('listing'));
+    assert.deepEqual(frames[at], ['listing', 'pod', 'pod', 'listed']);
+    assert.deepEqual([frames[at - 1]!.at(-1), frames[at + 1]![0]], ['service', 'service']);
   });
 
   it('a watch that is lost and does not come back is a gap to the end', () => {
