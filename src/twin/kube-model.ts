@@ -99,6 +99,7 @@ export function createKubeModel(world: World): Model {
   ].filter(({ book }) => outputsOf(world.story).includes(book.output));
   let taken = 0;
   return {
+    tokens: controllers.map(({ tokens }) => tokens),
     take: (change) =>
       runOn(informer, world.costs.intake * (change.events ?? 1), () => {
         taken++;

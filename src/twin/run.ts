@@ -20,6 +20,11 @@ export interface Run {
   readonly endpointsPerSliceAtStart?: number;
   /** The minor version of kube-controller-manager. */
   readonly kubeMinor?: number;
+  /**
+   * Whether the controller was at work before the story begins, as it was before a recording. Its tokens are then as a first
+   * play has left them at the end of the story. Absent = it has just been started, and has all its tokens.
+   */
+  readonly isUnderWay?: boolean;
   /** Absent = by the seed. */
   readonly rankOf?: DrawRank;
 }
@@ -31,6 +36,30 @@ export const [OLDEST_KUBE_MINOR, NEWEST_KUBE_MINOR] = [31, 36];
 const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
+  const fresh = begin(run, []);
+  const { ledger, tokensLeft } = fresh;
+  // Where no write waits for a token, it does not matter how many there are at the start.
+  if (run.isUnderWay !== true || !ledger.reached.has('tokens')) return fresh.end();
+  const again = begin(run, tokensLeft).end();
+  // What the first play has reached may have decided how many were left.
+  for (const limit of ledger.reached) again.reached.add(limit);
+  return again;
+}
+
+interface Play {
+  /** Until the end of the story. */
+  readonly ledger: Ledger;
+  /** For each bucket: how long after the end of the story it is full again, milliseconds. */
+  readonly tokensLeft: readonly number[];
+  /** Plays until all that waits is written. */
+  readonly end: () => Ledger;
+}
+
+/**
+ * Plays the story.
+ * @param fullAtMs for each bucket of tokens: when it is full; absent = at the start
+ */
+function begin(run: Run, fullAtMs: readonly number[]): Play {
   const { story, controller, settings, calibration, seed, kubeMinor = NEWEST_KUBE_MINOR } = run;
   const { endpointsPerSliceAtStart = settings.endpointsPerSlice, rankOf = createRanks(seed) } = run;
   const agenda = createAgenda();
@@ -55,11 +84,22 @@ export function runModel(run: Run): Ledger {
     ledger,
   };
   const model = controller === 'endpointd' ? createEndpointdModel(world) : createKubeModel(world);
+  for (const [i, atMs] of fullAtMs.entries()) model.tokens[i]!.fullAtMs = atMs;
   deliver(world, model);
-  play(agenda, story.durationMs + AFTERWARDS_MS);
-  model.close();
-  for (const [second, ms] of cores.busyMs.entries()) if (ms > 0) ledger.cpu.push({ atMs: 1000 * second, ms });
-  return ledger;
+  play(agenda, story.durationMs);
+  return {
+    ledger,
+    // A write that waits for a token has taken it already. It is none of the time before.
+    tokensLeft: model.tokens.map(({ fullAtMs: atMs, burst, intervalMs }) =>
+      Math.min(atMs - story.durationMs, burst * intervalMs),
+    ),
+    end: () => {
+      play(agenda, story.durationMs + AFTERWARDS_MS);
+      model.close();
+      for (const [second, ms] of cores.busyMs.entries()) if (ms > 0) ledger.cpu.push({ atMs: 1000 * second, ms });
+      return ledger;
+    },
+  };
 }
 
 /** Delivers one event after the other. The heap only holds the next one. */

@@ -4,6 +4,7 @@ import type { DrawArrivals, DrawLatency } from './api-latency.ts';
 import type { DrawFamily, DrawRank } from './draw.ts';
 import type { Ledger } from './ledger.ts';
 import type { Cores } from './processors.ts';
+import type { TokenBucket } from '../lib/token-bucket.ts';
 import type { Costs, Settings } from './settings.ts';
 import type { Story, StoryChange } from './story.ts';
 
@@ -25,6 +26,8 @@ export interface World {
 }
 
 export interface Model {
+  /** Of its writes: one of endpointd, one of each of kube-controller-manager's controllers. Full, until a run says otherwise. */
+  readonly tokens: readonly TokenBucket[];
   /** Called when an event of a watch is in the process. */
   readonly take: (change: StoryChange) => void;
   /** Called when the run is over. */

@@ -277,6 +277,31 @@ test('endpointd sums the tokens of its three controllers', () => {
   );
 });
 
+test('a controller that is under way begins with the tokens that its story leaves', () => {
+  const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
+  const settings = { ...DEFAULT_SETTINGS, qps: 0.5, burst: 2, controllers: 2 };
+  const shownMs = (controller: Controller, isUnderWay: boolean): number[] => {
+    const { writes } = runModel({ story: three, controller, settings, calibration: EXACT, seed: 1, isUnderWay });
+    const all = [...writes.endpoints, ...writes.slices].map(({ atMs }) => Math.round(atMs));
+    return all.toSorted((a, b) => a - b);
+  };
+  // The story ends at 1,100 ms. endpointd has 4 tokens then that come back in 4 s, of which it lacks 3.001.
+  assert.deepEqual(shownMs('endpointd', false), [111, 111, 111, 111, 1111, 2111]);
+  assert.deepEqual(shownMs('endpointd', true), [111, 1011, 2011, 3011, 4011, 5011]);
+  // Of each controller's two tokens none is left, and the third write waits for the next.
+  assert.deepEqual(shownMs(UPSTREAM, false), [111, 111, 111, 111, 2111, 2111]);
+  assert.deepEqual(shownMs(UPSTREAM, true), [2010, 2010, 4010, 4010, 6010, 6010]);
+});
+
+test('a controller that is under way and never waits for a token plays as a fresh one', () => {
+  const one = story({ services: 1, changes: [[1000, 0, 'ready']] });
+  const settings = { ...DEFAULT_SETTINGS, qps: 0.5, burst: 1 };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const fresh = { story: one, controller, settings, calibration: EXACT, seed: 1 };
+    assert.deepEqual(runModel({ ...fresh, isUnderWay: true }), runModel(fresh), controller);
+  }
+});
+
 test("before 1.35 the watch waits while a pod's services are looked for", () => {
   const two = story({
     services: 2,

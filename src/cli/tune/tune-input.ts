@@ -24,6 +24,7 @@ export async function tuneInputOf(options: TuneOptions): Promise<TuneInput> {
       calibration,
       seed: options.seed,
       kubeMinor: known.kubeMinor,
+      isUnderWay: played.evidence !== null,
     },
     evidence: played.evidence,
     doubts: played.doubts,
