@@ -6,7 +6,7 @@ import { SERVICE_NAME_LABEL } from '../../src/kube/names.ts';
 import type { Endpoint, EndpointSubset, KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient, ApiWatch } from '../../src/node/api-client.ts';
 
-type Written = 'endpoints' | 'endpointslices';
+export type Written = 'endpoints' | 'endpointslices';
 
 export interface ReadyWatch {
   /** From now on the addresses have to be ready. */
@@ -18,7 +18,7 @@ export interface ReadyWatch {
   stop(): Promise<void>;
 }
 
-const PATHS: Readonly<Record<Written, (namespace: string) => string>> = {
+export const OUTPUT_PATHS: Readonly<Record<Written, (namespace: string) => string>> = {
   endpoints: (namespace) => `/api/v1/namespaces/${namespace}/endpoints`,
   endpointslices: (namespace) => `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
 };
@@ -41,8 +41,8 @@ export async function watchReady(client: ApiClient, namespace: string): Promise<
   };
 
   const watches: ApiWatch[] = [];
-  for (const kind of Object.keys(PATHS) as Written[]) {
-    const path = PATHS[kind](namespace);
+  for (const kind of Object.keys(OUTPUT_PATHS) as Written[]) {
+    const path = OUTPUT_PATHS[kind](namespace);
     const { resourceVersion, items } = await client.list(path);
     for (const object of items) objects[kind].set(object.metadata.name!, object);
     watches.push(client.watch(path, resourceVersion, (type, object) => take(kind, type, object)));
@@ -62,7 +62,8 @@ function serviceOf({ metadata }: KubeObject): string {
   return metadata.labels?.[SERVICE_NAME_LABEL] ?? metadata.name!;
 }
 
-function readyIn(object: KubeObject): string[] {
+/** The ready addresses of Endpoints or of a slice. */
+export function readyIn(object: KubeObject): string[] {
   const subsets = (object['subsets'] ?? []) as readonly EndpointSubset[];
   const endpoints = (object['endpoints'] ?? []) as readonly Endpoint[];
   return [
