@@ -31,6 +31,11 @@ export function nextTokenMs(bucket: TokenBucket): number {
   return bucket.fullAtMs - (bucket.burst - 1) * bucket.intervalMs;
 }
 
+/** The bucket has so many tokens now, at most its burst. */
+export function setTokens(bucket: TokenBucket, tokens: number, nowMs: number): void {
+  bucket.fullAtMs = nowMs + Math.max(0, bucket.burst - tokens) * bucket.intervalMs;
+}
+
 /** Tokens in the bucket, with fractions. */
 export function tokensAt(bucket: TokenBucket, nowMs: number): number {
   if (bucket.intervalMs === 0 || bucket.fullAtMs <= nowMs) return bucket.burst;

@@ -119,11 +119,13 @@ export function backTest(
   objective: Objective | null = null,
 ): BackTest {
   const { durationMs } = run.story;
-  const fitted = fitFirstHalf(run, evidence, known);
+  // What is compared is this very time, whose writes tell how it began.
+  const recorded = { ...run, tokensAtStart: evidenceBetween(evidence, 0, durationMs / 2).writes };
+  const fitted = fitFirstHalf(recorded, evidence, known);
   // The whole story is played: the second half begins with the queues and the tokens that the first one has left.
   const secondHalf = (of: Evidence): Evidence =>
     shownBefore(evidenceBetween(of, durationMs / 2, durationMs), durationMs);
-  const predicted = secondHalf(runModel({ ...run, calibration: fitted.calibration }));
+  const predicted = secondHalf(runModel({ ...recorded, calibration: fitted.calibration }));
   const measured = secondHalf(evidence);
   const small = objective === null ? 0 : smallMs(objective);
   const own = objective === null ? NO_OWN : ownFigures(objective, predicted, measured, small);

@@ -85,8 +85,9 @@ export function triedOf(
   pairs: readonly Pair[],
 ): Tried {
   const scope = { durationMs: run.story.durationMs, ...watchers };
+  const { tokensAtStart: _ofOneAtWork, ...fresh } = run;
   // A replay starts the controller, and makes the slices of its start with the default limit.
-  const replayed = { ...run, isUnderWay: false, endpointsPerSliceAtStart: DEFAULT_SETTINGS.endpointsPerSlice };
+  const replayed = { ...fresh, endpointsPerSliceAtStart: DEFAULT_SETTINGS.endpointsPerSlice };
   const [today, tried] = [runModel(replayed), runModel({ ...replayed, settings })];
   const figure = (text: string, expression: Expression): TriedFigure => {
     const value = (ledger: Ledger): number => valueOf(expression, ledger, scope);

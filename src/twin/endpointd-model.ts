@@ -117,7 +117,7 @@ export function createEndpointdModel(world: World): Model {
     takeEvent(own, change);
   };
   return {
-    tokens: [own.tokens],
+    buckets: [{ tokens: own.tokens, outputs }],
     take: (change) => {
       const costMs = world.costs.intake * (change.events ?? 1);
       arrive(own, { costMs, stream: 'inputs', take: () => takeIn(change) });

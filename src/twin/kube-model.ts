@@ -99,7 +99,7 @@ export function createKubeModel(world: World): Model {
   ].filter(({ book }) => outputsOf(world.story).includes(book.output));
   let taken = 0;
   return {
-    tokens: controllers.map(({ tokens }) => tokens),
+    buckets: controllers.map(({ tokens, book: { output } }) => ({ tokens, outputs: [output] })),
     take: (change) =>
       runOn(informer, world.costs.intake * (change.events ?? 1), () => {
         taken++;

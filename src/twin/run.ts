@@ -1,14 +1,15 @@
 /** Plays a story in virtual time, with given settings on a given machine. The same input gives the same ledger. */
+import { setTokens, tokensAt } from '../lib/token-bucket.ts';
 import { at, createAgenda, play } from './agenda.ts';
 import { createArrivals, createLatency } from './api-latency.ts';
 import { createFamilyDraw, createRanks, type DrawRank } from './draw.ts';
 import { createEndpointdModel } from './endpointd-model.ts';
 import { createKubeModel } from './kube-model.ts';
-import { createLedger, type Ledger } from './ledger.ts';
+import { createLedger, type Ledger, type Output } from './ledger.ts';
 import { createCores } from './processors.ts';
 import type { Calibration, Controller, Costs, Settings } from './settings.ts';
 import type { Story } from './story.ts';
-import type { Model, World } from './world.ts';
+import type { Model, ModelBucket, World } from './world.ts';
 
 export interface Run {
   readonly story: Story;
@@ -21,13 +22,16 @@ export interface Run {
   /** The minor version of kube-controller-manager. */
   readonly kubeMinor?: number;
   /**
-   * Whether the controller was at work before the story begins, as it was before a recording. Its tokens are then as a first
-   * play has left them at the end of the story. Absent = it has just been started, and has all its tokens.
+   * The tokens of a controller that was at work before the story begins: the fewest with which it can have made these writes,
+   * or (`as left`) as many as a first play leaves at the end of the story. Absent = it has just been started, and has all.
    */
-  readonly isUnderWay?: boolean;
+  readonly tokensAtStart?: 'as left' | WriteTimes;
   /** Absent = by the seed. */
   readonly rankOf?: DrawRank;
 }
+
+/** When objects were written, milliseconds since the start, in order. */
+export type WriteTimes = Readonly<Record<Output, readonly { readonly atMs: number }[]>>;
 
 /** The minor versions of kube-controller-manager that the model knows. */
 export const [OLDEST_KUBE_MINOR, NEWEST_KUBE_MINOR] = [31, 36];
@@ -36,30 +40,43 @@ export const [OLDEST_KUBE_MINOR, NEWEST_KUBE_MINOR] = [31, 36];
 const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
-  const fresh = begin(run, []);
-  const { ledger, tokensLeft } = fresh;
+  const { tokensAtStart } = run;
+  if (tokensAtStart === undefined) return begin(run, allTokens).end();
+  if (tokensAtStart !== 'as left') return begin(run, fewestTokens(tokensAtStart)).end();
+  const fresh = begin(run, allTokens);
   // Where no write waits for a token, it does not matter how many there are at the start.
-  if (run.isUnderWay !== true || !ledger.reached.has('tokens')) return fresh.end();
-  const again = begin(run, tokensLeft).end();
+  if (!fresh.ledger.reached.has('tokens')) return fresh.end();
+  const again = begin(run, (_bucket, i) => fresh.tokensLeft[i]!).end();
   // What the first play has reached may have decided how many were left.
-  for (const limit of ledger.reached) again.reached.add(limit);
+  for (const limit of fresh.ledger.reached) again.reached.add(limit);
   return again;
+}
+
+/** How many tokens a bucket has at the start. */
+type TokensAtStart = (bucket: ModelBucket, i: number) => number;
+
+const allTokens: TokensAtStart = ({ tokens }) => tokens.burst;
+
+/** A bucket never has less than nothing: before each write at least as many were there, or had come, as are taken by then. */
+function fewestTokens(writes: WriteTimes): TokensAtStart {
+  return ({ tokens: { intervalMs }, outputs }) => {
+    if (intervalMs === 0) return 0;
+    const times = outputs.flatMap((output) => writes[output].map(({ atMs }) => atMs)).toSorted((a, b) => a - b);
+    return times.reduce((fewest, atMs, i) => Math.max(fewest, i + 1 - atMs / intervalMs), 0);
+  };
 }
 
 interface Play {
   /** Until the end of the story. */
   readonly ledger: Ledger;
-  /** For each bucket: how long after the end of the story it is full again, milliseconds. */
+  /** For each bucket: the tokens at the end of the story. */
   readonly tokensLeft: readonly number[];
   /** Plays until all that waits is written. */
   readonly end: () => Ledger;
 }
 
-/**
- * Plays the story.
- * @param fullAtMs for each bucket of tokens: when it is full; absent = at the start
- */
-function begin(run: Run, fullAtMs: readonly number[]): Play {
+/** Plays the story. */
+function begin(run: Run, tokensOf: TokensAtStart): Play {
   const { story, controller, settings, calibration, seed, kubeMinor = NEWEST_KUBE_MINOR } = run;
   const { endpointsPerSliceAtStart = settings.endpointsPerSlice, rankOf = createRanks(seed) } = run;
   const agenda = createAgenda();
@@ -84,15 +101,13 @@ function begin(run: Run, fullAtMs: readonly number[]): Play {
     ledger,
   };
   const model = controller === 'endpointd' ? createEndpointdModel(world) : createKubeModel(world);
-  for (const [i, atMs] of fullAtMs.entries()) model.tokens[i]!.fullAtMs = atMs;
+  for (const [i, bucket] of model.buckets.entries()) setTokens(bucket.tokens, tokensOf(bucket, i), agenda.nowMs);
   deliver(world, model);
   play(agenda, story.durationMs);
   return {
     ledger,
     // A write that waits for a token has taken it already. It is none of the time before.
-    tokensLeft: model.tokens.map(({ fullAtMs: atMs, burst, intervalMs }) =>
-      Math.min(atMs - story.durationMs, burst * intervalMs),
-    ),
+    tokensLeft: model.buckets.map(({ tokens }) => Math.max(0, tokensAt(tokens, story.durationMs))),
     end: () => {
       play(agenda, story.durationMs + AFTERWARDS_MS);
       model.close();

@@ -2,7 +2,7 @@
 import type { Agenda } from './agenda.ts';
 import type { DrawArrivals, DrawLatency } from './api-latency.ts';
 import type { DrawFamily, DrawRank } from './draw.ts';
-import type { Ledger } from './ledger.ts';
+import type { Ledger, Output } from './ledger.ts';
 import type { Cores } from './processors.ts';
 import type { TokenBucket } from '../lib/token-bucket.ts';
 import type { Costs, Settings } from './settings.ts';
@@ -26,10 +26,16 @@ export interface World {
 }
 
 export interface Model {
-  /** Of its writes: one of endpointd, one of each of kube-controller-manager's controllers. Full, until a run says otherwise. */
-  readonly tokens: readonly TokenBucket[];
+  /** One of endpointd, and one of each of kube-controller-manager's controllers. */
+  readonly buckets: readonly ModelBucket[];
   /** Called when an event of a watch is in the process. */
   readonly take: (change: StoryChange) => void;
   /** Called when the run is over. */
   readonly close: () => void;
+}
+
+/** Tokens, all of them until a run says otherwise, and the outputs whose writes take them. */
+export interface ModelBucket {
+  readonly tokens: TokenBucket;
+  readonly outputs: readonly Output[];
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import { type Ledger, type Output, OUTPUTS } from '../../src/twin/ledger.ts';
-import { runModel } from '../../src/twin/run.ts';
+import { type Run, runModel } from '../../src/twin/run.ts';
 import {
   type Controller,
   DEFAULT_CALIBRATION,
@@ -277,29 +277,46 @@ test('endpointd sums the tokens of its three controllers', () => {
   );
 });
 
-test('a controller that is under way begins with the tokens that its story leaves', () => {
+const AT_WORK = { settings: { ...DEFAULT_SETTINGS, qps: 0.5, burst: 2, controllers: 2 }, calibration: EXACT, seed: 1 };
+
+/** When objects of either kind were written. */
+function allWrittenAtMs(ledger: Ledger): number[] {
+  return OUTPUTS.flatMap((output) => writtenAtMs(ledger, output)).toSorted((a, b) => a - b);
+}
+
+test('a controller that was at work begins with the tokens that its story leaves', () => {
   const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
-  const settings = { ...DEFAULT_SETTINGS, qps: 0.5, burst: 2, controllers: 2 };
-  const shownMs = (controller: Controller, isUnderWay: boolean): number[] => {
-    const { writes } = runModel({ story: three, controller, settings, calibration: EXACT, seed: 1, isUnderWay });
-    const all = [...writes.endpoints, ...writes.slices].map(({ atMs }) => Math.round(atMs));
-    return all.toSorted((a, b) => a - b);
-  };
-  // The story ends at 1,100 ms. endpointd has 4 tokens then that come back in 4 s, of which it lacks 3.001.
-  assert.deepEqual(shownMs('endpointd', false), [111, 111, 111, 111, 1111, 2111]);
-  assert.deepEqual(shownMs('endpointd', true), [111, 1011, 2011, 3011, 4011, 5011]);
+  const fresh = (controller: Controller): Run => ({ ...AT_WORK, story: three, controller });
+  const atWork = (controller: Controller): Run => ({ ...fresh(controller), tokensAtStart: 'as left' });
+  // The story ends at 1,100 ms. endpointd has 4 tokens that come back in 4 s, and lacks 3.001 of them then.
+  assert.deepEqual(allWrittenAtMs(runModel(fresh('endpointd'))), [111, 111, 111, 111, 1111, 2111]);
+  assert.deepEqual(allWrittenAtMs(runModel(atWork('endpointd'))), [111, 1011, 2011, 3011, 4011, 5011]);
   // Of each controller's two tokens none is left, and the third write waits for the next.
-  assert.deepEqual(shownMs(UPSTREAM, false), [111, 111, 111, 111, 2111, 2111]);
-  assert.deepEqual(shownMs(UPSTREAM, true), [2010, 2010, 4010, 4010, 6010, 6010]);
+  assert.deepEqual(allWrittenAtMs(runModel(fresh(UPSTREAM))), [111, 111, 111, 111, 2111, 2111]);
+  assert.deepEqual(allWrittenAtMs(runModel(atWork(UPSTREAM))), [2010, 2010, 4010, 4010, 6010, 6010]);
 });
 
-test('a controller that is under way and never waits for a token plays as a fresh one', () => {
+test('a controller that was at work and never waits for a token plays as a fresh one', () => {
   const one = story({ services: 1, changes: [[1000, 0, 'ready']] });
-  const settings = { ...DEFAULT_SETTINGS, qps: 0.5, burst: 1 };
   for (const controller of ['endpointd', UPSTREAM] as const) {
-    const fresh = { story: one, controller, settings, calibration: EXACT, seed: 1 };
-    assert.deepEqual(runModel({ ...fresh, isUnderWay: true }), runModel(fresh), controller);
+    const fresh = { ...AT_WORK, story: one, controller };
+    assert.deepEqual(runModel({ ...fresh, tokensAtStart: 'as left' }), runModel(fresh), controller);
   }
+});
+
+test('a controller that was at work begins with the fewest tokens for its writes', () => {
+  const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
+  const shownMs = (controller: Controller, atMs: readonly number[]): number[] => {
+    const writes = atMs.map((each) => ({ atMs: each }));
+    const tokensAtStart = { endpoints: writes, slices: writes };
+    return allWrittenAtMs(runModel({ ...AT_WORK, story: three, controller, tokensAtStart }));
+  };
+  // A token comes each 2 s. One has come for the write at 2,000 ms, and one was there for that at 2,100 ms: 0.95 of it.
+  assert.deepEqual(shownMs(UPSTREAM, [2000, 2100]), [111, 111, 2110, 2110, 4110, 4110]);
+  // As many as were taken at once, and no more than the burst.
+  assert.deepEqual(shownMs(UPSTREAM, [0, 0, 0]), [111, 111, 111, 111, 2111, 2111]);
+  // One bucket for both outputs, whose tokens come each second: two were taken at once, of four.
+  assert.deepEqual(shownMs('endpointd', [0]), [111, 111, 1010, 2010, 3010, 4010]);
 });
 
 test("before 1.35 the watch waits while a pod's services are looked for", () => {

@@ -24,7 +24,7 @@ export async function tuneInputOf(options: TuneOptions): Promise<TuneInput> {
       calibration,
       seed: options.seed,
       kubeMinor: known.kubeMinor,
-      isUnderWay: played.evidence !== null,
+      ...(played.evidence === null ? {} : { tokensAtStart: 'as left' }),
     },
     evidence: played.evidence,
     doubts: played.doubts,
