@@ -182,7 +182,8 @@ test('the bench runs on real processes, and goes on where it has stopped', async
     choices: CHOICES.slice(1, 3),
     program: 'tiny',
   } as const;
-  const args = ['--server=embedded', '--controller=endpointd', '--seconds=3', `--data=${folder}`];
+  // Of these the recorder takes some to start, on a busy machine more than three.
+  const args = ['--server=embedded', '--controller=endpointd', '--seconds=8', `--data=${folder}`];
   await runTransferBench([...args, '--for=1s'], size);
   assert.deepEqual(readTransfer(join(folder, 'data.json')).runs, []);
   await runTransferBench(args, size);
@@ -192,7 +193,7 @@ test('the bench runs on real processes, and goes on where it has stopped', async
     data.pairs.map(({ refusals }) => refusals.some((why) => why.includes('fewer than 1000 say too little'))),
     [true, true],
   );
-  const recording = join(folder, 'recordings', 'embedded-endpointd-flap-batched-3000ms-1.rec');
+  const recording = join(folder, 'recordings', 'embedded-endpointd-flap-batched-8000ms-1.rec');
   const { run } = await inputAt(recording, 'endpointd', CHOICES[2]!.settings);
   assert.deepEqual(run.settings, CHOICES[2]!.settings);
   await runTransferBench(args, size);

@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import { type BackTest, backTest } from '../../src/tune/back-test.ts';
 import { type Evidence, evidenceBetween, shownBefore } from '../../src/tune/evidence.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
+import { perOutput } from '../../src/twin/ledger.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel, type Run } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { storyBetween } from '../../src/twin/story.ts';
 
 const PROFILE = {
   name: 'test',
@@ -142,6 +144,25 @@ test('a number that waits for tokens hide is not told, and stays as it was given
   assert.ok(!told.untold.includes('API latency'));
   const { median } = told.calibration.apiMs;
   assert.ok(median > 9 && median < 16, `${median} ms instead of 12`);
+});
+
+test('a recording that begins with few tokens is not explained by slow writes', () => {
+  // Changes come about as fast as tokens, so the controller waits for them now and then.
+  const long = profileStory({ ...PROFILE, minutes: 4, flipsPerSecond: 11 }, 11);
+  const today: Run = { ...TODAY, settings: DEFAULT_SETTINGS };
+  const { samples, writes } = runModel({ ...today, story: long, seed: 9 });
+  const [fromMs, toMs] = [90_000, 210_000];
+  const since = <T extends { readonly atMs: number }>(all: readonly T[]): T[] =>
+    all.filter(({ atMs }) => atMs >= fromMs).map((one) => Object.assign({}, one, { atMs: one.atMs - fromMs }));
+  const later: Evidence = {
+    samples: perOutput((output) => since(samples[output])),
+    writes: perOutput((output) => since(writes[output])),
+  };
+  const recorded = shownBefore(evidenceBetween(later, 0, toMs - fromMs), toMs - fromMs);
+  const { worst, calibration } = backTest({ ...today, story: storyBetween(long, fromMs, toMs) }, recorded);
+  const { median } = calibration.apiMs;
+  assert.ok(median > 2 && median < 4.5, `${median} ms instead of 3`);
+  assert.ok(worst! < 0.2, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
 test('a number that was measured too coarsely is fitted within what was measured', () => {

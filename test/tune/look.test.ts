@@ -149,7 +149,7 @@ test('the figures of resamples are those of runs that are made of their blocks',
   }
 });
 
-/** By so much is another time further off than resamples of ten blocks. */
+/** By so much is another time further off than resamples of ten blocks. 2 % are added for what the model leaves out. */
 const TIMES_AS_FAR = Math.SQRT2 * Math.sqrt(10 / 9) * (1 + (1.2816 ** 2 + 1) / 36);
 
 test('the bounds of worst figures are those of parts of runs that are made', () => {
@@ -165,7 +165,7 @@ test('the bounds of worst figures are those of parts of runs that are made', () 
       const values = draws.map((draw) => valueOfDraw(expression, draw, scope, partsOf(scope)));
       const sorted = values.toSorted((a, b) => a - b);
       const [middle, nineOfTen] = [sorted[14]!, sorted[26]!];
-      return middle + TIMES_AS_FAR * (nineOfTen - middle);
+      return 1.02 * (middle + TIMES_AS_FAR * (nineOfTen - middle));
     });
     const [bounds] = boundsOf(asked, [{ ledger, haste: 1 }], [scope]);
     for (const [i, bound] of bounds!.entries())
