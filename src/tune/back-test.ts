@@ -6,6 +6,7 @@ import { assert } from '../lib/assert.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration, Settings } from '../twin/settings.ts';
 import { storyBetween } from '../twin/story.ts';
+import { fewestTokens } from '../twin/write-tokens.ts';
 import { UNSURE } from './measured.ts';
 import {
   compare,
@@ -120,7 +121,8 @@ export function backTest(
 ): BackTest {
   const { durationMs } = run.story;
   // What is compared is this very time, whose writes tell how it began.
-  const recorded = { ...run, tokensAtStart: evidenceBetween(evidence, 0, durationMs / 2).writes };
+  const { writes } = evidenceBetween(evidence, 0, durationMs / 2);
+  const recorded = { ...run, tokensAtStart: fewestTokens(run, writes) };
   const fitted = fitFirstHalf(recorded, evidence, known);
   // The whole story is played: the second half begins with the queues and the tokens that the first one has left.
   const secondHalf = (of: Evidence): Evidence =>

@@ -14,7 +14,7 @@ import {
   type WorkItem,
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
-import { createTokenBucket, nextTokenMs, tryTakeToken, type TokenBucket } from '../lib/token-bucket.ts';
+import { nextTokenMs, tryTakeToken, type TokenBucket } from '../lib/token-bucket.ts';
 import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {
@@ -93,11 +93,10 @@ interface QueuedWrite {
 export function createEndpointdModel(world: World): Model {
   const { settings, story } = world;
   const outputs = outputsOf(story);
-  // Mirroring writes no output of the story.
-  const running = Math.min(settings.controllers, outputs.length + 1);
   const own: Own = {
     world,
-    tokens: createTokenBucket(settings.qps * running, settings.burst * running),
+    // Both outputs share them.
+    tokens: world.tokens.endpoints,
     controllers: [
       createController(world, 'endpoints', settings.endpointSyncs, settings.endpointsBatchMs),
       createController(world, 'slices', settings.serviceEndpointSyncs, settings.slicesBatchMs),
@@ -117,7 +116,6 @@ export function createEndpointdModel(world: World): Model {
     takeEvent(own, change);
   };
   return {
-    buckets: [{ tokens: own.tokens, outputs }],
     take: (change) => {
       const costMs = world.costs.intake * (change.events ?? 1);
       arrive(own, { costMs, stream: 'inputs', take: () => takeIn(change) });

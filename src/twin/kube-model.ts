@@ -99,7 +99,6 @@ export function createKubeModel(world: World): Model {
   ].filter(({ book }) => outputsOf(world.story).includes(book.output));
   let taken = 0;
   return {
-    buckets: controllers.map(({ tokens, book: { output } }) => ({ tokens, outputs: [output] })),
     take: (change) =>
       runOn(informer, world.costs.intake * (change.events ?? 1), () => {
         taken++;
@@ -135,7 +134,7 @@ function createController(world: World, output: Output, workers: number, batchMs
     busyPodWorkers: 0,
     listener: createThread(cores),
     informer: createThread(cores),
-    tokens: createTokenBucket(settings.qps, settings.burst),
+    tokens: world.tokens[output],
     unseen: new Int32Array(story.services.length),
     uncached: new Set(),
     writesOf: new Int32Array(story.services.length),

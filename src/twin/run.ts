@@ -1,15 +1,15 @@
 /** Plays a story in virtual time, with given settings on a given machine. The same input gives the same ledger. */
-import { setTokens, tokensAt } from '../lib/token-bucket.ts';
 import { at, createAgenda, play } from './agenda.ts';
 import { createArrivals, createLatency } from './api-latency.ts';
 import { createFamilyDraw, createRanks, type DrawRank } from './draw.ts';
 import { createEndpointdModel } from './endpointd-model.ts';
 import { createKubeModel } from './kube-model.ts';
-import { createLedger, type Ledger, type Output } from './ledger.ts';
+import { createLedger, type Ledger } from './ledger.ts';
 import { createCores } from './processors.ts';
 import type { Calibration, Controller, Costs, Settings } from './settings.ts';
 import type { Story } from './story.ts';
-import type { Model, ModelBucket, World } from './world.ts';
+import type { Model, World } from './world.ts';
+import { createWriteTokens, startWith, type TokenCounts, tokensLeft } from './write-tokens.ts';
 
 export interface Run {
   readonly story: Story;
@@ -22,16 +22,13 @@ export interface Run {
   /** The minor version of kube-controller-manager. */
   readonly kubeMinor?: number;
   /**
-   * The tokens of a controller that was at work before the story begins: the fewest with which it can have made these writes,
-   * or (`as left`) as many as a first play leaves at the end of the story. Absent = it has just been started, and has all.
+   * The tokens of a controller that was at work before the story begins; `as left` = as many as a first play leaves at the end of
+   * the story. Absent = it has just been started, and has all.
    */
-  readonly tokensAtStart?: 'as left' | WriteTimes;
+  readonly tokensAtStart?: 'as left' | TokenCounts;
   /** Absent = by the seed. */
   readonly rankOf?: DrawRank;
 }
-
-/** When objects were written, milliseconds since the start, in order. */
-export type WriteTimes = Readonly<Record<Output, readonly { readonly atMs: number }[]>>;
 
 /** The minor versions of kube-controller-manager that the model knows. */
 export const [OLDEST_KUBE_MINOR, NEWEST_KUBE_MINOR] = [31, 36];
@@ -41,42 +38,27 @@ const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
   const { tokensAtStart } = run;
-  if (tokensAtStart === undefined) return begin(run, allTokens).end();
-  if (tokensAtStart !== 'as left') return begin(run, fewestTokens(tokensAtStart)).end();
-  const fresh = begin(run, allTokens);
+  if (tokensAtStart !== 'as left') return begin(run, tokensAtStart).end();
+  const fresh = begin(run);
   // Where no write waits for a token, it does not matter how many there are at the start.
   if (!fresh.ledger.reached.has('tokens')) return fresh.end();
-  const again = begin(run, (_bucket, i) => fresh.tokensLeft[i]!).end();
+  const again = begin(run, fresh.tokensLeft).end();
   // What the first play has reached may have decided how many were left.
   for (const limit of fresh.ledger.reached) again.reached.add(limit);
   return again;
 }
 
-/** How many tokens a bucket has at the start. */
-type TokensAtStart = (bucket: ModelBucket, i: number) => number;
-
-const allTokens: TokensAtStart = ({ tokens }) => tokens.burst;
-
-/** A bucket never has less than nothing: before each write at least as many were there, or had come, as are taken by then. */
-function fewestTokens(writes: WriteTimes): TokensAtStart {
-  return ({ tokens: { intervalMs }, outputs }) => {
-    if (intervalMs === 0) return 0;
-    const times = outputs.flatMap((output) => writes[output].map(({ atMs }) => atMs)).toSorted((a, b) => a - b);
-    return times.reduce((fewest, atMs, i) => Math.max(fewest, i + 1 - atMs / intervalMs), 0);
-  };
-}
-
 interface Play {
   /** Until the end of the story. */
   readonly ledger: Ledger;
-  /** For each bucket: the tokens at the end of the story. */
-  readonly tokensLeft: readonly number[];
+  /** At the end of the story. */
+  readonly tokensLeft: TokenCounts;
   /** Plays until all that waits is written. */
   readonly end: () => Ledger;
 }
 
-/** Plays the story. */
-function begin(run: Run, tokensOf: TokensAtStart): Play {
+/** Plays the story. @param tokensAtStart absent = all */
+function begin(run: Run, tokensAtStart?: TokenCounts): Play {
   const { story, controller, settings, calibration, seed, kubeMinor = NEWEST_KUBE_MINOR } = run;
   const { endpointsPerSliceAtStart = settings.endpointsPerSlice, rankOf = createRanks(seed) } = run;
   const agenda = createAgenda();
@@ -85,6 +67,8 @@ function begin(run: Run, tokensOf: TokensAtStart): Play {
   // The slices that are there at the start are packed by this one.
   if (run.endpointsPerSliceAtStart === undefined) ledger.reached.add('endpointsPerSlice');
   const { watchLagMs } = calibration;
+  const tokens = createWriteTokens(run);
+  if (tokensAtStart !== undefined) startWith(tokens, tokensAtStart);
   const world: World = {
     agenda,
     cores,
@@ -92,6 +76,7 @@ function begin(run: Run, tokensOf: TokensAtStart): Play {
     settings,
     endpointsPerSliceAtStart,
     costs: scaled(calibration.costs[controller], calibration.cpuFactor),
+    tokens,
     watchLagMs,
     latencyOf: createLatency(calibration, seed),
     arrivalsOf: createArrivals(calibration, seed),
@@ -101,13 +86,11 @@ function begin(run: Run, tokensOf: TokensAtStart): Play {
     ledger,
   };
   const model = controller === 'endpointd' ? createEndpointdModel(world) : createKubeModel(world);
-  for (const [i, bucket] of model.buckets.entries()) setTokens(bucket.tokens, tokensOf(bucket, i), agenda.nowMs);
   deliver(world, model);
   play(agenda, story.durationMs);
   return {
     ledger,
-    // A write that waits for a token has taken it already. It is none of the time before.
-    tokensLeft: model.buckets.map(({ tokens }) => Math.max(0, tokensAt(tokens, story.durationMs))),
+    tokensLeft: tokensLeft(tokens, story.durationMs),
     end: () => {
       play(agenda, story.durationMs + AFTERWARDS_MS);
       model.close();

@@ -2,11 +2,11 @@
 import type { Agenda } from './agenda.ts';
 import type { DrawArrivals, DrawLatency } from './api-latency.ts';
 import type { DrawFamily, DrawRank } from './draw.ts';
-import type { Ledger, Output } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
 import type { Cores } from './processors.ts';
-import type { TokenBucket } from '../lib/token-bucket.ts';
 import type { Costs, Settings } from './settings.ts';
 import type { Story, StoryChange } from './story.ts';
+import type { WriteTokens } from './write-tokens.ts';
 
 export interface World {
   readonly agenda: Agenda;
@@ -16,6 +16,7 @@ export interface World {
   /** `--max-endpoints-per-slice` of the slices that are there at the start. */
   readonly endpointsPerSliceAtStart: number;
   readonly costs: Costs;
+  readonly tokens: WriteTokens;
   readonly watchLagMs: number;
   readonly latencyOf: DrawLatency;
   readonly arrivalsOf: DrawArrivals;
@@ -26,16 +27,8 @@ export interface World {
 }
 
 export interface Model {
-  /** One of endpointd, and one of each of kube-controller-manager's controllers. */
-  readonly buckets: readonly ModelBucket[];
   /** Called when an event of a watch is in the process. */
   readonly take: (change: StoryChange) => void;
   /** Called when the run is over. */
   readonly close: () => void;
-}
-
-/** Tokens, all of them until a run says otherwise, and the outputs whose writes take them. */
-export interface ModelBucket {
-  readonly tokens: TokenBucket;
-  readonly outputs: readonly Output[];
 }

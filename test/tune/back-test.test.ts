@@ -155,7 +155,7 @@ test('a recording that begins without tokens is not explained by slow writes', (
     changes: [...each(() => 1000, 0), ...each((service) => 30_000 + 3000 * service, 1)],
   });
   const today: Run = { ...TODAY, story: played, settings: { ...DEFAULT_SETTINGS, qps: 2 } };
-  const { samples, writes } = runModel({ ...today, seed: 9, tokensAtStart: { endpoints: [], slices: [] } });
+  const { samples, writes } = runModel({ ...today, seed: 9, tokensAtStart: { endpoints: 0, slices: 0 } });
   assert.ok(samples.slices.some(({ latencyMs }) => latencyMs > 9000));
   const { calibration } = backTest(today, { samples, writes });
   const { median } = calibration.apiMs;

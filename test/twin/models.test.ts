@@ -11,6 +11,7 @@ import {
   type Settings,
 } from '../../src/twin/settings.ts';
 import { type Noticed, NOTHING, type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
+import { fewestTokens } from '../../src/twin/write-tokens.ts';
 
 const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenByte: 0, reply: 0 };
 /** A write takes 10 ms, an event arrives after 1 ms, and nothing costs CPU. */
@@ -308,8 +309,9 @@ test('a controller that was at work begins with the fewest tokens for its writes
   const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
   const shownMs = (controller: Controller, atMs: readonly number[]): number[] => {
     const writes = atMs.map((each) => ({ atMs: each }));
-    const tokensAtStart = { endpoints: writes, slices: writes };
-    return allWrittenAtMs(runModel({ ...AT_WORK, story: three, controller, tokensAtStart }));
+    const run: Run = { ...AT_WORK, story: three, controller };
+    const tokensAtStart = fewestTokens(run, { endpoints: writes, slices: writes });
+    return allWrittenAtMs(runModel({ ...run, tokensAtStart }));
   };
   // A token comes each 2 s. One has come for the write at 2,000 ms, and one was there for that at 2,100 ms: 0.95 of it.
   assert.deepEqual(shownMs(UPSTREAM, [2000, 2100]), [111, 111, 2110, 2110, 4110, 4110]);

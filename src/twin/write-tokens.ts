@@ -1,0 +1,57 @@
+/** The tokens that writes take, of each output. */
+import { createTokenBucket, setTokens, type TokenBucket, tokensAt } from '../lib/token-bucket.ts';
+import { type Output, OUTPUTS, perOutput } from './ledger.ts';
+import type { Controller, Settings } from './settings.ts';
+import { outputsOf, type Story } from './story.ts';
+
+/** endpointd has one bucket for both outputs. */
+export type WriteTokens = Readonly<Record<Output, TokenBucket>>;
+
+/** How many tokens there are; of both outputs if they share them. */
+export type TokenCounts = Readonly<Record<Output, number>>;
+
+/** When objects were written, milliseconds since the start, in order. */
+type WriteTimes = Readonly<Record<Output, readonly { readonly atMs: number }[]>>;
+
+interface Writer {
+  readonly controller: Controller;
+  readonly settings: Settings;
+  readonly story: Story;
+}
+
+/** All are full. */
+export function createWriteTokens({ controller, settings, story }: Writer): WriteTokens {
+  const { qps, burst, controllers } = settings;
+  if (controller === 'kube-controller-manager') return perOutput(() => createTokenBucket(qps, burst));
+  // Mirroring writes no output of the story.
+  const running = Math.min(controllers, outputsOf(story).length + 1);
+  const shared = createTokenBucket(qps * running, burst * running);
+  return perOutput(() => shared);
+}
+
+/**
+ * The fewest tokens at the start with which these writes can have been made. A bucket never has less than nothing: before each
+ * write at least as many were there, or had come, as are taken by then.
+ */
+export function fewestTokens(writer: Writer, writes: WriteTimes): TokenCounts {
+  const tokens = createWriteTokens(writer);
+  return perOutput((output) => {
+    const { intervalMs } = tokens[output];
+    if (intervalMs === 0) return 0;
+    const times = outputsOf(writer.story)
+      .filter((other) => tokens[other] === tokens[output])
+      .flatMap((other) => writes[other].map(({ atMs }) => atMs))
+      .toSorted((a, b) => a - b);
+    return times.reduce((fewest, atMs, i) => Math.max(fewest, i + 1 - atMs / intervalMs), 0);
+  });
+}
+
+/** Those that are there at the start of a run. */
+export function startWith(tokens: WriteTokens, counts: TokenCounts): void {
+  for (const output of OUTPUTS) setTokens(tokens[output], counts[output], 0);
+}
+
+/** A write that waits for a token has taken it already. It is none of those that are left. */
+export function tokensLeft(tokens: WriteTokens, nowMs: number): TokenCounts {
+  return perOutput((output) => Math.max(0, tokensAt(tokens[output], nowMs)));
+}
