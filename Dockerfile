@@ -4,7 +4,8 @@ FROM --platform=$BUILDPLATFORM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
+COPY build build
 COPY src src
 COPY workers workers
 # Of the sources, as `endpointd version` tells it: what is built from has no .git.

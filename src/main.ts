@@ -8,6 +8,7 @@ import { CredentialsError } from './node/credentials-error.ts';
 import { printable } from './lib/printable.ts';
 import { wrapWords } from './lib/wrap-words.ts';
 import { endOnStopSignals } from './node/signals.ts';
+import { withSourceLines } from './node/source-lines.ts';
 import { version } from './node/version.ts';
 
 interface Command {
@@ -152,6 +153,10 @@ function keepObjectsApart(): void {
 }
 
 endOnStopSignals();
+// Before Node or a command prints it.
+process.on('uncaughtExceptionMonitor', (error) => {
+  if (error instanceof Error) error.stack = withSourceLines(error.stack ?? '');
+});
 // First, because V8 takes no compiled code that was kept under other flags.
 keepObjectsApart();
 cacheCompiledCode();

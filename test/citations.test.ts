@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { assertNone, readSources } from './support/sources.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const sources = readSources('{src,workers,bench,test}/**/*.ts')
+const sources = readSources('{src,workers,bench,build,test}/**/*.ts')
   .filter(({ path }) => path !== 'test/citations.test.ts')
   // A comment may be wrapped within a citation.
   .map(({ path, text }) => ({ path, text: text.replaceAll(/\n\s*(?:\*|\/\/) ?/g, ' ') }));

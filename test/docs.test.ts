@@ -101,7 +101,7 @@ test('flags that the documents name exist', () => {
 
 test('files that the documents name exist', () => {
   const missing = code.filter(({ said }) => {
-    const path = /^(?:src|test|bench|deploy|workers|\.ci)\/[\w./-]+$/.exec(said)?.[0];
+    const path = /^(?:src|test|bench|build|deploy|workers|\.ci)\/[\w./-]+$/.exec(said)?.[0];
     return path !== undefined && !existsSync(join(ROOT, path));
   });
   assert.deepEqual(missing, []);

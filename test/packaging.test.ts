@@ -22,6 +22,7 @@ import { promisify } from 'node:util';
 import { NODE_FLAGS } from '../src/testbed/controller-process.ts';
 import { BIN_FLAGS } from './support/serving-process.ts';
 import { stagesOf } from './support/dockerfile.ts';
+import { assertSaidBySource } from './support/log-patterns.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..');
@@ -36,7 +37,6 @@ const BUILT_FROM = [
   ...globSync('*.md', { cwd: ROOT }),
   'LICENSE',
   'tsconfig.json',
-  'tsconfig.build.json',
   'bench/RESULTS.md',
   'bench/cells/CELLS.md',
   'bench/cells/second/CELLS.md',
@@ -45,6 +45,7 @@ const BUILT_FROM = [
   'bench/transfer/TRANSFER.md',
   'bench/search/SEARCH.md',
   'bin',
+  'build',
   'deploy',
   'docs',
   'src',
@@ -95,6 +96,25 @@ test('the package holds the program, and no sources', () => {
   for (const path of ['src', 'workers', 'test', 'node_modules']) assert.ok(!existsSync(join(installed, path)), path);
 });
 
+test('a start loads few files, and a thread of a shard one beside its entry', () => {
+  assert.deepEqual(loadedBy('src/main.js'), ['src/main.js', 'src/chunks/start.js']);
+  assert.deepEqual(loadedBy('workers/planner.js'), ['workers/planner.js', 'src/chunks/planner.js']);
+  const chunks = ['run', 'controllers', 'start', 'planner'].map((name) => `src/chunks/${name}.js`);
+  assert.deepEqual(loadedBy('src/chunks/run.js'), chunks);
+});
+
+/** Files in `dist` that Node loads before it runs one of them, that one first. */
+function loadedBy(entry: string): string[] {
+  const loaded = new Set([entry]);
+  for (const path of loaded) {
+    const text = readFileSync(join(installed, 'dist', path), 'utf8');
+    for (const [, target] of text.matchAll(/^(?:import|export) [^;]*?from "(\.[^"]+)";$/gm)) {
+      loaded.add(join(dirname(path), target!));
+    }
+  }
+  return [...loaded];
+}
+
 test('the package holds every document that one of its documents links', () => {
   const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: installed });
   assert.ok(documents.includes('docs/manual.md'));
@@ -139,7 +159,18 @@ test('the installed program answers --help and --version', async () => {
   assert.equal(version.stdout, `${PACKAGE.version}\n`);
 });
 
-test('the installed program runs with a thread, and stops with status 0', async () => {
+test('a stack of the installed program names lines of the sources', async () => {
+  const failing = 'process.stdout.write = () => { throw new Error("no output") }';
+  const started = run(execPath, ['--import', `data:text/javascript,${failing}`, bin, '--version']);
+  const main = readFileSync(join(ROOT, 'src/main.ts'), 'utf8').split('\n');
+  const line = 1 + main.findIndex((text) => text.includes('process.stdout.write(`${version()}'));
+  await assert.rejects(started, ({ stderr }: { readonly stderr: string }) => {
+    assert.ok(stderr.includes(`at main (src/main.ts:${line})`), stderr);
+    return true;
+  });
+});
+
+test('the installed program runs with a thread, names its sources, and stops', async () => {
   let userAgent = '';
   const server = createServer((request, response) => {
     userAgent = request.headers['user-agent'] ?? '';
@@ -168,6 +199,9 @@ test('the installed program runs with a thread, and stops with status 0', async 
     assert.match(userAgent, /^endpointd\/\d+\.\d+\.\d+ \(\w+\/\w+\)$/);
     assert.ok(said.includes('"msg":"Stopped"'), said);
     assert.ok(!said.includes('"level":"error"'), said);
+    const lines = said.trim().split('\n');
+    assert.ok(lines.length >= 4, said);
+    for (const line of lines) assertSaidBySource((JSON.parse(line) as { caller: string }).caller);
   } finally {
     server.closeAllConnections();
     server.close();

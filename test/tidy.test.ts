@@ -5,7 +5,7 @@
 import { describe, it } from 'node:test';
 import { assertNone, commentsOf, importedFiles, readSources, withoutComments } from './support/sources.ts';
 
-/** Where the program and its threads begin: what `tsconfig.build.json` compiles for them is `dist`. */
+/** Where the program and its threads begin: what `build/build.ts` makes of them is `dist`. */
 const ENTRIES = /^(?:src\/main\.ts|workers\/)/;
 
 /** What comments call by name and others have named: file formats, protocols, Kubernetes. */
@@ -22,10 +22,10 @@ const TITLE_MAX = 79;
 const PLACEHOLDER = 'x'.repeat(10);
 
 const sources = readSources('{src,workers}/**/*.ts');
-const others = readSources('{test,bench}/**/*.ts');
+const others = readSources('{test,bench,build}/**/*.ts');
 const all = [...sources, ...others];
 const documents = readSources('*.md', 'docs/*.md').filter(({ path }) => path !== 'CHANGELOG.md');
-const paths = readSources('{src,workers,test,bench,docs}/**/*.{ts,md}', '*.md').map(({ path }) => path);
+const paths = readSources('{src,workers,test,bench,build,docs}/**/*.{ts,md}', '*.md').map(({ path }) => path);
 
 /** Every word of code, strings included: the names of fields and flags are strings. */
 const wordsByFile = new Map(
@@ -69,7 +69,7 @@ describe('tidy', () => {
   });
 
   it('what a source exports is not for tests alone', () => {
-    const users = readSources('{src,workers,bench,test/docs}/**/*.ts').map(({ text }) => withoutComments(text));
+    const users = readSources('{src,workers,bench,build,test/docs}/**/*.ts').map(({ text }) => withoutComments(text));
     const times = new Map<string, number>();
     for (const text of users) {
       for (const [word] of text.matchAll(/[A-Za-z_$][\w$]*/g)) times.set(word, (times.get(word) ?? 0) + 1);

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
-import { KLOG_LINE, strangeLines } from '../support/log-patterns.ts';
+import { assertSaidBySource, KLOG_LINE, strangeLines } from '../support/log-patterns.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -58,11 +57,7 @@ describe('the log of a process', () => {
       assert.ok(typeof ts === 'number' && typeof msg === 'string', line);
       assert.equal(typeof v === 'number', level === undefined, line);
       assert.ok(logger === undefined || /^endpoint\w+(-mirroring)?-controller$/.test(logger), line);
-      const [, file, number] = /^(\w[\w-]*\/[\w-]+\.ts):(\d+)$/.exec(caller) ?? assert.fail(line);
-      const path = [`src/${file}`, `src/controller/${file}`].find((one) => existsSync(join(ROOT, one)));
-      assert.ok(path !== undefined, line);
-      const said = readFileSync(join(ROOT, path), 'utf8').split('\n')[Number(number) - 1]!;
-      assert.match(said, /\blog(\(|\.write\()/, `${caller}: ${said}`);
+      assertSaidBySource(caller);
     }
   });
 });
