@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { isAbsolute, join, relative } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { rolldown, type OutputChunk } from 'rolldown';
 import { createLineTable } from './line-table.ts';
 
@@ -33,7 +33,7 @@ async function bundle(): Promise<OutputChunk[]> {
       throw new Error(message);
     },
   });
-  const { output } = await build.write({
+  const { output } = await build.generate({
     dir: DIST,
     format: 'esm',
     entryFileNames: '[name].js',
@@ -54,15 +54,20 @@ async function bundle(): Promise<OutputChunk[]> {
   return output.filter((file) => file.type === 'chunk');
 }
 
-/** Beside each chunk, for `node/source-lines.ts`. */
-function writeLineTables(chunks: readonly OutputChunk[]): void {
-  for (const { fileName, map } of chunks) {
-    const path = join(DIST, fileName);
-    if (map === null) continue;
-    const sources = map.sources.map((source) => relative(ROOT, join(path, '..', source)).replaceAll('\\', '/'));
-    writeFileSync(`${path}.lines`, JSON.stringify(createLineTable(map.mappings, sources)));
-    rmSync(`${path}.map`);
-  }
+/** V8 keeps a source in two bytes a letter if one of its letters is not ASCII, and needs longer to read it. */
+function escapeLetters(code: string): string {
+  return code.replaceAll(/[\u0080-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Beside each chunk is the table for `node/source-lines.ts`. */
+function writeChunk({ fileName, code, map }: OutputChunk): void {
+  const path = join(DIST, fileName);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, escapeLetters(code));
+  // A chunk that only hands on exports of others has no lines.
+  if (map === null) return;
+  const sources = map.sources.map((source) => relative(ROOT, join(dirname(path), source)).replaceAll('\\', '/'));
+  writeFileSync(`${path}.lines`, JSON.stringify(createLineTable(map.mappings, sources)));
 }
 
 /** What `endpointd version` tells. Without git the image's build or nobody does. */
@@ -76,6 +81,5 @@ function writeCommit(): void {
 }
 
 rmSync(DIST, { recursive: true, force: true });
-mkdirSync(DIST);
-writeLineTables(await bundle());
+for (const chunk of await bundle()) writeChunk(chunk);
 writeCommit();

@@ -103,6 +103,12 @@ test('a start loads few files, and a thread of a shard one beside its entry', ()
   assert.deepEqual(loadedBy('src/chunks/run.js'), chunks);
 });
 
+test('V8 can keep each file in one byte a letter', () => {
+  const files = globSync('dist/**/*.js', { cwd: installed });
+  assert.ok(files.length > 10);
+  for (const path of files) assert.doesNotMatch(readFileSync(join(installed, path), 'utf8'), /[^\0-\x7f]/, path);
+});
+
 /** Files in `dist` that Node loads before it runs one of them, that one first. */
 function loadedBy(entry: string): string[] {
   const loaded = new Set([entry]);
