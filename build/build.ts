@@ -9,19 +9,38 @@ import { rolldown, type OutputChunk } from 'rolldown';
 import { createLineTable } from './line-table.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const DIST = join(ROOT, 'dist');
+const DIST = at('dist');
 
 const ENTRIES = ['src/main', 'src/node/signals', 'workers/apiserver', 'workers/planner', 'workers/tune'];
 
-/**
- * What these files import is a chunk each: what is loaded before a command is known, a shard's thread, and `run`. A module
- * belongs to the first that imports it, directly or not. The other commands share what rolldown finds.
- */
-const CHUNKS = [
-  { path: 'src/main.ts', chunk: 'start' },
-  { path: 'workers/planner.ts', chunk: 'planner' },
-  { path: 'src/cli/run.ts', chunk: 'controllers' },
+interface Modules {
+  getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
+}
+
+interface Chunk {
+  readonly name: string;
+  /** Whether it has this module, and with it what the module imports, as far as no chunk before has it. */
+  readonly holds: (id: string, modules: Modules) => boolean;
+}
+
+const PLANNER = [at('src/shard/planner.ts'), at('src/shard/entry-bytes.ts')];
+
+/** The chunks that a start of `run` and a shard's thread load. The other commands share what rolldown finds. */
+const CHUNKS: readonly Chunk[] = [
+  // What is loaded before a command is known.
+  { name: 'start', holds: (id, modules) => isImported(id, modules, 'src/main.ts') },
+  // A shard on the main thread encodes nothing, so the codec is apart.
+  { name: 'planner', holds: (id) => PLANNER.includes(id) },
+  { name: 'controllers', holds: (id, modules) => isImported(id, modules, 'src/cli/run.ts') },
 ];
+
+function at(path: string): string {
+  return join(ROOT, path);
+}
+
+function isImported(id: string, modules: Modules, by: string): boolean {
+  return modules.getModuleInfo(at(by))?.importedIds.includes(id) ?? false;
+}
 
 async function bundle(): Promise<OutputChunk[]> {
   const build = await rolldown({
@@ -42,10 +61,9 @@ async function bundle(): Promise<OutputChunk[]> {
     comments: false,
     sourcemap: 'hidden',
     codeSplitting: {
-      // What a module imports goes where the module goes, unless a group of a higher priority has it.
-      groups: CHUNKS.map(({ path, chunk }, index) => ({
-        debugName: chunk,
-        name: (id, modules) => (modules.getModuleInfo(join(ROOT, path))?.importedIds.includes(id) ? chunk : null),
+      groups: CHUNKS.map(({ name, holds }, index) => ({
+        debugName: name,
+        name: (id, modules) => (holds(id, modules) ? name : null),
         priority: CHUNKS.length - index,
       })),
     },

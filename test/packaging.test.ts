@@ -96,11 +96,18 @@ test('the package holds the program, and no sources', () => {
   for (const path of ['src', 'workers', 'test', 'node_modules']) assert.ok(!existsSync(join(installed, path)), path);
 });
 
-test('a start loads few files, and a thread of a shard one beside its entry', () => {
-  assert.deepEqual(loadedBy('src/main.js'), ['src/main.js', 'src/chunks/start.js']);
-  assert.deepEqual(loadedBy('workers/planner.js'), ['workers/planner.js', 'src/chunks/planner.js']);
-  const chunks = ['run', 'controllers', 'start', 'planner'].map((name) => `src/chunks/${name}.js`);
-  assert.deepEqual(loadedBy('src/chunks/run.js'), chunks);
+test('a start and a thread of a shard load few files', () => {
+  const chunks = (...names: string[]): string[] => names.map((name) => `src/chunks/${name}.js`);
+  assert.deepEqual(loadedBy('src/main.js'), ['src/main.js', ...chunks('start')]);
+  assert.deepEqual(loadedBy('src/chunks/run.js'), chunks('run', 'controllers', 'start', 'planner'));
+  assert.deepEqual(loadedBy('src/chunks/inline-shards.js'), chunks('inline-shards', 'planner'));
+  assert.deepEqual(loadedBy('workers/planner.js'), ['workers/planner.js', ...chunks('codec', 'planner')]);
+});
+
+test('without threads no codec of their messages is loaded', () => {
+  const files = globSync('dist/**/*.js', { cwd: installed });
+  const encoders = files.filter((path) => readFileSync(join(installed, path), 'utf8').includes('"msgpackr/pack"'));
+  assert.deepEqual(encoders, ['dist/src/chunks/codec.js']);
 });
 
 test('V8 can keep each file in one byte a letter', () => {

@@ -1,7 +1,8 @@
 /** The entry of a shard's thread: one planner, batches in, replies out, in order. */
 import { workerData } from 'node:worker_threads';
 import { move } from 'piscina';
-import { createPlanner, planBytes } from '../src/shard/planner.ts';
+import { planBytes } from '../src/shard/plan-bytes.ts';
+import { createPlanner } from '../src/shard/planner.ts';
 import type { PlannerConfig } from '../src/shard/protocol.ts';
 
 const planner = createPlanner(workerData as PlannerConfig);

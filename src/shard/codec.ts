@@ -9,8 +9,9 @@ import { Packr } from 'msgpackr/pack';
 import type { Member } from '../core/member.ts';
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares, ZoneShare } from '../core/slices/cpu-shares.ts';
-import type { ContainerPort, Labels, PodRecord, ServicePort, ServiceRecord } from '../kube/types.ts';
+import type { ContainerPort, Labels, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { splitKey } from '../kube/key.ts';
+import { estimateEntryBytes } from './entry-bytes.ts';
 import { FACTS_CODECS } from './facts-codec.ts';
 import {
   type Ack,
@@ -28,10 +29,11 @@ import {
   type PlanReply,
   type ServiceResult,
 } from './protocol.ts';
+import { isAlone, samePorts } from './repeats.ts';
 import {
   byteString,
   CodecError,
-  estimateListBytes,
+  estimateTextBytes,
   HEADER_BYTES,
   list,
   number,
@@ -90,57 +92,9 @@ export function decodeReply(bytes: Uint8Array): PlanReply {
   return { error: stringOrNull(error, 'error'), results: list(results, 'results').map(resultFromTuple) };
 }
 
-/**
- * An upper bound of the entry's bytes in a batch, without encoding it, and exact to a few bytes a field. It holds for
- * every text that the API server validates as ASCII. An annotation may be any text, so it counts three bytes a
- * character.
- */
-export function estimateEntryBytes(entry: BatchEntry): number {
-  let bytes = SHORT_HEADER_BYTES * 4 + HEADER_BYTES * 4 + NUMBER_BYTES * 2 + entry.service.length;
-  if (entry.spec != null) bytes += estimateServiceBytes(entry.spec);
-  let before: Member | undefined;
-  for (const member of entry.upserts) {
-    bytes += estimateMemberBytes(member, before);
-    before = member;
-  }
-  for (const name of entry.removals) bytes += SHORT_HEADER_BYTES + name.length;
-  for (const ack of entry.acks) {
-    bytes += SHORT_HEADER_BYTES * 4 + NUMBER_BYTES + ack.result.length + ack.uid.length + ack.resourceVersion.length;
-  }
-  for (const observed of entry.observed) {
-    bytes += SHORT_HEADER_BYTES * 4 + HEADER_BYTES + observed.name.length + 'protobuf'.length;
-    if (observed.content !== null) bytes += observed.content.bytes.length;
-  }
-  return bytes;
-}
-
 function estimateSharesBytes(shares: CpuShares | null | undefined): number {
   let bytes = SHORT_HEADER_BYTES + HEADER_BYTES + NUMBER_BYTES;
   for (const { zone } of shares?.zones ?? []) bytes += SHORT_HEADER_BYTES + zone.length + NUMBER_BYTES;
-  return bytes;
-}
-
-function estimateMemberBytes({ pod, zone }: Member, before: Member | undefined): number {
-  let bytes = SHORT_HEADER_BYTES * 12 + NUMBER_BYTES + pod.name.length + pod.uid.length + pod.podIP.length;
-  for (const field of REPEATED) if (pod[field] !== before?.pod[field]) bytes += pod[field].length;
-  if (zone !== before?.zone) bytes += zone?.length ?? 0;
-  if (pod.podIPs !== null && !isAlone(pod)) bytes += estimateListBytes(pod.podIPs);
-  if (before !== undefined && samePorts(pod.ports, before.pod.ports)) return bytes;
-  for (const port of pod.ports) bytes += SHORT_HEADER_BYTES * 3 + port.name.length + port.protocol.length;
-  return bytes;
-}
-
-function estimateServiceBytes(spec: ServiceRecord): number {
-  let bytes = SHORT_HEADER_BYTES * 10 + HEADER_BYTES + NUMBER_BYTES;
-  bytes += spec.uid.length + spec.resourceVersion.length + spec.type.length + spec.clusterIP.length;
-  bytes += spec.trafficDistribution.length + estimateListBytes(spec.labels) + estimateListBytes(spec.ipFamilies);
-  bytes += HEADER_BYTES;
-  for (const text of spec.annotations) bytes += estimateTextBytes(text);
-  if (spec.selector !== null) bytes += estimateListBytes(spec.selector);
-  for (const port of spec.ports) {
-    bytes += SHORT_HEADER_BYTES * 5 + port.name.length + port.protocol.length + (port.appProtocol?.length ?? 0);
-    if (typeof port.targetPort === 'string') bytes += port.targetPort.length;
-  }
   return bytes;
 }
 
@@ -169,10 +123,6 @@ function estimatePlanBytes<K extends OutputKind>(facts: Facts<K>, writes: Plan['
     bytes += write.uid.length + write.resourceVersion.length + write.body.length;
   }
   return bytes;
-}
-
-function estimateTextBytes(text: string): number {
-  return HEADER_BYTES + text.length * 3;
 }
 
 function entryToTuple(entry: BatchEntry): unknown[] {
@@ -264,7 +214,6 @@ const POD_READY = 2;
  * much alike, and a planner then keeps one copy of what they share.
  */
 const SAME = 0;
-const REPEATED = ['nodeName', 'phase', 'hostname', 'subdomain'] as const;
 
 function memberToTuple({ pod, zone }: Member, before: Member | undefined): unknown[] {
   const flags = (pod.deleting ? POD_DELETING : 0) | (pod.ready ? POD_READY : 0);
@@ -283,22 +232,6 @@ function memberToTuple({ pod, zone }: Member, before: Member | undefined): unkno
     last !== undefined && samePorts(pod.ports, last.ports) ? SAME : containerPortsToList(pod.ports),
     zone === before?.zone ? SAME : zone,
   ];
-}
-
-/** Whether the list of addresses repeats the first one and has no other. */
-function isAlone({ podIP, podIPs }: PodRecord): boolean {
-  return podIPs !== null && podIPs.length === 1 && podIPs[0] === podIP;
-}
-
-function samePorts(a: readonly ContainerPort[], b: readonly ContainerPort[]): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) {
-    const [one, other] = [a[i]!, b[i]!];
-    if (one.name !== other.name || one.containerPort !== other.containerPort) return false;
-    if (one.protocol !== other.protocol) return false;
-  }
-  return true;
 }
 
 function membersFromList(values: readonly unknown[], namespace: string): Member[] {

@@ -9,7 +9,6 @@ import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { createPrng } from '../lib/prng.ts';
-import { decodeBatch, encodeReply } from './codec.ts';
 import {
   acknowledge,
   createServiceOutputs,
@@ -38,7 +37,6 @@ import {
 } from './protocol.ts';
 import { createStored, storeObserved, type Stored } from './stored-endpoints.ts';
 import { drawSuffix } from './suffix.ts';
-import { CodecError } from './tuples.ts';
 
 export interface Planner {
   readonly config: PlannerConfig;
@@ -85,21 +83,6 @@ interface Task {
 
 export function createPlanner(config: PlannerConfig): Planner {
   return { config, services: new Map(), shares: null, zones: new Map(), writesPlanned: 0 };
-}
-
-/**
- * Works on an encoded `Batch` and returns an encoded `PlanReply` in a buffer of its own. Bytes that are no batch change
- * nothing and are answered with an error.
- */
-export function planBytes(planner: Planner, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  let batch: Batch;
-  try {
-    batch = decodeBatch(bytes);
-  } catch (error) {
-    if (!(error instanceof CodecError)) throw error;
-    return encodeReply({ error: error.message, results: [] });
-  }
-  return encodeReply(plan(planner, batch));
 }
 
 /**

@@ -19,6 +19,11 @@ export function estimateListBytes(texts: readonly string[]): number {
   return bytes;
 }
 
+/** Of any text, not only of what the API server validates as ASCII. */
+export function estimateTextBytes(text: string): number {
+  return HEADER_BYTES + text.length * 3;
+}
+
 /** `what` names the value in the error. @throws CodecError, as all of these */
 export function tuple(value: unknown, length: number, what: string): readonly unknown[] {
   if (!Array.isArray(value) || value.length !== length) throw new CodecError(`${what}: not a tuple of ${length}`);

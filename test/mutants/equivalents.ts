@@ -84,7 +84,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     reason: 'the general way, which is taken then, writes the same bytes',
   },
   {
-    file: 'src/shard/codec.ts',
+    file: 'src/shard/entry-bytes.ts',
     within: 'estimateServiceBytes',
     original: '0',
     replacement: '(0 + 1)',

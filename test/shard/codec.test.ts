@@ -2,14 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { pack, unpack } from 'msgpackr';
-import {
-  decodeBatch,
-  decodeReply,
-  encodeBatch,
-  encodeReply,
-  estimateEntryBytes,
-  estimateReplyBytes,
-} from '../../src/shard/codec.ts';
+import { decodeBatch, decodeReply, encodeBatch, encodeReply, estimateReplyBytes } from '../../src/shard/codec.ts';
+import { estimateEntryBytes } from '../../src/shard/entry-bytes.ts';
 import type { ContainerPort } from '../../src/kube/types.ts';
 import type { Batch, BatchEntry, Plan, PlanReply } from '../../src/shard/protocol.ts';
 import { CodecError } from '../../src/shard/tuples.ts';

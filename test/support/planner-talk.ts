@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { decodeObject, encodeBare } from '../../src/kube/codec.ts';
 import type { EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
-import { planBytes, type Planner } from '../../src/shard/planner.ts';
+import { planBytes } from '../../src/shard/plan-bytes.ts';
+import type { Planner } from '../../src/shard/planner.ts';
 import type {
   Ack,
   Batch,

@@ -31,7 +31,7 @@ import { getSelectedPod, podsOf } from '../../core/selector-index.ts';
 import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import { nextUint32 } from '../../lib/prng.ts';
-import { estimateEntryBytes } from '../../shard/codec.ts';
+import { estimateEntryBytes } from '../../shard/entry-bytes.ts';
 import type { BatchEntry, OutputKind, PlanReply, ServiceResult } from '../../shard/protocol.ts';
 
 const BATCHES_IN_FLIGHT_MAX = 2;

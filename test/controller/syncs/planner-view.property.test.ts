@@ -36,7 +36,8 @@ import type { Member } from '../../../src/core/member.ts';
 import { decodeObject, encodeBare } from '../../../src/kube/codec.ts';
 import type { KubeObject, ServiceRecord } from '../../../src/kube/types.ts';
 import { decodeReply, encodeBatch } from '../../../src/shard/codec.ts';
-import { createPlanner, planBytes, type Planner } from '../../../src/shard/planner.ts';
+import { planBytes } from '../../../src/shard/plan-bytes.ts';
+import { createPlanner, type Planner } from '../../../src/shard/planner.ts';
 import {
   OUTPUT_KINDS,
   type Ack,
