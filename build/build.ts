@@ -11,7 +11,8 @@ import { createLineTable } from './line-table.ts';
 const ROOT = join(import.meta.dirname, '..');
 const DIST = at('dist');
 
-const ENTRIES = ['src/main', 'src/node/signals', 'workers/apiserver', 'workers/planner', 'workers/tune'];
+/** `bin/endpointd.js` loads the first two, and `npm run bench -- account` the third. */
+const ENTRIES = ['src/main', 'src/node/signals', 'src/cli/run', 'workers/apiserver', 'workers/planner', 'workers/tune'];
 
 interface Modules {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;

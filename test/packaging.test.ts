@@ -99,7 +99,7 @@ test('the package holds the program, and no sources', () => {
 test('a start and a thread of a shard load few files', () => {
   const chunks = (...names: string[]): string[] => names.map((name) => `src/chunks/${name}.js`);
   assert.deepEqual(loadedBy('src/main.js'), ['src/main.js', ...chunks('start')]);
-  assert.deepEqual(loadedBy('src/chunks/run.js'), chunks('run', 'controllers', 'start', 'planner'));
+  assert.deepEqual(loadedBy('src/cli/run.js'), ['src/cli/run.js', ...chunks('controllers', 'start', 'planner')]);
   assert.deepEqual(loadedBy('src/chunks/inline-shards.js'), chunks('inline-shards', 'planner'));
   assert.deepEqual(loadedBy('workers/planner.js'), ['workers/planner.js', ...chunks('codec', 'planner')]);
 });

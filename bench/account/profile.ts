@@ -1,8 +1,16 @@
 /** The parts of the program in a CPU profile of V8: shares of the samples that were not idle. */
+import { fileURLToPath } from 'node:url';
+import { sourceLine } from '../../src/node/source-lines.ts';
 
 interface ProfileNode {
   readonly id: number;
-  readonly callFrame: { readonly functionName: string; readonly url: string };
+  readonly callFrame: {
+    readonly functionName: string;
+    readonly url: string;
+    /** From 0. */
+    readonly lineNumber: number;
+    readonly columnNumber: number;
+  };
 }
 
 export interface CpuProfile {
@@ -25,22 +33,29 @@ export function sharesOf({ nodes, samples, timeDeltas }: CpuProfile): ReadonlyMa
   return new Map([...micros].map(([part, sum]) => [part, sum / total]));
 }
 
-const OWN = /\/(?:dist\/)?src\/(\w+)\//;
+const OWN = /(?:^|\/)src\/(\w+)\//;
 const LIBRARY = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
 /**
  * The part that a node of the profile belongs to; null = the thread waits. The innermost function decides, so the
  * garbage collector is a part of its own.
  */
-function partOf({ callFrame: { functionName, url } }: ProfileNode): string | null {
+function partOf({ callFrame }: ProfileNode): string | null {
+  const { functionName, url } = callFrame;
   if (functionName === '(idle)') return null;
   if (functionName === '(garbage collector)') return 'collector';
   if (/\/(?:esm|cjs)\/|:internal\/(?:modules|bootstrap)/.test(url)) return 'Node: modules';
   if (url.startsWith('node:')) return 'Node: its JavaScript';
   const library = LIBRARY.exec(url)?.[1];
   if (library !== undefined) return library;
-  const own = OWN.exec(url)?.[1];
+  const own = OWN.exec(sourceOf(callFrame))?.[1];
   if (own !== undefined) return `src/${own}`;
   // Reads, writes, hashes and copies have no file. `(program)` is V8 itself, with its compilers.
   return url === '' ? 'Node and V8: native' : 'others';
+}
+
+/** The file of the sources, where a chunk of `dist` runs. */
+function sourceOf({ url, lineNumber, columnNumber }: ProfileNode['callFrame']): string {
+  if (!url.startsWith('file:')) return url;
+  return sourceLine(fileURLToPath(url), lineNumber + 1, columnNumber + 1)?.source ?? url;
 }
