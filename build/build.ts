@@ -1,93 +1,11 @@
-/**
- * `npm run prepack`: the program as it is shipped, in `dist`. Few files instead of some 300, because a start spends most of
- * its time in Node's loader (docs/account.md "A start, until the first list request"). Libraries stay what npm installs.
- */
+/** `npm run prepack`: what is installed, as `dist`. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative } from 'node:path';
-import { rolldown, type OutputChunk } from 'rolldown';
-import { createLineTable } from './line-table.ts';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeProgram } from './bundle.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const DIST = at('dist');
-
-/** `bin/endpointd.js` loads the first two, and `npm run bench -- account` the third. */
-const ENTRIES = ['src/main', 'src/node/signals', 'src/cli/run', 'workers/apiserver', 'workers/planner', 'workers/tune'];
-
-interface Modules {
-  getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null;
-}
-
-interface Chunk {
-  readonly name: string;
-  /** Whether it has this module, and with it what the module imports, as far as no chunk before has it. */
-  readonly holds: (id: string, modules: Modules) => boolean;
-}
-
-const PLANNER = [at('src/shard/planner.ts'), at('src/shard/entry-bytes.ts')];
-
-/** The chunks that a start of `run` and a shard's thread load. The other commands share what rolldown finds. */
-const CHUNKS: readonly Chunk[] = [
-  // What is loaded before a command is known.
-  { name: 'start', holds: (id, modules) => isImported(id, modules, 'src/main.ts') },
-  // A shard on the main thread encodes nothing, so the codec is apart.
-  { name: 'planner', holds: (id) => PLANNER.includes(id) },
-  { name: 'controllers', holds: (id, modules) => isImported(id, modules, 'src/cli/run.ts') },
-];
-
-function at(path: string): string {
-  return join(ROOT, path);
-}
-
-function isImported(id: string, modules: Modules, by: string): boolean {
-  return modules.getModuleInfo(at(by))?.importedIds.includes(id) ?? false;
-}
-
-async function bundle(): Promise<OutputChunk[]> {
-  const build = await rolldown({
-    cwd: ROOT,
-    input: Object.fromEntries(ENTRIES.map((entry) => [entry, `${entry}.ts`])),
-    platform: 'node',
-    external: (id) => !id.startsWith('.') && !isAbsolute(id),
-    onLog(_level, { message }) {
-      throw new Error(message);
-    },
-  });
-  const { output } = await build.generate({
-    dir: DIST,
-    format: 'esm',
-    entryFileNames: '[name].js',
-    // As deep as the sources that look for a file beside them: node/worker-entry.ts, cli/version.ts.
-    chunkFileNames: 'src/chunks/[name].js',
-    comments: false,
-    sourcemap: 'hidden',
-    codeSplitting: {
-      groups: CHUNKS.map(({ name, holds }, index) => ({
-        debugName: name,
-        name: (id, modules) => (holds(id, modules) ? name : null),
-        priority: CHUNKS.length - index,
-      })),
-    },
-  });
-  await build.close();
-  return output.filter((file) => file.type === 'chunk');
-}
-
-/** V8 keeps a source in two bytes a letter if one of its letters is not ASCII, and needs longer to read it. */
-function escapeLetters(code: string): string {
-  return code.replaceAll(/[\u0080-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** Beside each chunk is the table for `node/source-lines.ts`. */
-function writeChunk({ fileName, code, map }: OutputChunk): void {
-  const path = join(DIST, fileName);
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, escapeLetters(code));
-  // A chunk that only hands on exports of others has no lines.
-  if (map === null) return;
-  const sources = map.sources.map((source) => relative(ROOT, join(dirname(path), source)).replaceAll('\\', '/'));
-  writeFileSync(`${path}.lines`, JSON.stringify(createLineTable(map.mappings, sources)));
-}
+const DIST = join(ROOT, 'dist');
 
 /** What `endpointd version` tells. Without git the image's build or nobody does. */
 function writeCommit(): void {
@@ -100,5 +18,5 @@ function writeCommit(): void {
 }
 
 rmSync(DIST, { recursive: true, force: true });
-for (const chunk of await bundle()) writeChunk(chunk);
+await writeProgram(DIST);
 writeCommit();

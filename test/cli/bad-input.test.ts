@@ -26,8 +26,8 @@ import {
   type StubRequest,
   type StubServer,
 } from '../support/stub-server.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const DAY_MS = 86_400_000;
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-bad-input-'));
 after(() => rmSync(directory, { recursive: true }));

@@ -18,8 +18,8 @@ import { answerText } from '../../src/tune/report-text.ts';
 import { tune } from '../../src/tune/tune.ts';
 import { CANARY, CANARY_NAMESPACE } from '../recording/canary.ts';
 import { scriptedCluster } from '../recording/scripted-cluster.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const SERVICES = 5;
 const PODS = 20;
 const CHANGES = 1100;

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-audit-'));
 after(() => rmSync(directory, { recursive: true }));
 

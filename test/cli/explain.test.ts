@@ -4,13 +4,11 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { parseExplainFlags } from '../../src/cli/explain/explain.ts';
 import { UsageError } from '../../src/cli/usage.ts';
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+import { BIN } from '../support/installed.ts';
 
 const META = { namespace: 'shop', labels: { app: 'web' }, uid: 'u' };
 const SERVICE = {

@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, it } from 'node:test';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const SYNCING = /"Caches are filled"/;
 /** Of a kubelet's probe it is one second. */
 const PROBE_MS_MAX = 5000;

@@ -2,14 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { assertSaidBySource, KLOG_LINE, strangeLines } from '../support/log-patterns.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-
-const ROOT = join(import.meta.dirname, '..', '..');
-const BIN = join(ROOT, 'bin', 'endpointd.js');
+import { BIN } from '../support/installed.ts';
 
 interface JsonLine {
   readonly ts: number;

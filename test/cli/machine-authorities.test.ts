@@ -9,8 +9,8 @@ import { after, it } from 'node:test';
 import { createApiServer } from '../../src/apiserver/server.ts';
 import { kubeconfigFor, serveApi } from '../../src/node/apiserver-http.ts';
 import { selfSigned } from '../../src/node/self-signed.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-authorities-'));
 after(() => rmSync(directory, { recursive: true }));
 

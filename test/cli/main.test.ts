@@ -11,9 +11,9 @@ import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { BIN } from '../support/installed.ts';
 
 const run = promisify(execFile);
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-main-'));
 after(() => rmSync(directory, { recursive: true }));
 

@@ -8,8 +8,8 @@ import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
 import { monitorOf, monitorUrl } from '../../src/cli/live/monitor.ts';
 import { StartError } from '../../src/cli/usage.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 /** An address of documents (RFC 5737), which nobody has. */
 const ELSEWHERE = '192.0.2.1:10267';
 

@@ -23,8 +23,8 @@ import { CANARY, CANARY_CLUSTER, CANARY_NAMESPACE, CANARY_POD } from '../recordi
 import { HOSTILE, hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const NAMESPACE = CANARY_NAMESPACE;
 
 interface Outcome {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,8 +13,8 @@ import { fateOf, isControllerWrite } from '../../src/cli/retire/retire-rules.ts'
 import { BUSY, startFront, type Passage } from '../support/front.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 import { refusal } from '../support/stub-server.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const LABEL = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
 const LEADER = { 'control-plane.alpha.kubernetes.io/leader': '{}' };
 

@@ -7,11 +7,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const TIMEOUT_MS = 30_000;
 const STATUS = { SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -47,7 +46,7 @@ describe('a signal ends a command', { timeout: TIMEOUT_MS }, () => {
   });
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    for (const path of ['/main.ts', '/cli/run.ts']) {
+    for (const path of ['/src/main.js', '/cli/run.js']) {
       it(`${signal} ends run while ${path} is loaded`, async () => {
         const child = start(['run', '--master=http://127.0.0.1:1', '--secure-port=0'], signalAtLoad(path, signal));
         const [status, endedBy] = (await once(child, 'exit')) as [number, string | null];

@@ -2,13 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+import { BIN } from '../support/installed.ts';
 
 describe('a stop under way', () => {
   let server: ServeProcess;

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { debugJson } from '../../src/cli/live/debug-page.ts';
@@ -13,8 +12,7 @@ import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import type { HttpServer } from '../../src/node/serving/http.ts';
 import { servePages } from '../support/plain-pages.ts';
 import { atTerminal } from '../support/pty.ts';
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+import { BIN } from '../support/installed.ts';
 
 const VIEW: DebugView = {
   phase: 'running',

@@ -13,14 +13,13 @@ import type { Event } from '../../src/controller/event.ts';
 import { httpRequest } from '../suites/transport.ts';
 import { batchOf } from '../support/batches.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
+import { BIN } from '../support/installed.ts';
 
 /** The 15 s that a stop may take are a second here. */
 const SHORT_STOP = `data:text/javascript,
   const { setTimeout: real } = globalThis;
   globalThis.setTimeout = (call, ms, ...more) => real(call, ms === 15_000 ? 1000 : ms, ...more);
 `;
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 
 interface TraceText {
   readonly traceEvents: readonly TraceEvent[];

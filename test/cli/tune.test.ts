@@ -16,8 +16,7 @@ import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.t
 import { hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 import { recordingOf } from '../support/model-recording.ts';
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+import { BIN } from '../support/installed.ts';
 
 /** What is there at the begin, in a frame of its own, and then nothing but the end. */
 function recorded(isEnded: boolean): Buffer {

@@ -3,12 +3,10 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+import { BIN } from '../support/installed.ts';
 
 interface Outcome {
   readonly status: number;

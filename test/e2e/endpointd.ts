@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { request, WebSocket } from 'undici';
 import { startChild, type Child } from '../../src/testbed/child.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { readMetrics, type Metrics } from './metrics.ts';
+import { BIN } from '../support/installed.ts';
 
 /** `endpointd run` as an operator starts it: a process of its own. */
 export interface Endpointd {
@@ -34,7 +34,6 @@ const READY_MS_MAX = 120_000;
 const POLL_MS = 20;
 const WORKERS_MS_MAX = 60_000;
 const LOG_CHARS_SHOWN = 4000;
-const BIN = fileURLToPath(new URL('../../bin/endpointd.js', import.meta.url));
 
 let started = 0;
 

@@ -20,8 +20,8 @@ import {
   until,
   type World,
 } from './world.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];
 const HTTP = [port('http', 8080)];
 

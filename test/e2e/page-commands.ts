@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { BIN } from '../support/installed.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -50,7 +51,7 @@ export async function commandPage(path: string, { directory, kubectl, env }: Pla
   const bin = join(directory, 'bin');
   await mkdir(bin);
   await symlink(kubectl, join(bin, 'kubectl'));
-  const npx = `#!/bin/sh\nshift\nexec '${process.execPath}' '${join(ROOT, 'bin/endpointd.js')}' "$@"\n`;
+  const npx = `#!/bin/sh\nshift\nexec '${process.execPath}' '${BIN}' "$@"\n`;
   await writeFile(join(bin, 'npx'), npx, { mode: 0o755 });
   const options = {
     cwd: directory,

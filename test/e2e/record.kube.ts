@@ -26,8 +26,8 @@ import {
   until,
   type World,
 } from './world.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const PODS = 30;
 /** Latencies are spread over it, so two clocks that agree have measured the same changes. */
 const BATCH_MS = 300;

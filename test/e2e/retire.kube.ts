@@ -1,7 +1,6 @@
 /** Endpoints are retired on a real API server: who writes them is known by name, and what the server keeps stays. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from '../../src/node/api-client.ts';
@@ -9,8 +8,8 @@ import { clientOf } from './client.ts';
 import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const SERVICES = 3;
 
 interface Ended {

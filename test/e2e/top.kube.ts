@@ -1,6 +1,5 @@
 /** `endpointd top` at a terminal, of each source that there is in a cluster. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { atTerminal } from '../support/pty.ts';
@@ -9,8 +8,7 @@ import { type Cluster, type ControllerManager, startControllerManager } from '..
 import { startCluster } from './cluster.ts';
 import { type Endpointd, startEndpointd } from './endpointd.ts';
 import { createPod, createService, createWorld, until } from './world.ts';
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+import { BIN } from '../support/installed.ts';
 
 describe('endpointd top in a cluster', () => {
   let cluster: Cluster;

@@ -20,8 +20,8 @@ import { clientOf } from './client.ts';
 import { startCluster } from './cluster.ts';
 import { commandPage, type CommandPage } from './page-commands.ts';
 import { createPod, createService, createWorld, setReady, until, type World } from './world.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller'];
 const SERVICES = 10;
 const PODS = 5;

@@ -23,9 +23,9 @@ import { DUAL_STACK, SCRIPT } from './script.ts';
 import { createZoneNodes, SLICES_SCRIPT } from './slices-script.ts';
 import { UPSTREAM_MIX, UPSTREAM_PROFILE } from './upstream-story.ts';
 import { createWorld, until } from './world.ts';
+import { BIN } from '../support/installed.ts';
 
 const run = promisify(execFile);
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const RBAC = join(import.meta.dirname, '..', '..', 'deploy', 'rbac-verify.yaml');
 const ACCOUNT = 'system:serviceaccount:kube-system:endpointd-verify';
 const CONTROLLERS = ['endpoints-controller', 'endpointslice-controller', 'endpointslice-mirroring-controller'];

@@ -12,8 +12,8 @@ import { createAuthPlugin } from '../../src/node/auth-plugin.ts';
 import type { AuthPlugin } from '../../src/node/plugin-credentials.ts';
 import { CredentialsError } from '../../src/node/credentials-error.ts';
 import { parseKubeconfig } from '../../src/node/kubeconfig.ts';
+import { BIN } from '../support/installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 const API_VERSION = 'client.authentication.k8s.io/v1';
 const CANARY = 'CanaryQz';
 const LONG_MS = 30_000;

@@ -1,8 +1,6 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
-
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
+import { BIN } from './installed.ts';
 
 export interface Outcome {
   readonly status: number;

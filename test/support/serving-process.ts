@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+import { BIN } from './installed.ts';
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'endpointd.js');
 /** Of its first line. */
 export const BIN_FLAGS = NODE_FLAGS.filter((flag) => flag !== '--disable-sigusr1');
 

@@ -9,8 +9,8 @@ import { runE2e } from './e2e.ts';
 import { runIntegration } from './integration.ts';
 import type { Run } from './part.ts';
 import { runReconcile } from './reconcile.ts';
+import { BIN } from '../support/installed.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const PARTS: Readonly<Record<string, (run: Run) => Promise<TestResult[]>>> = {
   integration: runIntegration,
   reconcile: runReconcile,
@@ -28,7 +28,7 @@ async function prepare(): Promise<Run> {
     logs,
     cache,
     env: {
-      ENDPOINTD_COMMAND: JSON.stringify([process.execPath, join(ROOT, 'bin', 'endpointd.js')]),
+      ENDPOINTD_COMMAND: JSON.stringify([process.execPath, BIN]),
       ENDPOINTD_STARTS: join(logs, 'starts'),
     },
   };
