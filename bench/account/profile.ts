@@ -1,5 +1,4 @@
 /** The parts of the program in a CPU profile of V8: shares of the samples that were not idle. */
-import { fileURLToPath } from 'node:url';
 import { sourceLine } from '../../src/node/source-lines.ts';
 
 interface ProfileNode {
@@ -56,6 +55,5 @@ function partOf({ callFrame }: ProfileNode): string | null {
 
 /** The file of the sources, where a chunk of `dist` runs. */
 function sourceOf({ url, lineNumber, columnNumber }: ProfileNode['callFrame']): string {
-  if (!url.startsWith('file:')) return url;
-  return sourceLine(fileURLToPath(url), lineNumber + 1, columnNumber + 1)?.source ?? url;
+  return sourceLine(url, lineNumber + 1, columnNumber + 1)?.source ?? url;
 }

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { sourceLine } from './source-lines.ts';
 
 /** Files through which lines go on their way to the log. They say nothing themselves. */
@@ -22,7 +21,7 @@ export function callSite(): string {
   for (const frame of (frames.stack ?? '').split('\n')) {
     const [, url = null, line, column] = FRAME.exec(frame) ?? [];
     if (url === null) continue;
-    const said = sourceLine(fileURLToPath(url), Number(line), Number(column)) ?? { source: url, line };
+    const said = sourceLine(url, Number(line), Number(column)) ?? { source: url, line };
     const [place, file = ''] = FILE.exec(said.source) ?? [];
     if (place !== undefined && !PASSED_OVER.has(file)) return `${place}:${said.line}`;
   }

@@ -1,6 +1,5 @@
 /** Lines of the sources, where the program runs from the chunks that `npm run prepack` makes of them. */
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 
 /** Beside a chunk, as JSON. */
 export interface LineTable {
@@ -25,25 +24,26 @@ const tables = new Map<string, LineTable | null>();
 
 /**
  * The line of a source that a place in a chunk comes from; null = a file without a table.
- * @param path of the file that runs
+ * @param url of the file that runs
  */
-export function sourceLine(path: string, line: number, column: number): SourceLine | null {
-  let table = tables.get(path);
-  if (table === undefined) tables.set(path, (table = path.endsWith('.js') ? readTable(path) : null));
+export function sourceLine(url: string, line: number, column: number): SourceLine | null {
+  let table = tables.get(url);
+  if (table === undefined) tables.set(url, (table = url.endsWith('.js') ? readTable(url) : null));
   return table === null ? null : lookUp(table, line, column);
 }
 
 /** The stack of an error with the places in the sources, as `src/cli/run.ts:12`. */
 export function withSourceLines(stack: string): string {
   return stack.replaceAll(PLACE, (place: string, url: string, line: string, column: string) => {
-    const said = sourceLine(fileURLToPath(url), Number(line), Number(column));
+    const said = sourceLine(url, Number(line), Number(column));
     return said === null ? place : `${said.source}:${said.line}`;
   });
 }
 
-function readTable(path: string): LineTable | null {
+/** The message of an error may have anything that looks like a URL. */
+function readTable(url: string): LineTable | null {
   try {
-    return JSON.parse(readFileSync(`${path}.lines`, 'utf8')) as LineTable;
+    return JSON.parse(readFileSync(new URL(`${url}.lines`), 'utf8')) as LineTable;
   } catch {
     return null;
   }
