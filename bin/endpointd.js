@@ -15,7 +15,7 @@ if (major < 24 || (major === 24 && minor < 15)) {
 // know, without a word about the one that is needed.
 process.on('SIGUSR1', () => {});
 
-// A checkout has the sources, which Node runs as they are; an installed package has what was compiled from them, since
+// A checkout has the sources, which Node runs as they are; an installed package has the bundle of them, since
 // Node strips no types below node_modules.
 const isCheckout = existsSync(new URL('../src/main.ts', import.meta.url));
 const load = (name) =>

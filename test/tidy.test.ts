@@ -5,7 +5,7 @@
 import { describe, it } from 'node:test';
 import { assertNone, commentsOf, importedFiles, readSources, withoutComments } from './support/sources.ts';
 
-/** Where the program and its threads begin: what `build/build.ts` makes of them is `dist`. */
+/** Where the program and its threads begin: what `build/bundle.ts` makes of them is `dist`. */
 const ENTRIES = /^(?:src\/main\.ts|workers\/)/;
 
 /** What comments call by name and others have named: file formats, protocols, Kubernetes. */

@@ -33,7 +33,9 @@ async function install(directory: string): Promise<void> {
   mkdirSync(KEPT, { recursive: true });
   for (const name of globSync('*', { cwd: KEPT })) {
     const path = join(KEPT, name);
-    if (statSync(path).mtimeMs < Date.now() - KEPT_MS) rmSync(path, { recursive: true });
+    // Another test file may have cleared it away meanwhile.
+    const kept = statSync(path, { throwIfNoEntry: false });
+    if (kept !== undefined && kept.mtimeMs < Date.now() - KEPT_MS) rmSync(path, { recursive: true, force: true });
   }
   const fresh = mkdtempSync(join(KEPT, 'fresh-'));
   cpSync(join(ROOT, 'bin'), join(fresh, 'bin'), { recursive: true });
