@@ -153,9 +153,11 @@ function keepObjectsApart(): void {
 }
 
 endOnStopSignals();
-// Before Node or a command prints it.
+// Before Node or a command prints it. An error may be frozen, so it is not assigned to.
 process.on('uncaughtExceptionMonitor', (error) => {
-  if (error instanceof Error) error.stack = withSourceLines(error.stack ?? '');
+  if (error instanceof Error && error.stack !== undefined) {
+    Reflect.set(error, 'stack', withSourceLines(error.stack));
+  }
 });
 // First, because V8 takes no compiled code that was kept under other flags.
 keepObjectsApart();
