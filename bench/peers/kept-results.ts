@@ -120,7 +120,7 @@ function peersTexts(
       ...coalescingSection(coalescing),
       ...otherBenchesText(kept),
     ].join('\n'),
-    'bench/results.html': peersPage(results, { marks, sections }),
+    'bench/results.html': peersPage(results, comparisons, { marks, sections }),
     ...Object.assign({}, ...pictures(results, comparisons).map(({ name, plot }) => picture(name, plot))),
   };
 }

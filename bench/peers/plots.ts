@@ -1,5 +1,5 @@
 /** Plots of runs: costs, latencies, and the use of the cores. */
-import { percentile } from '../../src/lib/percentile.ts';
+import { percentileOfSorted } from '../../src/lib/percentile.ts';
 import type { BarPlot, LinePlot, Plot, Series } from '../../src/page/plot.ts';
 import { pooled, type Comparison, type RunRecord } from './results.ts';
 import { PROGRAMS } from './scenario.ts';
@@ -151,7 +151,7 @@ export function distribution(samples: readonly number[]): (readonly [number, num
   const points = Math.min(CDF_POINTS, sorted.length);
   return Array.from({ length: points }, (_, i) => {
     const share = (i + 1) / points;
-    return [Math.max(0.1, percentile(sorted, share)), share * 100] as const;
+    return [Math.max(0.1, percentileOfSorted(sorted, share)), share * 100] as const;
   });
 }
 

@@ -15,12 +15,15 @@ export interface OtherBenches {
   readonly sections: readonly Section[];
 }
 
-export function peersPage(results: Results, others: OtherBenches = { marks: [], sections: [] }): string {
-  return renderPage(pageOf(results, others));
+export function peersPage(
+  results: Results,
+  comparisons = compareAll(results, scenariosByName()),
+  others: OtherBenches = { marks: [], sections: [] },
+): string {
+  return renderPage(pageOf(results, comparisons, others));
 }
 
-function pageOf(results: Results, others: OtherBenches): Page {
-  const comparisons = compareAll(results, scenariosByName());
+function pageOf(results: Results, comparisons: readonly Comparison[], others: OtherBenches): Page {
   const marks = [...comparisons.flatMap((comparison) => comparison.marks), ...others.marks];
   const count = (of: Verdict): number => marks.filter(({ verdict }) => verdict === of).length;
   const [reached, unsure, unmeasured] = [count('reached'), count('within the noise'), count('not measured')];

@@ -4,10 +4,10 @@ import { median } from '../../src/lib/percentile.ts';
 import { type MarkResult, runsText } from '../marks/mark-result.ts';
 import {
   isBeyondNoise,
+  overResamples,
   PAIRS_FOR_INTERVAL,
   pooledPercentile,
   ratioOver,
-  resamplesOf,
   spread,
   type Ratio,
 } from '../support/statistics.ts';
@@ -257,7 +257,7 @@ function judged(mark: Mark, runs: readonly RunRecord[], told: RunsOf): Pick<Mark
   const few = new Set([...figures.values()].map(({ basisIn }) => fewText(basisIn(rounds))));
   few.delete('');
   const got = few.size === 0 ? seen.got : `${seen.got} ${[...few].join(' and ')}`;
-  const others = resamplesOf(rounds).flatMap((drawn) => lookAt(drawn) ?? []);
+  const others = overResamples(rounds, lookAt).filter((look) => look !== null);
   if (others.length === 0) return { got, verdict: seen.reached ? 'reached in one run' : 'missed in one run' };
   const contrary = others.filter(({ reached }) => reached !== seen.reached).length / others.length;
   if (contrary > CONTRARY_MAX) return { got, verdict: 'within the noise' };

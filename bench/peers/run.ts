@@ -53,7 +53,7 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   for (const comparison of comparisons) console.log(comparisonText(comparison));
   for (const { name } of notRun(results))
     console.log(`\n${name}: not run: no time was left for it, or --peers names none of its peers`);
-  if (options.page !== null) writeFileSync(options.page, peersPage(results));
+  if (options.page !== null) writeFileSync(options.page, peersPage(results, comparisons));
   const isBuiltAnew = commandOf(options, args).program !== command.program;
   if (isBuiltAnew) throw new Error('dist was built anew during the runs: nothing is added to the results');
   if (options.results) keepResults(kept, results);

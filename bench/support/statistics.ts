@@ -32,16 +32,47 @@ export function ratioOver<T>(
 ): Ratio {
   const value = ratioOf(ours(rounds), theirs(rounds));
   const pairs = rounds.length;
-  const ratios = resamplesOf(rounds).map((drawn) => ratioOf(ours(drawn), theirs(drawn)));
+  const ratios = overResamples(rounds, (drawn) => ratioOf(ours(drawn), theirs(drawn)));
   if (ratios.length === 0 || ratios.some(Number.isNaN)) return { value, low: Number.NaN, high: Number.NaN, pairs };
   return { value, low: percentile(ratios, 0.025), high: percentile(ratios, 0.975), pairs };
 }
 
-/** Lists of as many items, drawn from them with replacement: the same for the same items. [] = there are fewer than two. */
-export function resamplesOf<T>(items: readonly T[]): readonly (readonly T[])[] {
+/**
+ * The figure of each of 2,000 lists of as many items, drawn from them with replacement: the same for the same items.
+ * [] = there are fewer than two. @param figure is asked once for lists that differ in the order alone
+ */
+export function overResamples<T, Figure>(items: readonly T[], figure: (drawn: readonly T[]) => Figure): Figure[] {
   if (items.length < 2) return [];
+  const { drawn, different } = drawsOf(items.length);
+  const figures = different.map((places) => figure(places.map((place) => items[place]!)));
+  return drawn.map((at) => figures[at]!);
+}
+
+interface Draws {
+  /** Lists of places in ascending order: of five items there are 126. */
+  readonly different: readonly (readonly number[])[];
+  /** Of each draw the index in `different`. */
+  readonly drawn: readonly number[];
+}
+
+const DRAWS = new Map<number, Draws>();
+
+/** The draws from so many items, made once. */
+function drawsOf(count: number): Draws {
+  const made = DRAWS.get(count);
+  if (made !== undefined) return made;
   const prng = createPrng(RESAMPLES_SEED);
-  return Array.from({ length: RESAMPLES }, () => items.map(() => items[nextInt(prng, items.length)]!));
+  const different = new Map<string, { readonly at: number; readonly places: readonly number[] }>();
+  const drawn = Array.from({ length: RESAMPLES }, () => {
+    const places = Array.from({ length: count }, () => nextInt(prng, count)).sort((a, b) => a - b);
+    const key = places.join();
+    const known = different.get(key);
+    if (known === undefined) different.set(key, { at: different.size, places });
+    return known?.at ?? different.size - 1;
+  });
+  const draws = { different: [...different.values()].map(({ places }) => places), drawn };
+  DRAWS.set(count, draws);
+  return draws;
 }
 
 /** The percentile of all samples of some rounds together. A resample draws a round several times. */

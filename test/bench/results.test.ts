@@ -237,7 +237,9 @@ describe('results of the peers', () => {
     const marks = [other('pods', 'reached'), other('nodes', 'within the noise'), other('size', 'reached in few runs')];
     const all = results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4));
     const headOf = (others: readonly MarkResult[]): string[] =>
-      /<p class="figure \w+">(.*)<\/p>\n<p>(.*)<\/p>/.exec(peersPage(all, { marks: others, sections: [] }))!.slice(1);
+      /<p class="figure \w+">(.*)<\/p>\n<p>(.*)<\/p>/
+        .exec(peersPage(all, compareAll(all, scenariosByName()), { marks: others, sections: [] }))!
+        .slice(1);
     assert.deepEqual(headOf([]), ['0 of 0', 'marks are reached, in 2 runs of 1 scenario; 2 more not measured']);
     assert.deepEqual(headOf(marks), [
       '1 of 3',

@@ -34,27 +34,26 @@ function recorded(isEnded: boolean): Buffer {
 const FIRST_FRAMES = recorded(false);
 const RECORDED = recorded(true);
 
+const BUSY = {
+  name: 'busy',
+  what: '',
+  namespaces: 1,
+  services: [{ count: 10, pods: 10 }],
+  minutes: 2,
+  flipsPerSecond: 6,
+  isStorm: false,
+  rolloutsPerMinute: 0,
+  podsPerSecond: 0,
+};
+
 /** 1,000 changes and some more, so that settings are tried. */
-function busy(): Buffer {
-  const profile = {
-    name: 'busy',
-    what: '',
-    namespaces: 1,
-    services: [{ count: 10, pods: 10 }],
-    minutes: 2,
-    flipsPerSecond: 6,
-    isStorm: false,
-    rolloutsPerMinute: 0,
-    podsPerSecond: 0,
-  };
-  return recordingOf({
-    story: profileStory(profile, 1),
-    controller: 'kube-controller-manager',
-    settings: DEFAULT_SETTINGS,
-    calibration: DEFAULT_CALIBRATION,
-    seed: 1,
-  });
-}
+const RECORDED_BUSY = recordingOf({
+  story: profileStory(BUSY, 1),
+  controller: 'kube-controller-manager',
+  settings: DEFAULT_SETTINGS,
+  calibration: DEFAULT_CALIBRATION,
+  seed: 1,
+});
 
 interface Outcome {
   readonly status: number;
@@ -247,21 +246,27 @@ describe('endpointd tune', () => {
         EndpointUpdatesBatchPeriod: '0s',
       },
     };
-    const path = join(directory, 'configz.json');
+    const [from, path] = [join(directory, 'asked.rec'), join(directory, 'configz.json')];
+    writeFileSync(from, RECORDED);
     writeFileSync(path, JSON.stringify({ 'kubecontrollermanager.config.k8s.io': config }));
-    const flags = ['--from=huge', '--controller=kube-controller-manager', `--configz=${path}`, '--kube-api-burst=77'];
+    const flags = [
+      `--from=${from}`,
+      '--controller=kube-controller-manager',
+      `--configz=${path}`,
+      '--kube-api-burst=77',
+    ];
     const { stdout } = await tune(...flags, '-o', 'json');
     const { numbers, today } = JSON.parse(stdout) as Answer;
     assert.deepEqual([today.qps, today.burst], [100, 77]);
-    const from = (name: string): string | undefined => numbers.find((number) => number.name === name)?.from;
+    const toldOf = (name: string): string | undefined => numbers.find((number) => number.name === name)?.from;
     assert.deepEqual(
       [
         '--kube-api-qps',
         '--kube-api-burst',
         'watchers of slices',
         'API latency, median of an object without endpoints',
-      ].map(from),
-      [path, 'given', 'not given: assumed', 'usual: measured on two cores'],
+      ].map(toldOf),
+      [path, 'given', 'not given: assumed', 'usual: measured on two cores: the recording does not tell it'],
     );
   });
 
@@ -272,7 +277,7 @@ describe('endpointd tune', () => {
   ] as const) {
     it(`${format} is the same to the byte in another time zone and language`, async () => {
       const path = join(directory, `${format}.rec`);
-      writeFileSync(path, busy());
+      writeFileSync(path, RECORDED_BUSY);
       const flags = [`--from=${path}`, '--controller=kube-controller-manager', '--nodes=5000', '-o', format];
       const [here, there] = await Promise.all([
         tuneWith({ TZ: 'UTC', LC_ALL: 'C' }, ...flags),

@@ -10,6 +10,7 @@ import { checkNothingKept } from '../support/nothing-kept.ts';
 import { metric } from '../support/sim-reports.ts';
 import { createSim, writesOf, type Sim, type SimConfig } from '../support/sim.ts';
 import { wrongOf } from '../support/wrong-objects.ts';
+import { objectsOf } from './hand.ts';
 import { seeds } from '../support/runs.ts';
 import { NO_FAULTS } from '../../src/apiserver/faults.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../../src/lib/prng.ts';
@@ -19,12 +20,14 @@ import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
 import { clusterRequests } from '../../src/workload/request.ts';
 
-const { first, count } = seeds({ first: 1, count: 30 });
+const { first, count } = seeds({ first: 1, count: 12 });
 const CHANGES = 60;
 const PAUSE_MS_MAX = 2000;
 const LAG_MS_MAX = 30_000;
 const BUMP = 1_000_000_000;
 const RESYNC_MS = 3600_000;
+/** How long the pods of a Node that is gone are kept (`slices-node-gone` in docs/differences.md). */
+const NODE_GONE_MS = 60_000;
 const CONTROLLERS = { endpointsController: true, slicesController: true, mirroringController: true };
 
 interface World {
@@ -88,6 +91,10 @@ function noticed(sim: Sim): string[] {
   return sim.logLines.filter(({ message }) => message.includes('went back')).map((line) => JSON.stringify(line));
 }
 
+function nodesOf(sim: Sim): Set<string> {
+  return new Set(objectsOf(sim, 'nodes').map(({ metadata }) => metadata.uid!));
+}
+
 function lag(seed: number): void {
   const chances = { cutWatch: [0, 0.02, 0.1][seed % 3]!, loseReply: 0.02, loseRequest: 0.02, gone: 0.01 };
   const world = createWorld(seed, { servers: { count: 3, lagMsMax: LAG_MS_MAX }, faults: chances });
@@ -114,9 +121,11 @@ function restore(seed: number): void {
     sim.run(nextInt(prng, 2) * 10_000);
     const bump = nextInt(prng, 2) * BUMP;
     const cut = nextInt(prng, 4) > 0;
+    const nodes = nodesOf(sim);
     sim.restore(backup, { bump, streams: cut ? 'cut' : 'mute' });
-    const told = `seed ${seed}, round ${round}, bump ${bump}, ${cut ? 'cut' : 'silent'}`;
-    sim.run(cut ? 10_000 : 160_000);
+    const isNodeGone = nodes.difference(nodesOf(sim)).size > 0;
+    const told = `seed ${seed}, round ${round}, bump ${bump}, ${cut ? 'cut' : 'silent'}, node gone: ${isNodeGone}`;
+    sim.run((cut ? 10_000 : 160_000) + (isNodeGone ? NODE_GONE_MS : 0));
     // Endpoints of a Service that is gone wait for an answer of the server; slices for the garbage collector.
     assert.deepEqual(wrongOf(sim, CONTROLLERS), [], told);
     if (round === 1) expectRight(sim, told);
