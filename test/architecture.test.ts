@@ -85,7 +85,7 @@ describe('layers', () => {
     const wrong = pure.flatMap(({ path, text }) =>
       importsOf(text)
         .filter((target) => !target.startsWith('.'))
-        // The one place that knows MessagePack (docs/spec/protocols.md "What travels between threads").
+        // The one place that knows MessagePack (docs/protocols.md "What travels between threads").
         .filter((target) => path !== 'src/shard/codec.ts' || !target.startsWith('msgpackr'))
         .map((target) => `${path} imports ${target}`),
     );

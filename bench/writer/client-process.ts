@@ -132,9 +132,9 @@ function byTransport({ origin, ca }: ClientOrder): Put {
   let id = 0;
   return (body, answered) => {
     answeredOf.set(++id, answered);
-    const [lane, method] = ['write', 'PUT'] as const;
+    const [pool, method] = ['write', 'PUT'] as const;
     const path = pathOf(id);
-    const request = { id, lane, method, path, accept: ACCEPT_METADATA, contentType: PROTOBUF, body };
+    const request = { id, pool, method, path, accept: ACCEPT_METADATA, contentType: PROTOBUF, body };
     transport.send({ ...request, stream: false, timeoutMs: 10_000 });
   };
 }

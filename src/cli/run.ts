@@ -1,3 +1,4 @@
+/** `endpointd run`: the controller as a command. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import process from 'node:process';
@@ -14,8 +15,8 @@ import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
 import { parseRunFlags, type RunOptions } from './flags/flags.ts';
 import { startPreflight } from './rights/preflight.ts';
-import { credentialsOf } from './server.ts';
-import { startServing, type Serving } from './serving.ts';
+import { credentialsOf } from './api-connection.ts';
+import { startServing, type Serving } from './run-ports.ts';
 import { shardsFactory } from './shards.ts';
 import { openTrace } from './live/trace-file.ts';
 import { DEFINITIONS } from '../controller/definitions/definitions.ts';

@@ -1,3 +1,4 @@
+/** `endpointd serve`: the embedded API server as a command. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

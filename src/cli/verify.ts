@@ -17,7 +17,7 @@ import { reportOf, type Report } from '../verify/report.ts';
 import { advance, createVerification, takePlan, type Verification } from '../verify/verification.ts';
 import { parseVerifyFlags, type VerifyOptions } from './flags/flags.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { openServer } from './server.ts';
+import { connect } from './api-connection.ts';
 import { shardsFactory } from './shards.ts';
 import { starting } from './usage.ts';
 
@@ -45,7 +45,7 @@ function outputOf(report: Report, format: VerifyOptions['output']): string {
 
 async function look(options: VerifyOptions): Promise<Report> {
   const log = createLog({ verbosity: options.v, format: options.loggingFormat, destination: 2 });
-  const server = await openServer(options, log.write);
+  const server = await connect(options, log.write);
   const createShards = await shardsFactory(options);
   const clock = createClock();
   const startedMs = clock.nowMs();

@@ -32,7 +32,7 @@ export interface ControllerOptions extends WhichControllers {
   readonly optOutLabel: string;
   /**
    * Requests a second of one controller. The shared bucket multiplies it by the enabled controllers
-   * (docs/spec/protocols.md "The token bucket"). -1 = no limit.
+   * (docs/protocols.md "The token bucket"). -1 = no limit.
    */
   readonly kubeApiQps: number;
   readonly kubeApiBurst: number;

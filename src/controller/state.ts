@@ -55,7 +55,7 @@ export interface ControllerState {
   readonly shards: ShardState[];
   nextBatch: number;
   readonly writes: Writes;
-  /** Nothing leaves but reads (`writes/shadow.ts`). */
+  /** No Endpoints and no slices are written (`writes/shadow.ts`). */
   isShadow: boolean;
   /** null = the process writes without holding a Lease. */
   readonly leadership: Leadership | null;

@@ -126,7 +126,7 @@ function openCaches(state: ControllerState, startedAt: Now): void {
 const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpointslices']);
 
 /**
- * Outputs are listed first, so that inputs are never older than they are (docs/spec/protocols.md "Start and relist").
+ * Outputs are listed first, so that inputs are never older than they are (docs/protocols.md "Start and relist").
  * An output that the server refuses to list, or does not know, must not hold up the controllers that do not need it.
  */
 function startInputs(state: ControllerState, now: Now): void {

@@ -4,7 +4,7 @@
  */
 import type { Problem } from './problem.ts';
 
-export interface Difference {
+export interface UpstreamDifference {
   readonly id: string;
   readonly title: string;
   readonly upstream: string;
@@ -45,7 +45,7 @@ export interface Sign {
   readonly writtenByOther?: true;
 }
 
-export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
+export const ENDPOINTS_DIFFERENCES: readonly UpstreamDifference[] = [
   {
     id: 'bad-pod-ip',
     title: 'A pod IP that the API server would reject',
@@ -140,7 +140,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
     reports: [],
     rules: ['Labels'],
     defects: [],
-    shownBy: 'verify/listed.test.ts: the label of 1.33 on an older object is a listed difference',
+    shownBy: 'verify/listed-difference.test.ts: the label of 1.33 on an older object is a listed difference',
     sign: {
       field: 'metadata.labels[endpoints.kubernetes.io/managed-by]',
       is: 'missing',
@@ -286,7 +286,7 @@ export const ENDPOINTS_DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-export const SLICES_DIFFERENCES: readonly Difference[] = [
+export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
   {
     id: 'slices-own-writes',
     title: 'An own write that the cache does not show yet, or whose delete it has missed',
@@ -618,7 +618,7 @@ export const SLICES_DIFFERENCES: readonly Difference[] = [
   },
 ];
 
-export const MIRRORING_DIFFERENCES: readonly Difference[] = [
+export const MIRRORING_DIFFERENCES: readonly UpstreamDifference[] = [
   {
     id: 'mirror-deleted-untouched',
     title: 'Somebody deletes a mirrored slice that was not written since the start',

@@ -1,6 +1,6 @@
 /**
  * Which services select a pod, and which pods a service selects, kept up to date change by change
- * (docs/spec/protocols.md "Selector index").
+ * (docs/protocols.md "Selector index").
  *
  * Pods of a namespace with equal labels form one *group*, and selectors are matched against groups only. Each service
  * is registered under one pair of its selector, the one with the fewest services. A new group finds its services there.

@@ -52,7 +52,7 @@ export function createPaging(query: ListQuery): Paging {
 export function pageRequest(paging: Paging): Omit<HttpRequest, 'id'> {
   const { path, form } = paging.query;
   return {
-    lane: 'list',
+    pool: 'list',
     method: 'GET',
     path: `${path}?${queryText(paging)}`,
     accept: ACCEPTS[form],

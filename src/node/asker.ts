@@ -25,6 +25,6 @@ export function createAsker(
     new Promise((resolve) => {
       const id = nextId++;
       waiting.set(id, resolve);
-      transport.send({ id, lane: 'read', contentType: '', body: null, stream: false, timeoutMs, ...question });
+      transport.send({ id, pool: 'read', contentType: '', body: null, stream: false, timeoutMs, ...question });
     });
 }

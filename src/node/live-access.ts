@@ -10,7 +10,7 @@ export interface LiveAccessConfig {
   readonly readAccess: ReadAccess;
   /** How often the access is read again. */
   readonly refreshMs: number;
-  /** Most connections of the write lane. */
+  /** Most connections of the pool of writes. */
   readonly maxWritesInFlight: number;
   readonly log: (line: LogLine) => void;
   /** Called with the access in effect, at the start and whenever it was read again. */

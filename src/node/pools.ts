@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as undici from 'undici';
 import type { Dispatcher } from 'undici';
-import type { Lane } from '../ports/transport.ts';
+import type { PoolName } from '../ports/transport.ts';
 import type { Access } from './access.ts';
 
 // Pool is loaded by its file, which the package allows, having no exports map. The package's index would also load
@@ -12,15 +12,15 @@ const Pool = require('undici/lib/dispatcher/pool.js') as typeof undici.Pool;
 // A proxy agent needs the methods that only the index gives to dispatchers.
 const loadProxyAgent = (): typeof undici.ProxyAgent => (require('undici') as typeof undici).ProxyAgent;
 
-export type Pools = Readonly<Record<Lane, Dispatcher>>;
+export type Pools = Readonly<Record<PoolName, Dispatcher>>;
 
 /**
- * How many connections a lane may have. A handful of lists, reads and watches run at a time. Event objects have a
+ * How many connections a pool may have. A handful of lists, reads and watches run at a time. Event objects have a
  * budget of a few a second. The Lease has one request at a time, and a second connection for the next one while the
  * first one cannot be made.
  */
-function connectionsOf(lane: Lane, maxWritesInFlight: number): number {
-  switch (lane) {
+function connectionsOf(pool: PoolName, maxWritesInFlight: number): number {
+  switch (pool) {
     case 'list':
       return 8;
     case 'watch':
@@ -57,9 +57,9 @@ export function createPools(access: Access, maxWritesInFlight: number, connectMs
     ...KEEPALIVE,
     timeout: connectMs,
   };
-  const create = (lane: Lane): Dispatcher => {
+  const create = (pool: PoolName): Dispatcher => {
     const options = {
-      connections: connectionsOf(lane, maxWritesInFlight),
+      connections: connectionsOf(pool, maxWritesInFlight),
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: 60_000,

@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../ports/clock.ts';
-import type { HttpRequest, Lane, Transport, TransportEvent } from '../ports/transport.ts';
+import type { HttpRequest, PoolName, Transport, TransportEvent } from '../ports/transport.ts';
 import { errorCode, failureKind, failureMessage, isAboutCertificates, isAlert, type FailureKind } from './failure.ts';
 import { createLiveAccess, type LiveAccess, type LiveAccessConfig } from './live-access.ts';
 import { isOpenStream, responseOf, type Call } from './transport-call.ts';
-import { createTransportOutbox, type TransportOutbox } from './transport-outbox.ts';
+import { createTransportDelivery, type TransportDelivery } from './transport-delivery.ts';
 import { createWarningFilter, type WarningFilter } from './warnings.ts';
 
 /** What became of one request, for `rest_client_*` metrics. */
@@ -27,7 +27,7 @@ export interface TransportConfig extends LiveAccessConfig {
   /** The loop's clock: `notAfter` of a request is a time of this clock. */
   readonly clock: Pick<Clock, 'nowMs' | 'wallMs'>;
   readonly observe: (observation: RequestObservation) => void;
-  /** Most bytes of one answer, streams aside; a bigger one is a `failure` of kind too-big. Default: by lane. */
+  /** Most bytes of one answer, streams aside; a bigger one is a `failure` of kind too-big. Default: by pool. */
   readonly replyBytesMax?: number;
 }
 
@@ -35,7 +35,7 @@ export interface TransportConfig extends LiveAccessConfig {
  * After a page that is too big, a list goes on with smaller pages. A read may be of all slices of one service. Every
  * other answer is a few objects of at most 1.5 MiB.
  */
-const REPLY_BYTES_MAX: Readonly<Record<Lane, number>> = {
+const REPLY_BYTES_MAX: Readonly<Record<PoolName, number>> = {
   list: 64 * 2 ** 20,
   watch: 4 * 2 ** 20,
   read: 64 * 2 ** 20,
@@ -53,7 +53,7 @@ const TRIES_MAX = 3;
 interface State {
   readonly config: TransportConfig;
   readonly access: LiveAccess;
-  readonly outbox: TransportOutbox;
+  readonly delivery: TransportDelivery;
   readonly dueWarnings: WarningFilter;
   /** By the id of the request, until its last event is delivered. */
   readonly calls: Map<number, Call>;
@@ -61,7 +61,7 @@ interface State {
 }
 
 /**
- * The transport port over undici pools, one for each lane. Bytes go through `dispatch`, the layer below `request`,
+ * The transport port over undici pools, one for each pool. Bytes go through `dispatch`, the layer below `request`,
  * because its `onRequestStart` is the one moment that tells "certainly not sent" from "may have arrived".
  */
 export function createTransport(
@@ -72,7 +72,7 @@ export function createTransport(
   const state: State = {
     config,
     access: createLiveAccess(config),
-    outbox: createTransportOutbox(deliver, ({ request }) => calls.delete(request.id)),
+    delivery: createTransportDelivery(deliver, ({ request }) => calls.delete(request.id)),
     dueWarnings: createWarningFilter(),
     calls,
     closed: false,
@@ -121,7 +121,7 @@ function dispatch(state: State, call: Call): void {
   };
   if (request.body !== null) headers['Content-Type'] = request.contentType;
   try {
-    pools[request.lane].dispatch(
+    pools[request.pool].dispatch(
       {
         origin: access.origin,
         method: request.method,
@@ -154,7 +154,7 @@ function cancel({ calls }: State, id: number): void {
 async function close(state: State): Promise<void> {
   if (state.closed) return;
   state.closed = true;
-  state.outbox.close();
+  state.delivery.close();
   for (const call of state.calls.values()) {
     call.settled = true;
     clearTimeout(call.timer);
@@ -179,11 +179,11 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
       if (!isOpenStream(call)) return;
       clearTimeout(call.timer);
       observe(state, call, String(status));
-      state.outbox.emit(call, responseOf(call));
+      state.delivery.emit(call, responseOf(call));
     },
     onResponseData(_controller, chunk) {
       if (call.settled) return;
-      if (isOpenStream(call)) state.outbox.emitPiece(call, chunk);
+      if (isOpenStream(call)) state.delivery.emitPiece(call, chunk);
       else takeData(state, call, chunk);
     },
     onResponseEnd() {
@@ -229,9 +229,9 @@ async function tryAgain(state: State, call: Call): Promise<void> {
 }
 
 function takeData(state: State, call: Call, chunk: Uint8Array): void {
-  const { lane, method, path } = call.request;
+  const { pool, method, path } = call.request;
   call.bytes += chunk.byteLength;
-  const bytesMax = state.config.replyBytesMax ?? REPLY_BYTES_MAX[lane];
+  const bytesMax = state.config.replyBytesMax ?? REPLY_BYTES_MAX[pool];
   if (call.bytes <= bytesMax) {
     call.chunks.push(chunk);
     return;
@@ -265,7 +265,7 @@ function fail(state: State, call: Call, kind: FailureKind, message: string): voi
 function settle(state: State, call: Call, event: TransportEvent): void {
   call.settled = true;
   clearTimeout(call.timer);
-  state.outbox.emit(call, event);
+  state.delivery.emit(call, event);
 }
 
 function abort(call: Call): void {

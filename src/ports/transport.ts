@@ -14,13 +14,13 @@ export interface Transport {
   cancel(id: number): void;
 }
 
-/** Which connection pool and budget a request belongs to. */
-export type Lane = 'list' | 'watch' | 'read' | 'write' | 'event' | 'lease';
+/** Which connections and which budget a request uses. */
+export type PoolName = 'list' | 'watch' | 'read' | 'write' | 'event' | 'lease';
 
 export interface HttpRequest {
   /** Unique within the process. */
   readonly id: number;
-  readonly lane: Lane;
+  readonly pool: PoolName;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path and query, from the server's root, already encoded. */
   readonly path: string;

@@ -40,7 +40,7 @@ import { drawSuffix } from './suffix.ts';
 
 export interface Planner {
   readonly config: PlannerConfig;
-  readonly services: Map<string, ServicePlans>;
+  readonly services: Map<string, PlannerService>;
   /** The newest shares that a batch has told. */
   shares: CpuShares | null;
   /** Zones by node. Nodes without a zone are missing. Empty unless mirrored endpoints have zones. */
@@ -49,7 +49,7 @@ export interface Planner {
 }
 
 /** What the planner keeps of one service. */
-interface ServicePlans {
+interface PlannerService {
   readonly key: string;
   /** The version of the inputs, as the main thread counts it; 0 = objects were told, but no snapshot. */
   version: number;
@@ -71,7 +71,7 @@ interface Work {
 /** One entry while it is worked on. */
 interface Task {
   readonly planner: Planner;
-  readonly service: ServicePlans;
+  readonly service: PlannerService;
   readonly entry: BatchEntry;
   readonly problems: Problem[];
   /**
@@ -140,7 +140,7 @@ function takeEntry(work: Work, entry: BatchEntry): ServiceResult {
   return { service: service.key, needFull: !isCurrent || thrown !== null, plans, failures, problems, error: null };
 }
 
-function serviceOf(planner: Planner, key: string): ServicePlans {
+function serviceOf(planner: Planner, key: string): PlannerService {
   let service = planner.services.get(key);
   if (service === undefined) {
     service = { key, version: 0, spec: null, endpoints: createStored(), outputs: createServiceOutputs() };

@@ -132,6 +132,12 @@ export interface PlanFailure {
   readonly message: string;
 }
 
+/**
+ * The id of deletions that no planner has planned, because no unit plans their objects any more. No planner waits for
+ * their ack.
+ */
+export const UNPLANNED = 0;
+
 export interface PlannedWrite {
   /** Unique within the life of the planner; names the write in its ack. */
   readonly id: number;

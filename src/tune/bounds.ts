@@ -84,7 +84,7 @@ export function variantsOf(question: Question): Variant[] {
 }
 
 /** A variant's run. */
-export interface Played extends Pick<Variant, 'haste'> {
+export interface VariantRun extends Pick<Variant, 'haste'> {
   readonly ledger: Ledger;
 }
 
@@ -104,7 +104,7 @@ export function partsOfFirst({ objective }: Question, first: Ledger, scope: Scop
  * those of all constraints and of the goal.
  * @param scopes differ in their watchers alone
  */
-export function boundsOf(question: Question, runs: Iterable<Played>, scopes: readonly Scope[]): number[][] {
+export function boundsOf(question: Question, runs: Iterable<VariantRun>, scopes: readonly Scope[]): number[][] {
   let parts: Parts | null = null;
   let bounds = scopes.map(() => expressionsOf(question.objective).map(() => -Infinity));
   for (const played of runs) {
@@ -118,7 +118,7 @@ export function boundsOf(question: Question, runs: Iterable<Played>, scopes: rea
 /** Those of one run. They are raised by as much as today's figure was measured above its prediction and chance. */
 export function boundsOfRun(
   { run: { seed }, objective, raises }: Question,
-  { ledger, haste }: Played,
+  { ledger, haste }: VariantRun,
   parts: Parts,
   scopes: readonly Scope[],
 ): number[][] {

@@ -8,7 +8,7 @@ import { type Controller, DEFAULT_SETTINGS, type Settings } from '../twin/settin
 import { isChange, type Story, storyBetween, type StoryChange } from '../twin/story.ts';
 import { type Expression, hasFigure, isOfLatencies, type Objective, type Scope, valueOf } from './objective.ts';
 import type { Recommendation } from './recommend.ts';
-import { type Look, lookAt, SAME, UNTOLD } from './sequential.ts';
+import { type Interval, intervalOf, SAME, UNTOLD } from './sequential.ts';
 
 export interface Confirmation {
   /** The kind of the server, such as `kube-apiserver`. */
@@ -21,10 +21,10 @@ export interface Confirmation {
   readonly rounds: number;
   /** The milliseconds by which a change was late, 99th percentile, in the worst run. */
   readonly lateMs: number;
-  readonly tried: readonly Tried[];
+  readonly tried: readonly TriedForReal[];
 }
 
-export interface Tried {
+export interface TriedForReal {
   readonly settings: Settings;
   readonly figures: readonly TriedFigure[];
 }
@@ -34,7 +34,7 @@ export interface TriedFigure {
   /** The figures of today's settings, one for each pair. `tried`: of the tried settings. */
   readonly today: readonly number[];
   readonly tried: readonly number[];
-  readonly look: Look;
+  readonly look: Interval;
   /** The ratio of tried to today, by the queue model; NaN = it has no such figure. */
   readonly predicted: number;
   readonly verdict: 'holds' | 'does not hold' | 'cannot tell' | typeof NOT_MEASURED | typeof DOES_NOT_BIND;
@@ -83,7 +83,7 @@ export function triedOf(
   watchers: Omit<Scope, 'durationMs'>,
   settings: Settings,
   pairs: readonly Pair[],
-): Tried {
+): TriedForReal {
   const scope = { durationMs: run.story.durationMs, ...watchers };
   const { tokensAtStart: _ofOneAtWork, ...fresh } = run;
   // A replay starts the controller, and makes the slices of its start with the default limit.
@@ -94,7 +94,7 @@ export function triedOf(
     const predicted = ratioOf(value(tried), value(today));
     const ratios = pairs.map((pair) => ratioOf(value(pair.tried), value(pair.today)));
     const isMeasured = pairs.every((pair) => isTold(expression, pair)) && !ratios.some(Number.isNaN);
-    const look = isMeasured ? lookAt(ratios) : UNTOLD;
+    const look = isMeasured ? intervalOf(ratios) : UNTOLD;
     return {
       text,
       today: pairs.map((pair) => value(pair.today)),
@@ -120,7 +120,7 @@ function isTold(expression: Expression, { today, tried }: Pair): boolean {
   return isOfLatencies(expression) ? before && then : before || then;
 }
 
-export function isDecided({ figures }: Tried): boolean {
+export function isDecided({ figures }: TriedForReal): boolean {
   return figures.every(({ look }) => look.decision !== null);
 }
 
@@ -148,7 +148,7 @@ export function recommendedOf({ best, changes }: Pick<Recommendation, 'best' | '
  * difference that was not measured is not refuted: on an API server that is faster than the recorded one nothing waits
  * for what is too scarce there.
  */
-export function verdictOf({ decision, low, high }: Look, predicted: number): TriedFigure['verdict'] {
+export function verdictOf({ decision, low, high }: Interval, predicted: number): TriedFigure['verdict'] {
   if (decision === null || decision === 'cannot tell' || Number.isNaN(predicted)) return 'cannot tell';
   const expected = predicted < 1 - SAME ? 'lower' : predicted > 1 + SAME ? 'higher' : 'same';
   const isWithin = predicted * (1 + SAME) >= low && predicted * (1 - SAME) <= high;

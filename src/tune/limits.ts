@@ -3,7 +3,7 @@ import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import { FITTED } from './back-test.ts';
 import { hastened } from './another-time.ts';
-import { boundsOf, type Played, type Question, scopeOf, variantsOf } from './bounds.ts';
+import { boundsOf, type VariantRun, type Question, scopeOf, variantsOf } from './bounds.ts';
 import { createLooks, holdsWhole, lookAt, meetsSoFar } from './look.ts';
 import { type Expression, isOfLatencies, type Objective, WORST_MS } from './objective.ts';
 import { additionsTo, type Outcome, p99OfAdditions } from './outcome.ts';
@@ -57,7 +57,7 @@ export function nodesMaxOf(question: Question, settings: Settings): number | nul
 }
 
 /** One run at a time, because each takes memory. */
-function* runsOf(question: Question, settings: Settings): Generator<Played, void> {
+function* runsOf(question: Question, settings: Settings): Generator<VariantRun, void> {
   for (const { calibration, story, haste } of variantsOf(question))
     yield { ledger: runModel({ ...question.run, settings, calibration, story }), haste };
 }

@@ -7,7 +7,7 @@ import {
   excessOf,
   type Parts,
   partsOfFirst,
-  type Played,
+  type VariantRun,
   type Question,
   scopeOf,
   type Variant,
@@ -67,12 +67,12 @@ export function lookAt(looks: Looks, settings: Settings): Look {
   };
 }
 
-function playWith({ question: { run }, variants }: Looks, settings: Settings, variant: number): Played {
+function playWith({ question: { run }, variants }: Looks, settings: Settings, variant: number): VariantRun {
   const { calibration, story, haste } = variants[variant]!;
   return { ledger: runModel({ ...run, settings, calibration, story }), haste };
 }
 
-function checksOf({ question, scope }: Looks, first: Played, parts: Parts): Check[] {
+function checksOf({ question, scope }: Looks, first: VariantRun, parts: Parts): Check[] {
   const { constraints, goal } = question.objective;
   const [bounds] = boundsOfRun(question, first, parts, [scope]);
   return [...constraints, { ...goal, most: Infinity }].map(({ text, expression, most }, i) => ({

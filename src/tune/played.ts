@@ -9,7 +9,7 @@ import type { Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
 import type { WritersOf } from './strangers.ts';
 
-export interface Played {
+export interface RecordedPart {
   readonly story: Story;
   readonly evidence: Evidence;
   /** The programs that have written each output; [] = the recording does not tell. */
@@ -23,7 +23,7 @@ export interface Played {
 
 const OUTPUT_OF: Readonly<Record<OutputResource, Output>> = { endpoints: 'endpoints', endpointslices: 'slices' };
 
-export function playedOf(name: string, events: Iterable<RecordedEvent>): Played {
+export function playedOf(name: string, events: Iterable<RecordedEvent>): RecordedPart {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
   const writes: Record<Output, { readonly atMs: number }[]> = { endpoints: [], slices: [] };
   const selections = createSelections();

@@ -7,7 +7,7 @@
 
 export type Decision = 'lower' | 'higher' | 'same' | 'cannot tell';
 
-export interface Look {
+export interface Interval {
   /** null = more pairs are needed. */
   readonly decision: Decision | null;
   /** The ratio and its interval; 0 and Infinity = not known yet. */
@@ -17,7 +17,7 @@ export interface Look {
 }
 
 /** Of runs without the figure. More of them would not have it either. */
-export const UNTOLD: Look = { decision: 'cannot tell', ratio: 1, low: 0, high: Infinity };
+export const UNTOLD: Interval = { decision: 'cannot tell', ratio: 1, low: 0, high: Infinity };
 
 /** Fewer pairs tell nothing. */
 export const PAIRS_MIN = 3;
@@ -31,7 +31,7 @@ export const SAME = 0.05;
 const FACTORS: readonly number[] = [9.046, 5.472, 4.367, 3.85, 3.555, 3.365, 3.233, 3.136];
 
 /** @param ratios of each pair, one setting over the other; above 0 */
-export function lookAt(ratios: readonly number[]): Look {
+export function intervalOf(ratios: readonly number[]): Interval {
   const count = ratios.length;
   const logs = ratios.map(Math.log);
   const mean = logs.reduce((sum, log) => sum + log, 0) / count;

@@ -1,7 +1,7 @@
 /** The result of a verification as data. Programs get it as JSON, and the text and the page are made from it. */
 import { reasonOf, type Difference } from './difference.ts';
-import { listedDifference, type Circumstances } from './listed.ts';
-import { objectKey } from './sight.ts';
+import { listedDifference, type Circumstances } from './listed-difference.ts';
+import { objectKey } from './second-look.ts';
 import type { Standing, Verification } from './verification.ts';
 import type { ControllerName, ControllerOptions } from '../controller/options.ts';
 import { readiness } from '../controller/reports/health.ts';

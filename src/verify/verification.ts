@@ -6,7 +6,7 @@
 import { differencesOf, identityOf, type Difference, type Kind } from './difference.ts';
 import { isLookComplete, lookProgress, unplanned } from './initial-look.ts';
 import type { ListReader } from '../lists/list-reader.ts';
-import { lookAt, type Scope, type Sight } from './sight.ts';
+import { lookAgain, type Scope, type Sight } from './second-look.ts';
 import type { ControllerState } from '../controller/state.ts';
 import type { ControllerName } from '../controller/options.ts';
 import type { ShadowPlan } from '../controller/writes/shadow.ts';
@@ -239,7 +239,7 @@ function startLooks(v: Verification, nowMs: number): void {
     if (v.looks >= LOOKS_MAX) return;
     v.looks++;
     for (const standing of standings) standing.looking = true;
-    lookAt(v.state, v.reader, scope, standings, (sights, failure) => {
+    lookAgain(v.state, v.reader, scope, standings, (sights, failure) => {
       v.looks--;
       // They all get the same time, so that they are looked at together again.
       const readAtMs = v.nowMs();

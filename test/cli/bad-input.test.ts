@@ -12,7 +12,7 @@ import { setImmediate } from 'node:timers/promises';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { diagnose, wordsOf } from '../../src/cli/rights/diagnosis.ts';
 import { startPreflight } from '../../src/cli/rights/preflight.ts';
-import { credentialsOf } from '../../src/cli/server.ts';
+import { credentialsOf } from '../../src/cli/api-connection.ts';
 import type { HealthCheck } from '../../src/controller/reports/health.ts';
 import { counter, createMetricStore, samples } from '../../src/metrics/store.ts';
 import type { LogLine } from '../../src/node/log.ts';

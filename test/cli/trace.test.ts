@@ -133,7 +133,7 @@ describe('a trace', () => {
     const ask = (id: number): Effect => {
       return {
         type: 'http',
-        request: httpRequest({ id, lane: 'watch', stream: true, path: '/api/v1/pods?watch=true' }),
+        request: httpRequest({ id, pool: 'watch', stream: true, path: '/api/v1/pods?watch=true' }),
       };
     };
     const reply = (id: number, status: number): Event => {

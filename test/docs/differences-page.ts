@@ -5,7 +5,7 @@ import {
   MENDED_DEFECTS,
   MIRRORING_DIFFERENCES,
   SLICES_DIFFERENCES,
-  type Difference,
+  type UpstreamDifference,
 } from '../../src/core/differences.ts';
 
 const HEAD = `# Differences from kube-controller-manager
@@ -24,7 +24,7 @@ export function differencesPage(): string {
   ].join('\n');
 }
 
-function section(title: string, differences: readonly Difference[]): string {
+function section(title: string, differences: readonly UpstreamDifference[]): string {
   const rows = differences.map(({ id, title, upstream, ours, reports, defects, shownBy }) =>
     row([`\`${id}\``, title, upstream, ours, [...reports, ...defects].join(', '), testFile(shownBy)]),
   );

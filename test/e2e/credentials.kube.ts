@@ -38,7 +38,7 @@ const TOKEN_CACHE_MS = 11_000;
 const ID_TOKEN_SECONDS = 6;
 /** endpointd has to start, and to write, while the first one is good. */
 const CERTIFICATE_SECONDS = 15;
-/** What comes and goes: a connection of each lane, and of the page that the test reads. */
+/** What comes and goes: a connection of each pool, and of the page that the test reads. */
 const DESCRIPTORS_APART = 4;
 /** An address of this machine that is not taken for loopback, which no proxy is asked for. */
 const NOT_LOOPBACK = '0.0.0.0';

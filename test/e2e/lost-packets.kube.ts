@@ -90,7 +90,7 @@ async function openWatch(access: Access): Promise<{ ended: Promise<TransportEven
       }
     },
   );
-  transport.send(httpRequest({ lane: 'watch', stream: true, timeoutMs: 30_000 }));
+  transport.send(httpRequest({ pool: 'watch', stream: true, timeoutMs: 30_000 }));
   await began.promise;
   return { ended: ended.promise, close: () => transport.close() };
 }

@@ -93,7 +93,7 @@ describe('429 from a real API server', () => {
         const object = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: `${user}-${id}` } };
         transport.send({
           id,
-          lane: 'write',
+          pool: 'write',
           method: 'POST',
           path: ENDPOINTS,
           accept: ACCEPT_METADATA,

@@ -22,7 +22,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     file: 'src/controller/caches/objects.ts',
-    within: 'noteLeftovers',
+    within: 'queueLeftovers',
     original: "state.controllers.find(({ writes }) => writes === 'Endpoints')",
     replacement: "state.controllers.findLast(({ writes }) => writes === 'Endpoints')",
     reason: 'one controller writes Endpoints',

@@ -30,7 +30,7 @@ test('a renewal does not wait for the connection that the one before did not get
     (handler) => createTlsServer({ cert: PKI.serverCert, key: PKI.serverKey }, handler),
   );
   try {
-    for (const timeoutMs of [200, 5000]) world.transport.send(httpRequest({ lane: 'lease', timeoutMs }));
+    for (const timeoutMs of [200, 5000]) world.transport.send(httpRequest({ pool: 'lease', timeoutMs }));
     await world.until(() => world.events.length === 2);
     assert.deepEqual(world.events.map(({ type }) => type).toSorted(), ['failure', 'response']);
   } finally {

@@ -372,7 +372,7 @@ const untrusted: [name: string, cluster: Record<string, unknown>, message: RegEx
 for (const [name, cluster, message] of untrusted) {
   test(`TLS: a server with ${name} gets no request`, async () => {
     await using world = await tlsWorld(cluster, {});
-    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]) }));
+    world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]) }));
     await world.until(() => world.events.length === 1);
     const failure = world.events[0]!;
     assert.ok(failure.type === 'failure');

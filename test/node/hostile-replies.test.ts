@@ -80,7 +80,7 @@ describe('hostile replies', () => {
   });
 
   function put(path: string, timeoutMs = 5000): Promise<Answer> {
-    const request = httpRequest({ lane: 'write', method: 'PUT', path, body: Buffer.from('body'), timeoutMs });
+    const request = httpRequest({ pool: 'write', method: 'PUT', path, body: Buffer.from('body'), timeoutMs });
     return new Promise((resolve) => {
       waiting.set(request.id, resolve);
       transport.send(request);

@@ -129,7 +129,7 @@ test('an absent proxy is a refusal, so the request certainly did not arrive', as
     accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl: 'http://127.0.0.1:1' }),
   });
   try {
-    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]) }));
+    world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]) }));
     await world.until(() => world.events.length === 1);
     const failure = world.events[0]!;
     assert.ok(failure.type === 'failure');
@@ -149,7 +149,7 @@ test('a proxy that never answers CONNECT is given up', async () => {
     connectMs: 200,
   });
   try {
-    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 60_000 }));
+    world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 60_000 }));
     await world.until(() => world.events.length === 1);
     const failure = world.events[0]!;
     assert.ok(failure.type === 'failure');

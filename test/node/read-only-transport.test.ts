@@ -6,7 +6,7 @@ import type { HttpRequest } from '../../src/ports/transport.ts';
 it('a read-only transport lets GET through, and nothing else', () => {
   const sent: string[] = [];
   const transport = readOnly({ send: ({ method }: HttpRequest) => void sent.push(method), cancel() {} });
-  const request = { id: 1, lane: 'read', path: '/api/v1/pods', accept: '', contentType: '', body: null } as const;
+  const request = { id: 1, pool: 'read', path: '/api/v1/pods', accept: '', contentType: '', body: null } as const;
   const send = (method: HttpRequest['method']): void =>
     transport.send({ ...request, method, stream: false, timeoutMs: 1000 });
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
@@ -19,7 +19,7 @@ it('a read-only transport lets GET through, and nothing else', () => {
 it('a transport for reviews of oneself lets these through, and nothing else', () => {
   const sent: string[] = [];
   const transport = onlySelfReviews({ send: ({ path }: HttpRequest) => void sent.push(path), cancel() {} });
-  const request = { id: 1, lane: 'read', accept: '', contentType: '', body: null, stream: false } as const;
+  const request = { id: 1, pool: 'read', accept: '', contentType: '', body: null, stream: false } as const;
   const send = (path: string): void => transport.send({ ...request, method: 'POST', path, timeoutMs: 1000 });
   for (const path of [
     '/api/v1/pods',
@@ -38,7 +38,7 @@ it('a transport that deletes Endpoints lets no other write through', () => {
   const transport = getOrDeleteEndpoints({ send: ({ path }: HttpRequest) => void sent.push(path), cancel() {} });
   const rest = {
     id: 1,
-    lane: 'write',
+    pool: 'write',
     accept: '',
     contentType: '',
     body: null,

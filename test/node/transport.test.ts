@@ -27,20 +27,20 @@ test('a request has the user agent and credentials, and asks for no compression'
 test('connections are kept and reused', async () => {
   await using world = await disposable(socketWorld(() => ({ status: 200, body: 'x' })));
   for (let i = 1; i <= 10; i++) {
-    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array(10_000) }));
+    world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array(10_000) }));
     await world.until(() => world.events.length === i);
   }
   assert.equal(world.connections(), 1);
 });
 
 // Of several API servers behind one address, one that was away is used again.
-for (const lane of ['list', 'write', 'lease'] as const) {
-  test(`a connection of ten minutes gives way to a new one (${lane})`, async () => {
+for (const pool of ['list', 'write', 'lease'] as const) {
+  test(`a connection of ten minutes gives way to a new one (${pool})`, async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     await using world = await disposable(socketWorld(() => ({ status: 200, body: '' })));
     const send = async (): Promise<void> => {
       const answered = world.events.length;
-      world.transport.send(httpRequest({ lane }));
+      world.transport.send(httpRequest({ pool }));
       await world.until(() => world.events.length > answered);
     };
     try {
@@ -59,7 +59,7 @@ for (const lane of ['list', 'write', 'lease'] as const) {
 
 test('a write whose time runs out while it waits for a connection is never sent', async () => {
   await using world = await disposable(socketWorld(() => 'hang', { maxWritesInFlight: 1 }));
-  const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
+  const write = { pool: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
   const first = httpRequest(write);
   world.transport.send(first);
   await world.until(() => world.seen.length === 1);
@@ -79,7 +79,7 @@ test('a request that was given up while it waited costs no connection', async ()
   await using world = await disposable(
     socketWorld(({ path }) => (path === '/slow' ? 'hang' : { status: 200, body: '' }), { maxWritesInFlight: 1 }),
   );
-  const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
+  const write = { pool: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
   const slow = httpRequest({ ...write, path: '/slow' });
   world.transport.send(slow);
   await world.until(() => world.seen.length === 1);
@@ -100,7 +100,7 @@ test('a request that was given up while it waited costs no connection', async ()
 
 test('a write waiting for a connection that times out certainly did not arrive', async () => {
   await using world = await disposable(socketWorld(() => 'hang', { maxWritesInFlight: 1 }));
-  const write = { lane: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
+  const write = { pool: 'write', method: 'PUT', body: new Uint8Array([1]) } as const;
   world.transport.send(httpRequest({ ...write, timeoutMs: 2000 }));
   const waiting = httpRequest({ ...write, timeoutMs: 50 });
   world.transport.send(waiting);
@@ -114,7 +114,7 @@ test('a write waiting for a connection that times out certainly did not arrive',
 test('a stream has a connection of its own, also after another stream has ended', async () => {
   await using world = await disposable(socketWorld(() => ({ chunks: ['x'], finish: 'end' })));
   for (let i = 1; i <= 3; i++) {
-    world.transport.send(httpRequest({ lane: 'watch', stream: true }));
+    world.transport.send(httpRequest({ pool: 'watch', stream: true }));
     await world.until(() => world.events.filter((event) => event.type === 'ended').length === i);
   }
   assert.equal(world.connections(), 3);
@@ -140,7 +140,7 @@ test('after a 401 credentials are read once, and the refused request is sent aga
   const { reads, world: making } = refusing('new', 'new');
   await using world = await making;
   for (let i = 0; i < 5; i++) {
-    world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([i]) }));
+    world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([i]) }));
   }
   await world.until(() => world.events.length === 5);
   assert.ok(world.events.every((event) => event.type === 'response' && event.status === 200));
@@ -218,7 +218,7 @@ test('changed credentials open new connections while a stream ends on its old on
       },
     ),
   );
-  const watch = httpRequest({ lane: 'watch', stream: true, path: '/watch', timeoutMs: 30_000 });
+  const watch = httpRequest({ pool: 'watch', stream: true, path: '/watch', timeoutMs: 30_000 });
   world.transport.send(watch);
   world.transport.send(httpRequest());
   await world.until(() => world.events.some((event) => event.type === 'chunk') && world.events.length === 3);

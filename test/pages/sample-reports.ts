@@ -1,5 +1,5 @@
 /** Reports as a cluster would have them, for tests in a browser and for the screenshots of the documents. */
-import { listedDifference } from '../../src/verify/listed.ts';
+import { listedDifference } from '../../src/verify/listed-difference.ts';
 import { reasonOf, type Difference } from '../../src/verify/difference.ts';
 import type { DifferentUnit, NamedDifference, Reason, Report } from '../../src/verify/report.ts';
 

@@ -64,7 +64,7 @@ function answerEmpty(sim: Sim, path: string, times: number): void {
   );
   const whole = sim.tamper;
   sim.tamper = (bytes, request) =>
-    request.lane === 'list' && request.path.startsWith(`${path}?limit=500`) && left-- > 0
+    request.pool === 'list' && request.path.startsWith(`${path}?limit=500`) && left-- > 0
       ? empty
       : whole(bytes, request);
 }

@@ -44,7 +44,7 @@ describe('events that may not be recorded (403)', () => {
     for (let i = 1; i <= 3; i++) createService(sim, { name: `web-${i}` });
     createPod(sim, { name: 'lost', ip: '10.0.0.1', node: 'no-such-node' });
     const status = makeStatus(code, 'Forbidden', message, { causes } as Status['details']);
-    sim.refuse = ({ lane }) => (lane === 'event' ? status : 0);
+    sim.refuse = ({ pool }) => (pool === 'event' ? status : 0);
     sim.start();
     sim.run(60_000);
     return sim;
@@ -75,7 +75,7 @@ describe('events that may not be recorded (403)', () => {
 it('of very many stuck services those of each controller are told', () => {
   const sim = createSliceSim({ options: { endpoints: true, kubeApiQps: 5000, kubeApiBurst: 5000 } });
   for (let i = 0; i < 300; i++) createService(sim, { name: `web-${i}` });
-  sim.refuse = ({ lane }) => (lane === 'write' ? 422 : 0);
+  sim.refuse = ({ pool }) => (pool === 'write' ? 422 : 0);
   sim.start();
   sim.run(10_000);
   const stuck = samples(sim.metrics!, 'endpointd_stuck_service', 0);

@@ -242,7 +242,7 @@ describe('own writes under way', () => {
   function restoredAround(way: 'toMs' | 'backMs', options: RestoreOptions): Sim {
     const sim = settled();
     const backup = sim.backup();
-    sim.lag = ({ lane }) => ({ toMs: 0, backMs: 0, ...(lane === 'write' ? { [way]: 3000 } : {}) });
+    sim.lag = ({ pool }) => ({ toMs: 0, backMs: 0, ...(pool === 'write' ? { [way]: 3000 } : {}) });
     createPod(sim, { name: 'web-3', ip: '10.0.0.9' });
     sim.run(1000);
     sim.restore(backup, options);
@@ -282,7 +282,7 @@ describe('own writes under way', () => {
     const how = bump === 0 ? 'without' : 'with';
     it(`own writes that the backup lacks are done again, if late, ${how} a bump`, () => {
       const sim = settled();
-      sim.lag = ({ lane }) => (lane === 'write' ? { toMs: 500, backMs: 8000 } : { toMs: 0, backMs: 0 });
+      sim.lag = ({ pool }) => (pool === 'write' ? { toMs: 500, backMs: 8000 } : { toMs: 0, backMs: 0 });
       createPod(sim, { name: 'web-3', ip: '10.0.0.9' });
       sim.run(300);
       // It has the pod, and nothing that was written for it.
@@ -330,7 +330,7 @@ describe('own writes under way', () => {
 describe('an object that is made after the backup', () => {
   /** A backup with the Service `late`, whose Endpoints and slice are written only after it. */
   function writtenSince(sim: Sim): Backup {
-    sim.refuse = ({ lane }) => (lane === 'write' ? 504 : 0);
+    sim.refuse = ({ pool }) => (pool === 'write' ? 504 : 0);
     createService(sim, { name: 'late' });
     sim.run(500);
     const backup = sim.backup();
@@ -376,7 +376,7 @@ describe('an own delete that only its answer has told of', () => {
 
   /** Endpoints without a Service, and a slice that mirrors nothing: they go after the backup, and no event says so. */
   function deletedUnseen(sim: Sim): Backup {
-    sim.lag = ({ lane }) => ({ toMs: lane === 'write' ? 1000 : 0, backMs: 0 });
+    sim.lag = ({ pool }) => ({ toMs: pool === 'write' ? 1000 : 0, backMs: 0 });
     makeEndpoints(sim, 'left', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }], MADE_BY_US);
     deleteObject(sim, `${ENDPOINTS}/hand`);
     sim.run(500);
@@ -407,7 +407,7 @@ describe('an own delete that only its answer has told of', () => {
   it('an own delete is done again if its answer comes after the lists', () => {
     const sim = settled();
     const writes = writesOf(sim).length;
-    sim.lag = ({ lane }) => ({ toMs: lane === 'write' ? 500 : 0, backMs: lane === 'write' ? 6000 : 0 });
+    sim.lag = ({ pool }) => ({ toMs: pool === 'write' ? 500 : 0, backMs: pool === 'write' ? 6000 : 0 });
     makeEndpoints(sim, 'left', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }], MADE_BY_US);
     sim.run(400);
     const backup = sim.backup();

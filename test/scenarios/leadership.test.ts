@@ -23,14 +23,14 @@ describe('a leader that cannot renew', () => {
     let aborted = 0;
     leader.observer = {
       ...NOBODY,
-      sent({ id, lane }) {
-        if (lane === 'write') writes.add(id);
+      sent({ id, pool }) {
+        if (pool === 'write') writes.add(id);
       },
       cancelled(id) {
         if (writes.has(id)) aborted++;
       },
     };
-    leader.lag = ({ lane }) => (lane === 'lease' || lane === 'write' ? LOST : IN_TIME);
+    leader.lag = ({ pool }) => (pool === 'lease' || pool === 'write' ? LOST : IN_TIME);
     leader.run(6000);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.run(1000);
@@ -66,7 +66,7 @@ describe('a leader that cannot renew', () => {
 describe('a leader that ends', () => {
   it('a leader that ends releases the Lease only after its last write was answered', () => {
     const { leader, standby } = replicas();
-    leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
+    leader.lag = ({ pool }) => (pool === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.run(500);
     leader.stop();
@@ -82,7 +82,7 @@ describe('a leader that ends', () => {
     const { leader } = replicas();
     const renewals = (): number =>
       leader.exchanges.filter(({ method, path }) => method === 'PUT' && path.includes('/leases')).length;
-    leader.lag = ({ lane }) => (lane === 'lease' ? { toMs: 0, backMs: 300 } : IN_TIME);
+    leader.lag = ({ pool }) => (pool === 'lease' ? { toMs: 0, backMs: 300 } : IN_TIME);
     const before = renewals();
     // The server has done it, and its answer is on the way.
     while (renewals() === before) leader.run(10);
@@ -118,7 +118,7 @@ describe('a leader that ends', () => {
   it('a leader that ends keeps the Lease if a write is under way after 10 s', () => {
     const leader = outOfTokens(0.04);
     leader.stop();
-    leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
+    leader.lag = ({ pool }) => (pool === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
     leader.run(11_000);
     assert.equal(leader.stopped, true);
     assert.equal(objectWrites(leader).length, 4, 'one more, with the token of its eighth second');
@@ -130,7 +130,7 @@ describe('a leader that ends', () => {
   it('a leader that ends keeps the Lease if a write was never answered', () => {
     const { leader } = replicas();
     let lost = 0;
-    leader.lag = ({ lane }) => (lane === 'write' && lost++ === 0 ? LOST : IN_TIME);
+    leader.lag = ({ pool }) => (pool === 'write' && lost++ === 0 ? LOST : IN_TIME);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.run(12_000);
     leader.stop();
@@ -150,7 +150,7 @@ describe('a leader that ends', () => {
     it(`if a leader ends after an answer ${status}, ${then} holds the Lease`, () => {
       const { leader } = replicas();
       let refused = 0;
-      leader.refuse = ({ lane }) => (lane === 'write' && refused++ < 2 ? status : 0);
+      leader.refuse = ({ pool }) => (pool === 'write' && refused++ < 2 ? status : 0);
       setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
       leader.run(5000);
       leader.stop();
@@ -163,7 +163,7 @@ describe('a leader that ends', () => {
   it('a write that was given up 30 s ago does not hold up the release of the Lease', () => {
     const { leader } = replicas();
     let lost = 0;
-    leader.lag = ({ lane }) => (lane === 'write' && lost++ === 0 ? LOST : IN_TIME);
+    leader.lag = ({ pool }) => (pool === 'write' && lost++ === 0 ? LOST : IN_TIME);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.run(45_000);
     leader.stop();
@@ -178,7 +178,7 @@ describe('a leader that loses the Lease while it ends', () => {
     createService(leader, { name: 'web' });
     leader.start();
     leader.run(5000);
-    leader.lag = ({ lane }) => (lane === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
+    leader.lag = ({ pool }) => (pool === 'write' ? { toMs: 0, backMs: 5000 } : IN_TIME);
     createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
     leader.run(500);
     leader.stop();
@@ -196,7 +196,7 @@ describe('a leader whose renewals are lost while it ends', () => {
     createService(leader, { name: 'web' });
     leader.start();
     leader.run(5000);
-    leader.lag = ({ method, lane }) => (lane === 'lease' && method === 'PUT' ? LOST : IN_TIME);
+    leader.lag = ({ method, pool }) => (pool === 'lease' && method === 'PUT' ? LOST : IN_TIME);
     isSlow = true;
     createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
     leader.run(100);
@@ -215,7 +215,7 @@ describe('a standby that ends', () => {
 
   it('a standby that ends while it asks for the Lease gives it back', () => {
     const { leader, standby } = replicas();
-    standby.lag = ({ lane }) => (lane === 'lease' ? SLOW_LEASE : IN_TIME);
+    standby.lag = ({ pool }) => (pool === 'lease' ? SLOW_LEASE : IN_TIME);
     leader.stop();
     // The server has given it the Lease, and the answer is on the way.
     while (holder(leader) !== 'b-1') leader.run(10);
@@ -230,7 +230,7 @@ describe('a standby that ends', () => {
   it('a standby gives the Lease back though the answer to its request is lost', () => {
     const { leader, standby } = replicas();
     leader.stop();
-    standby.lag = ({ method, lane }) => (lane === 'lease' && method === 'PUT' ? LOST : IN_TIME);
+    standby.lag = ({ method, pool }) => (pool === 'lease' && method === 'PUT' ? LOST : IN_TIME);
     while (holder(leader) !== 'b-1') leader.run(10);
     // A second before its request is given up.
     leader.run(4000);
@@ -245,7 +245,7 @@ describe('a standby that ends', () => {
   function stoppedAfter(afterMs: number, meanwhile: (standby: Sim) => void = () => {}): Sim {
     const { leader, standby } = replicas();
     leader.stop();
-    standby.lag = ({ method, lane }) => (lane === 'lease' && method === 'PUT' ? LOST : IN_TIME);
+    standby.lag = ({ method, pool }) => (pool === 'lease' && method === 'PUT' ? LOST : IN_TIME);
     while (holder(leader) !== 'b-1') leader.run(10);
     leader.run(afterMs);
     standby.lag = () => IN_TIME;
@@ -267,7 +267,7 @@ describe('a standby that ends', () => {
   it('a release that is refused is tried again', () => {
     let refusals = 2;
     const leader = stoppedAfter(5500, (standby) => {
-      standby.refuse = ({ lane }) => (lane === 'lease' && refusals-- > 0 ? 503 : 0);
+      standby.refuse = ({ pool }) => (pool === 'lease' && refusals-- > 0 ? 503 : 0);
     });
     assert.equal(holder(leader), '');
     assert.ok(refusals < 0);
@@ -314,7 +314,7 @@ describe('renewals', () => {
 
   it('renewals go on while all writes wait as the API server asks', () => {
     const { leader } = replicas();
-    leader.refuse = ({ lane }) => (lane === 'write' ? turnedAway(30) : 0);
+    leader.refuse = ({ pool }) => (pool === 'write' ? turnedAway(30) : 0);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
     leader.run(1000);
     assert.ok(metric(leader, 'endpointd_write_pause_seconds') > 20);

@@ -41,8 +41,8 @@ function createWorld(services = 1, config: SimConfig = {}): World {
   sim.observer = {
     before() {},
     stepped() {},
-    after({ method, path, lane }, status) {
-      if (lane === 'write' && status < 300 && method === 'PUT') noteWrite(path.split('/').at(-1)!, 'endpointd');
+    after({ method, path, pool }, status) {
+      if (pool === 'write' && status < 300 && method === 'PUT') noteWrite(path.split('/').at(-1)!, 'endpointd');
     },
   };
   sim.tamper = (bytes, { path, stream }) => {

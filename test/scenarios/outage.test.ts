@@ -124,7 +124,7 @@ describe('ten seconds after an outage of ten minutes', () => {
   it('ten seconds after an outage, changes known before it are written', () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const sim = settled({ seed });
-      sim.refuse = ({ lane }) => (lane === 'write' ? 503 : 0);
+      sim.refuse = ({ pool }) => (pool === 'write' ? 503 : 0);
       setPodStatus(sim, { name: 'web-1', ready: false });
       sim.run(100);
       sim.refuse = () => 0;

@@ -144,9 +144,9 @@ describe('a list that comes while a write is under way', () => {
       sim.request('POST', ENDPOINTS, { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: `z-${i}` } });
     }
     sim.run(2000);
-    sim.lag = ({ lane, path }) => {
-      if (lane === 'write') return { toMs: 0, backMs: 3000 };
-      return lane === 'list' && path.includes('continue') ? { toMs: 0, backMs: 5000 } : NO_LAG;
+    sim.lag = ({ pool, path }) => {
+      if (pool === 'write') return { toMs: 0, backMs: 3000 };
+      return pool === 'list' && path.includes('continue') ? { toMs: 0, backMs: 5000 } : NO_LAG;
     };
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(20);

@@ -54,8 +54,8 @@ function recordWrites(sim: Sim): string[] {
     before(request) {
       body = request.body === null ? '' : Buffer.from(request.body).toString('base64');
     },
-    after({ lane, method, path }, status) {
-      if (lane === 'write') writes.push(`${sim.nowMs()} ${method} ${path} ${status} ${body}`);
+    after({ pool, method, path }, status) {
+      if (pool === 'write') writes.push(`${sim.nowMs()} ${method} ${path} ${status} ${body}`);
     },
     stepped() {},
   };
@@ -78,9 +78,9 @@ function live(config: SimConfig): { readonly sim: Sim; readonly writes: readonly
   const sim = createSliceSim({
     ...config,
     options: ALL,
-    refuse({ lane, method, path }) {
-      if (lane === 'event') return 503;
-      return lane === 'write' && method !== 'DELETE' && path.includes('/namespaces/closed/') ? 403 : 0;
+    refuse({ pool, method, path }) {
+      if (pool === 'event') return 503;
+      return pool === 'write' && method !== 'DELETE' && path.includes('/namespaces/closed/') ? 403 : 0;
     },
   });
   const writes = recordWrites(sim);

@@ -1,4 +1,4 @@
-/** Threads that die or hang, and the service that kills them (docs/spec/protocols.md "Poison"). */
+/** Threads that die or hang, and the service that kills them (docs/protocols.md "Poison"). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {

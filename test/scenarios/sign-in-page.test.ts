@@ -23,7 +23,7 @@ const json = (status: number): FaultReply => ({
 const inPlace =
   (method: string, reply: FaultReply): Refuse =>
   (request) =>
-    request.method === method && (request.lane === 'read' || request.lane === 'write') ? reply : 0;
+    request.method === method && (request.pool === 'read' || request.pool === 'write') ? reply : 0;
 
 describe('an answer that is none of the API server', () => {
   for (const [what, reply] of [
@@ -50,7 +50,7 @@ describe('an answer that is none of the API server', () => {
 
   it('a foreign answer to a create or an update writes nothing: 200 with other JSON', () => {
     const sim = settled();
-    sim.refuse = (request) => (request.lane === 'write' ? json(200) : 0);
+    sim.refuse = (request) => (request.pool === 'write' ? json(200) : 0);
     createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
     sim.run(3000);
     sim.refuse = () => 0;

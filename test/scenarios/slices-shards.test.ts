@@ -1,4 +1,4 @@
-/** Threads that die of a service, with more than one controller at work on it (docs/spec/protocols.md "Poison"). */
+/** Threads that die of a service, with more than one controller at work on it (docs/protocols.md "Poison"). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { debugView } from '../../src/controller/reports/debug-view.ts';
-import { noteDamage, type Deed } from '../../src/controller/queues/fights.ts';
+import { queueRepair, type Deed } from '../../src/controller/queues/fights.ts';
 import { CATALOGUE } from '../../src/metrics/catalogue.ts';
 import { histogramSamples } from '../../src/metrics/store.ts';
 import { LEASE_PATH } from '../support/election-world.ts';
@@ -71,7 +71,7 @@ describe('one that stands by', () => {
     const standby = replica('b', { beside: leader, seed: 2 });
     createNode(leader, { name: 'node-1', zone: 'zone-a' });
     createService(leader, { name: 'web' });
-    leader.refuse = ({ lane, method }) => (lane === 'write' && method === 'POST' ? 503 : 0);
+    leader.refuse = ({ pool, method }) => (pool === 'write' && method === 'POST' ? 503 : 0);
     leader.start();
     leader.run(1000);
     standby.start();
@@ -91,7 +91,7 @@ describe('one that stands by', () => {
     const sim = replica('a', {});
     createNode(sim, { name: 'node-1', zone: 'zone-a' });
     createService(sim, { name: 'web' });
-    sim.lag = ({ lane }) => (lane === 'write' ? LOST : { toMs: 0, backMs: 0 });
+    sim.lag = ({ pool }) => (pool === 'write' ? LOST : { toMs: 0, backMs: 0 });
     sim.start();
     sim.run(1000);
     sim.refuse = ({ path }) => (path.includes('/leases') ? 503 : 0);
@@ -131,7 +131,7 @@ describe('one that stands by', () => {
     leader.start();
     leader.run(1000);
     const [slice] = slicesOf(leader);
-    leader.refuse = ({ lane }) => (lane === 'write' ? 503 : 0);
+    leader.refuse = ({ pool }) => (pool === 'write' ? 503 : 0);
     edit(leader, `${ENDPOINTS}/hand`, {}, { subsets: [] });
     standby.start();
     leader.run(1000);
@@ -270,7 +270,7 @@ describe('one that stands by', () => {
     const [service] = state.services.get('default')!.values();
     const unit = service!.units[0]!;
     const deed: Deed = { damage: 'wrong', message: '', writer: () => assert.fail('managedFields are read') };
-    noteDamage(state, unit, service!.endpoints, deed, { nowMs: leader.nowMs(), wallMs: 0 });
+    queueRepair(state, unit, service!.endpoints, deed, { nowMs: leader.nowMs(), wallMs: 0 });
   });
 
   for (const standby of ['cold', 'warm'] as const) {

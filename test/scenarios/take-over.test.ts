@@ -43,8 +43,8 @@ function world(standby: LeadershipOptions['standby'] = 'warm', seed = 2): World 
   manager.observer = {
     before() {},
     stepped() {},
-    after({ lane }, status) {
-      if (lane === 'write' && status < 300) byVersion.set(String(manager.server.revision), MANAGER);
+    after({ pool }, status) {
+      if (pool === 'write' && status < 300) byVersion.set(String(manager.server.revision), MANAGER);
     },
   };
   const replica = (identity: string, seed: number): Sim => {

@@ -37,8 +37,8 @@ export function watchOver(run: Run, breach: (text: string) => void): SimObserver
   let target: KubeObject | undefined;
   let hadReady = false;
 
-  function countAsked({ lane, method, path }: HttpRequest): void {
-    if (lane === 'event') return;
+  function countAsked({ pool, method, path }: HttpRequest): void {
+    if (pool === 'event') return;
     // A new process lists everything anew: a story of restarts is no loop of any of them.
     if (sim.loop !== process) asked = new Map();
     process = sim.loop;
@@ -81,8 +81,8 @@ export function watchOver(run: Run, breach: (text: string) => void): SimObserver
   };
 }
 
-function isWrite({ lane, method, path }: HttpRequest): boolean {
-  return lane === 'write' && method !== 'POST' && /\/(endpoints|endpointslices)\//.test(path);
+function isWrite({ pool, method, path }: HttpRequest): boolean {
+  return pool === 'write' && method !== 'POST' && /\/(endpoints|endpointslices)\//.test(path);
 }
 
 function objectAt({ sim }: Run, { path }: HttpRequest): KubeObject | undefined {

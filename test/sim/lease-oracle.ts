@@ -33,11 +33,11 @@ export function watchLeases(
       after(request, status) {
         const told = sent.get(request);
         if (told === undefined || status >= 300) return;
-        if (request.lane === 'lease' && request.body !== null) {
+        if (request.pool === 'lease' && request.body !== null) {
           const holder = holderIn(request.body);
           if (holder !== '' && holder !== grants.at(-1)?.holder) onLeader();
           grants.push({ holder, sentAtMs: told.atMs, doneAtMs: sim.nowMs() });
-        } else if (request.lane === 'write') {
+        } else if (request.pool === 'write') {
           const wrong = outsideLease(grants, told.by, told.atMs, renewDeadlineMs);
           if (wrong !== '')
             breach(`${request.method} ${request.path} was sent by ${told.by} at ${told.atMs} ms: ${wrong}`);

@@ -52,13 +52,13 @@ function refusing(trouble: Trouble, draw: (prng: Prng) => { readonly told: strin
   };
 }
 
-const isWrite = ({ lane }: HttpRequest): boolean => lane === 'write';
-const isCreate = ({ lane, method }: HttpRequest): boolean => lane === 'write' && method === 'POST';
+const isWrite = ({ pool }: HttpRequest): boolean => pool === 'write';
+const isCreate = ({ pool, method }: HttpRequest): boolean => pool === 'write' && method === 'POST';
 
 function drawErrors(prng: Prng): { told: string; refusal: Refusal } {
   const code = pick(prng, [409, 500, 503, 504])!;
   const what = pick(prng, ['read', 'write'])!;
-  return { told: `${what}s: ${code}`, refusal: ({ lane }) => (lane === what ? code : 0) };
+  return { told: `${what}s: ${code}`, refusal: ({ pool }) => (pool === what ? code : 0) };
 }
 
 function drawRejection(prng: Prng): { told: string; refusal: Refusal } {
@@ -105,8 +105,8 @@ function drawFlakyWebhook(prng: Prng): { told: string; refusal: Refusal } {
 function drawNoRights(prng: Prng): { told: string; refusal: Refusal } {
   const resource = pick(prng, ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'])!;
   const status = makeStatus(403, 'Forbidden', `not allowed to list ${resource}`);
-  const refusal: Refusal = ({ lane, path }) =>
-    (lane === 'list' || lane === 'watch') && path.split('?')[0]!.endsWith(`/${resource}`) ? status : 0;
+  const refusal: Refusal = ({ pool, path }) =>
+    (pool === 'list' || pool === 'watch') && path.split('?')[0]!.endsWith(`/${resource}`) ? status : 0;
   return { told: `lists of ${resource}: 403`, refusal };
 }
 

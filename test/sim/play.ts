@@ -97,10 +97,10 @@ function begin(
   sim.observer = {
     ...always,
     after(request, status) {
-      if (request.lane === 'write' && status < 300) run.ownVersions.add(sim.server.revision);
+      if (request.pool === 'write' && status < 300) run.ownVersions.add(sim.server.revision);
       noteApplied(run.applied, 'the first', sim, request, status);
       always.after(request, status);
-      if (request.lane !== 'write' || status >= 300 || ++writes !== crashAfterWrite) return;
+      if (request.pool !== 'write' || status >= 300 || ++writes !== crashAfterWrite) return;
       sim.kill();
       sim.at(sim.nowMs() + 100, () => sim.start());
     },

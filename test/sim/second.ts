@@ -90,10 +90,10 @@ export function noteApplied(
   applied: Applied[],
   process: string,
   sim: Sim,
-  { id, lane }: HttpRequest,
+  { id, pool }: HttpRequest,
   status: number,
 ): void {
-  if (lane !== 'write' || status >= 300) return;
+  if (pool !== 'write' || status >= 300) return;
   const purpose = sim.loop?.state.outbox.requests.get(id);
   if (purpose?.for !== 'write') return;
   const { unit } = purpose.queued;

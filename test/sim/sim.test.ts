@@ -115,7 +115,7 @@ describe('the simulation finds', () => {
 
   /** 150 requests for one path, 20 ms apart. */
   const askOften = (sim: Sim, between: (i: number) => void = () => undefined): void => {
-    const request = { lane: 'read', method: 'GET', path: '/api/v1/pods' } as HttpRequest;
+    const request = { pool: 'read', method: 'GET', path: '/api/v1/pods' } as HttpRequest;
     for (let i = 0; i < 150; i++) {
       sim.at(sim.nowMs() + 20 * i, () => {
         between(i);

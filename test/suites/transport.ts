@@ -56,7 +56,7 @@ let lastId = 0;
 export function httpRequest(fields: Partial<HttpRequest> = {}): HttpRequest {
   return {
     id: ++lastId,
-    lane: 'read',
+    pool: 'read',
     method: 'GET',
     path: '/api/v1/pods',
     accept: 'application/json',
@@ -131,7 +131,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
       const body = new TextEncoder().encode('....k8s body....').subarray(4, 12);
       const path = '/api/v1/namespaces/a/endpoints?fieldManager=x';
       world.transport.send(
-        httpRequest({ lane: 'write', method: 'POST', path, contentType: 'application/vnd.kubernetes.protobuf', body }),
+        httpRequest({ pool: 'write', method: 'POST', path, contentType: 'application/vnd.kubernetes.protobuf', body }),
       );
       await world.until(() => world.events.length > 0);
       const seen = world.seen[0]!;
@@ -151,7 +151,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
       body: 'too many',
     }),
     async (world) => {
-      const requests = [httpRequest(), httpRequest({ lane: 'watch', stream: true })];
+      const requests = [httpRequest(), httpRequest({ pool: 'watch', stream: true })];
       for (const request of requests) world.transport.send(request);
       await world.until(() => world.events.length === 2);
       await world.quiet();
@@ -172,7 +172,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     () => ({ chunks: ['one ', 'two ', 'three'], finish: 'end' }),
     async (world) => {
       const { id } = httpRequest();
-      world.transport.send(httpRequest({ id, lane: 'watch', stream: true }));
+      world.transport.send(httpRequest({ id, pool: 'watch', stream: true }));
       await world.until(() => world.events.some((event) => event.type === 'ended'));
       assert.equal(shape(world, id), 'response chunk ended');
       const events = eventsOf(world, id);
@@ -186,7 +186,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     'an empty stream ends too',
     () => ({ chunks: [], finish: 'end' }),
     async (world) => {
-      const request = httpRequest({ lane: 'watch', stream: true });
+      const request = httpRequest({ pool: 'watch', stream: true });
       world.transport.send(request);
       await world.until(() => world.events.length === 2);
       assert.equal(shape(world, request.id), 'response ended');
@@ -197,7 +197,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     'a stream that is cut ends with an error, after its last chunk',
     () => ({ chunks: ['half'], finish: 'reset' }),
     async (world) => {
-      const request = httpRequest({ lane: 'watch', stream: true });
+      const request = httpRequest({ pool: 'watch', stream: true });
       world.transport.send(request);
       await world.until(() => world.events.some((event) => event.type === 'ended'));
       assert.equal(shape(world, request.id), 'response chunk ended');
@@ -210,7 +210,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     'a stream that is open may be silent for as long as it likes',
     ({ path }) => (path === '/late' ? 'hang' : { chunks: ['hello'], finish: 'hang' }),
     async (world) => {
-      const request = httpRequest({ lane: 'watch', stream: true, timeoutMs: 1000 });
+      const request = httpRequest({ pool: 'watch', stream: true, timeoutMs: 1000 });
       world.transport.send(request);
       await world.until(() => world.events.some((event) => event.type === 'chunk'));
       // Twice as long as the stream's own limit.
@@ -225,7 +225,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     () => 'hang',
     async (world) => {
       const { id } = httpRequest();
-      world.transport.send(httpRequest({ id, lane: 'watch', stream: true, timeoutMs: 150 }));
+      world.transport.send(httpRequest({ id, pool: 'watch', stream: true, timeoutMs: 150 }));
       await world.until(() => world.events.length > 0);
       await world.quiet();
       assert.equal(shape(world, id), 'failure');
@@ -238,10 +238,10 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     'an answer with more bytes than the transport takes is too big, and names request and bound',
     ({ path }) => ({ status: 200, body: 'x'.repeat(path === '/big' ? REPLY_BYTES_MAX + 1 : REPLY_BYTES_MAX) }),
     async (world) => {
-      world.transport.send(httpRequest({ lane: 'list', path: '/fits' }));
+      world.transport.send(httpRequest({ pool: 'list', path: '/fits' }));
       await world.until(() => world.events.length === 1);
       assert.equal(world.events[0]!.type, 'response');
-      world.transport.send(httpRequest({ lane: 'list', path: '/big' }));
+      world.transport.send(httpRequest({ pool: 'list', path: '/big' }));
       await world.until(() => world.events.length === 2);
       await world.quiet();
       assert.equal(world.events.length, 2);
@@ -257,7 +257,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     'no answer in time is a timeout that may have arrived',
     () => 'hang',
     async (world) => {
-      const request = httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 150 });
+      const request = httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 150 });
       world.transport.send(request);
       await world.until(() => world.events.length > 0);
       await world.quiet();
@@ -274,7 +274,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     'a connection cut instead of an answer is a reset that may have arrived',
     () => 'reset',
     async (world) => {
-      world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]) }));
+      world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]) }));
       await world.until(() => world.events.length > 0);
       const failure = world.events[0]!;
       assert.ok(failure.type === 'failure');
@@ -288,8 +288,8 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     () => 'hang',
     async (world) => {
       await world.stopServer();
-      world.transport.send(httpRequest({ lane: 'write', method: 'PUT', body: new Uint8Array([1]) }));
-      world.transport.send(httpRequest({ lane: 'watch', stream: true }));
+      world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]) }));
+      world.transport.send(httpRequest({ pool: 'watch', stream: true }));
       await world.until(() => world.events.length === 2);
       for (const failure of world.events) {
         assert.ok(failure.type === 'failure');
@@ -304,8 +304,8 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     ({ path }) => ({ chunks: ['hello'], finish: path === '/kept' ? 'end' : 'hang' }),
     async (world) => {
       const [gone, kept] = [
-        httpRequest({ lane: 'watch', stream: true }),
-        httpRequest({ lane: 'watch', stream: true, path: '/kept' }),
+        httpRequest({ pool: 'watch', stream: true }),
+        httpRequest({ pool: 'watch', stream: true, path: '/kept' }),
       ];
       const early = httpRequest();
       world.onEvent = (event) => {
@@ -396,7 +396,7 @@ export function transportContract(name: string, makeWorld: MakeWorld): void {
     (request) => ({ status: 200, body: request.path }),
     async (world) => {
       const requests = Array.from({ length: 60 }, (_, i) =>
-        httpRequest({ path: `/n/${i}`, lane: i % 2 === 0 ? 'write' : 'read' }),
+        httpRequest({ path: `/n/${i}`, pool: i % 2 === 0 ? 'write' : 'read' }),
       );
       for (const request of requests) world.transport.send(request);
       await world.until(() => world.events.length === requests.length);

@@ -246,20 +246,20 @@ function arrive(peer: Peer, request: HttpRequest, backMs: number, draws: Prng): 
   settings.observer.after(request, reply.status);
   if ('watch' in reply) return stream(peer, request, reply, from?.server ?? 0, draws);
   if (chance(draws, settings.faults.loseReply)) return fail(peer, id, 'timeout', true, request.timeoutMs);
-  const bytesMax = request.lane === 'list' ? settings.pageBytesMax(request) : Infinity;
+  const bytesMax = request.pool === 'list' ? settings.pageBytesMax(request) : Infinity;
   if (reply.body.byteLength > bytesMax) {
     const message = `answer to ${request.method} ${request.path} is bigger than ${bytesMax} bytes`;
     return fail(peer, id, 'too-big', true, delayMs + backMs, message);
   }
-  const body = request.lane === 'list' ? settings.tamper(reply.body, request) : reply.body;
+  const body = request.pool === 'list' ? settings.tamper(reply.body, request) : reply.body;
   respond(peer, id, { ...reply, body }, delayMs + backMs);
 }
 
 /** What the server answers in place of doing anything; null = it does what it is asked. */
-function faultOf({ faults }: NetworkSettings, { stream: streams, lane }: HttpRequest, draws: Prng): Answer | null {
+function faultOf({ faults }: NetworkSettings, { stream: streams, pool }: HttpRequest, draws: Prng): Answer | null {
   if (chance(draws, faults.serverError)) return textReply(500);
   if (chance(draws, faults.tooMany)) return turnedAway(1);
-  const reads = streams || lane === 'list';
+  const reads = streams || pool === 'list';
   return reads && chance(draws, faults.gone) ? faultReply('gone', () => nextFloat(draws)) : null;
 }
 
@@ -407,7 +407,7 @@ function textReply(status: number): Answer {
 }
 
 function mutated(request: HttpRequest, admission: (object: KubeObject) => void): Uint8Array | null {
-  if (request.body === null || request.lane !== 'write' || request.method === 'DELETE') return request.body;
+  if (request.body === null || request.pool !== 'write' || request.method === 'DELETE') return request.body;
   const object = decodeObject(request.body);
   admission(object);
   return encodeObject(object);

@@ -225,8 +225,8 @@ export function createSim(config: SimConfig = {}): Sim {
     });
   const requestsByKind = new Map<string, number>();
   /** Each request has draws of its own: in a story that lacks something it still meets the same fate. */
-  function drawsOf({ method, lane, path }: HttpRequest): Prng {
-    const kind = `${lane} ${method} ${path.split('?')[0]}`;
+  function drawsOf({ method, pool, path }: HttpRequest): Prng {
+    const kind = `${pool} ${method} ${path.split('?')[0]}`;
     const nth = (requestsByKind.get(kind) ?? 0) + 1;
     requestsByKind.set(kind, nth);
     return createPrng((config.seed ?? 1) ^ fnv1a32(`${kind} ${nth}`));

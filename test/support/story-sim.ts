@@ -148,9 +148,9 @@ export function playStory({ story, options, calibration, seed, namesSeed = 1 }: 
 function lagOf(calibration: Calibration, seed: number): (request: HttpRequest) => Lag {
   const latencyOf = createLatency(calibration, seed);
   const ordinals = new Map<string, number>();
-  return ({ lane, method, path, stream, body }) => {
+  return ({ pool, method, path, stream, body }) => {
     if (stream) return { toMs: 0, backMs: calibration.watchLagMs };
-    if (lane !== 'write') return NO_LAG;
+    if (pool !== 'write') return NO_LAG;
     const output = path.includes('endpointslices') ? 'slices' : 'endpoints';
     // A slice that is created has its name in its body alone. That of a delete is no object.
     const isNeeded = method !== 'DELETE' && (calibration.apiEach[output] > 0 || !NAMED.test(path));
@@ -302,7 +302,7 @@ function threadCosts(costs: Costs): ThreadCosts {
       return event.type === 'response' && path === '' ? costs.reply : 0;
     },
     effect: (effect) => {
-      if (effect.type !== 'http' || effect.request.lane !== 'write') return 0;
+      if (effect.type !== 'http' || effect.request.pool !== 'write') return 0;
       return costs.write + costs.writtenByte * (effect.request.body?.length ?? 0);
     },
     plan: (batch) => {

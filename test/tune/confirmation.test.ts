@@ -13,7 +13,7 @@ import {
   verdictOf,
 } from '../../src/tune/confirmation.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
-import { type Look, lookAt } from '../../src/tune/sequential.ts';
+import { type Interval, intervalOf } from '../../src/tune/sequential.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
 import { answerText } from '../../src/tune/report-text.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
@@ -118,7 +118,7 @@ describe('settings that are tried for real', () => {
   });
 
   it('a worst figure that was measured, and that the model lacks, cannot be told', () => {
-    const look = lookAt([0.5, 0.51, 0.5, 0.49]);
+    const look = intervalOf([0.5, 0.51, 0.5, 0.49]);
     assert.equal(look.decision, 'lower');
     assert.equal(verdictOf(look, Number.NaN), 'cannot tell');
   });
@@ -167,7 +167,7 @@ describe('settings that are tried for real', () => {
     [0.98, [1.1, 1.11, 1.09], 'higher', 'does not hold'],
   ] as const) {
     it(`a predicted ratio of ${predicted} at about ${ratios[0]}: ${verdict}`, () => {
-      const look = lookAt(ratios);
+      const look = intervalOf(ratios);
       assert.deepEqual([look.decision, verdictOf(look, predicted)], [decision, verdict]);
     });
   }
@@ -217,7 +217,7 @@ describe('the report of what was tried', () => {
 
   it('the plot shows a ratio and its interval as they are, whatever they are', () => {
     const plotOf = (look: object): BarPlot => {
-      const figures = [{ ...tried.figures[0]!, look: { decision: null, ...look } as Look }];
+      const figures = [{ ...tried.figures[0]!, look: { decision: null, ...look } as Interval }];
       const confirmation = confirmationOf([{ ...tried, figures }]);
       const section = answerPage({ ...answer, confirmation }).sections.find(({ title }) => title === 'Tried for real');
       return section!.plots![0] as BarPlot;

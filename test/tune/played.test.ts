@@ -4,7 +4,7 @@ import { slice } from '../recording/made.ts';
 import { podRecord, serviceRecord } from '../support/batches.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
-import { type Played, playedOf } from '../../src/tune/played.ts';
+import { type RecordedPart, playedOf } from '../../src/tune/played.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
@@ -42,7 +42,7 @@ const START: readonly RecordedEvent[] = [
   listed('endpointslices'),
 ];
 
-function play(...events: readonly RecordedEvent[]): Played {
+function play(...events: readonly RecordedEvent[]): RecordedPart {
   return playedOf('a test', [...START, ...events]);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPrng, nextFloat, type Prng } from '../../src/lib/prng.ts';
-import { type Decision, lookAt, PAIRS_MAX } from '../../src/tune/sequential.ts';
+import { type Decision, intervalOf, PAIRS_MAX } from '../../src/tune/sequential.ts';
 
 describe('the decision after each pair of runs', () => {
   const cases: readonly (readonly [name: string, ratios: readonly number[], decision: Decision | null])[] = [
@@ -14,7 +14,7 @@ describe('the decision after each pair of runs', () => {
     ['gives up after ten pairs', [0.5, 1.5, 0.9, 0.5, 1.5, 0.9, 0.5, 1.5, 0.9, 1], 'cannot tell'],
   ];
   for (const [name, ratios, decision] of cases) {
-    it(name, () => assert.equal(lookAt(ratios).decision, decision));
+    it(name, () => assert.equal(intervalOf(ratios).decision, decision));
   }
 });
 
@@ -35,7 +35,7 @@ function series(truth: number, spread: number, prng: Prng): Series {
   let isCovered = true;
   for (;;) {
     ratios.push(truth * Math.exp(spread * normal(prng)));
-    const { decision, low, high } = lookAt(ratios);
+    const { decision, low, high } = intervalOf(ratios);
     if (low > truth || high < truth) isCovered = false;
     if (decision !== null) return { decision, pairs: ratios.length, isCovered };
   }

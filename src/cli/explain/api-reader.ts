@@ -6,7 +6,7 @@ import { createAsker } from '../../node/asker.ts';
 import { createClock } from '../../node/clock.ts';
 import type { ListQuery } from '../../lists/list-pages.ts';
 import { createListReader, type ListResult } from '../../lists/list-reader.ts';
-import type { Server } from '../server.ts';
+import type { ApiConnection } from '../api-connection.ts';
 
 export interface ApiReader {
   /** Reads one object as JSON. @throws ReadError */
@@ -44,7 +44,7 @@ export class ReadError extends Error {
 const LISTS_MAX = 4;
 const GONE = 410;
 
-export function createApiReader({ origin, transport }: Pick<Server, 'origin' | 'transport'>): ApiReader {
+export function createApiReader({ origin, transport }: Pick<ApiConnection, 'origin' | 'transport'>): ApiReader {
   const ask = createAsker(transport);
   const reader = createListReader(transport, createClock(), 0, 1);
 

@@ -29,7 +29,7 @@ import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-tabl
 import { PLANNING_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from '../live/monitor.ts';
 import { createProgress } from '../progress.ts';
-import { openServer } from '../server.ts';
+import { connect } from '../api-connection.ts';
 import { StartError, starting, UsageError } from '../usage.ts';
 
 const OUTPUT = {
@@ -105,7 +105,7 @@ export function parseExplainFlags(args: readonly string[], print: (text: string)
  */
 export async function explain(args: readonly string[]): Promise<number> {
   const options = parseExplainFlags(args, (text) => process.stdout.write(text));
-  const server = await openServer(options, () => undefined);
+  const server = await connect(options, () => undefined);
   const endpointd = options.endpointd === '' ? null : await monitorOf(options.endpointd, options);
   const reader = createApiReader(server);
   const progress = createProgress(process.stderr, () => performance.now());

@@ -19,7 +19,7 @@ import { createPatientAsker, type PatientAsker } from './patience.ts';
 import { collectionPath, endpointsWithServices, failureOf, uidNow, type WrittenMeta } from './retire-lists.ts';
 import { fateOf } from './retire-rules.ts';
 import { watchWrites, type WriteWatch } from './retire-watch.ts';
-import { openServer } from '../server.ts';
+import { connect } from '../api-connection.ts';
 import { StartError } from '../usage.ts';
 
 const FLAGS = {
@@ -87,7 +87,7 @@ interface Retiring {
  */
 export async function retireEndpoints(args: readonly string[]): Promise<number> {
   const options = parseRetireEndpointsFlags(args, (help) => process.stdout.write(help));
-  const server = await openServer(options, () => undefined, options.delete ? getOrDeleteEndpoints : readOnly);
+  const server = await connect(options, () => undefined, options.delete ? getOrDeleteEndpoints : readOnly);
   const progress = createProgress(process.stderr, () => performance.now());
   // If the reader of stdout goes away, the next line notices.
   process.stdout.on('error', () => undefined);

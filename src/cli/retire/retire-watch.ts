@@ -123,7 +123,7 @@ function open(watching: Watching): void {
   });
   transport.send({
     id: watching.id,
-    lane: 'watch',
+    pool: 'watch',
     method: 'GET',
     path: `${path}?${query.toString()}`,
     accept: ACCEPT_METADATA,

@@ -6,7 +6,7 @@ import { onlySelfReviews } from '../../node/read-only-transport.ts';
 import { missingRights, reviewRights, reviewUser, verdictOf, type Reviewed } from './access-review.ts';
 import { parseCheckRightsFlags, type RunOptions } from '../flags/flags.ts';
 import { qualified, rightsOf, ruleText } from './rights.ts';
-import { openServer } from '../server.ts';
+import { connect } from '../api-connection.ts';
 import { textTable } from '../text-table.ts';
 import { starting } from '../usage.ts';
 
@@ -24,7 +24,7 @@ interface RightsReport {
 /** `endpointd check-rights`. Returns the exit status. */
 export async function checkRights(args: readonly string[]): Promise<number> {
   const options = parseCheckRightsFlags(args, (text) => process.stdout.write(text));
-  const server = await openServer(options, () => undefined, onlySelfReviews);
+  const server = await connect(options, () => undefined, onlySelfReviews);
   const report = await look(server.origin, createAsker(server.transport, ANSWER_MS_MAX), options);
   await server.close();
   const text = options.output === 'json' ? `${printableJson(jsonOf(report))}\n` : textOf(report);

@@ -18,7 +18,7 @@ import { missingRights, reviewRights, verdictOf, type MissingRights } from './ac
 import { diagnose, wordsOf, type Finding } from './diagnosis.ts';
 import type { RunOptions } from '../flags/flags.ts';
 import { rightsOf } from './rights.ts';
-import { serverOf } from '../server.ts';
+import { connectWith } from '../api-connection.ts';
 
 export interface PreflightConfig {
   readonly options: RunOptions;
@@ -131,7 +131,7 @@ async function lookAtServer(options: RunOptions, credentials: Credentials): Prom
 }
 
 async function lookAtRights(options: RunOptions, credentials: Credentials): Promise<Seen['missing']> {
-  const server = await serverOf(credentials, () => undefined, onlySelfReviews);
+  const server = await connectWith(credentials, () => undefined, onlySelfReviews);
   const reviewed = await reviewRights(createAsker(server.transport, ANSWER_MS_MAX), rightsOf(options));
   await server.close();
   return verdictOf(reviewed) === 'unknown' ? undefined : missingRights(reviewed);

@@ -1,7 +1,14 @@
 /** The trials of `--confirm`: rounds of runs, each with today's settings and with those that are not decided yet. */
 import { createPrng, shuffled } from '../../lib/prng.ts';
 import type { Replayed } from '../../testbed/replay.ts';
-import { type Confirmation, isDecided, LATE_MS_MAX, type Pair, triedOf, type Tried } from '../../tune/confirmation.ts';
+import {
+  type Confirmation,
+  isDecided,
+  LATE_MS_MAX,
+  type Pair,
+  triedOf,
+  type TriedForReal,
+} from '../../tune/confirmation.ts';
 import { flagLines } from '../../tune/flag-lines.ts';
 import type { Objective, Scope } from '../../tune/objective.ts';
 import { PAIRS_MIN } from '../../tune/sequential.ts';
@@ -36,7 +43,7 @@ interface Trials {
   readonly player: Player;
   /** Of each candidate. */
   readonly pairs: readonly Pair[][];
-  readonly tried: Tried[];
+  readonly tried: TriedForReal[];
   /** The candidates that need more pairs. */
   open: readonly number[];
   /** The rounds that count. */

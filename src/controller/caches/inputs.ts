@@ -5,7 +5,7 @@
 import { createPace, noteChange } from '../queues/batch-pace.ts';
 import type { Now } from '../event.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../reflectors/history.ts';
-import { tellZone } from './mirror-zones.ts';
+import { noteZone } from './mirror-zones.ts';
 import type { ControllerOptions } from '../options.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
 import { allServices, ensureService, ensureUnit, getService, releaseService } from './services.ts';
@@ -57,7 +57,7 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
         }
       }
       const changed = previous === undefined || planningDiffers(previous, pod);
-      if (before !== after) movedPod(previous, pod, before, after, changed, now);
+      if (before !== after) queuePodOfNewLabels(previous, pod, before, after, changed, now);
       else if (changed) for (const service of after) podChanged(service, previous, pod, now, watchInSeconds);
       return pod;
     },
@@ -99,7 +99,7 @@ function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
  * The labels of the pod changed. The services that it left or entered change. Those that it stays in change only if the
  * pod itself has changed.
  */
-function movedPod(
+function queuePodOfNewLabels(
   previous: PodRecord | undefined,
   pod: PodRecord,
   before: readonly ServiceState[],
@@ -281,7 +281,7 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
       if (cached !== undefined && !givesWay(cached.resourceVersion, upTo)) return cached;
       const change = putNode(state.nodes, record);
       if (change.placeChanged) {
-        podsMoved(state, record.name, ({ controller, item }) => {
+        replanPodsOfNode(state, record.name, ({ controller, item }) => {
           addWork(controller.queue, item, 'fresh', now.nowMs, controller.batchPeriodMs);
         });
       }
@@ -319,12 +319,12 @@ const NODE_GONE_MS = 60_000;
 
 /** All pods are marked first: the shares that change with one node must not take away the pods of the next. */
 function dropNodes(state: ControllerState, nodes: readonly NodeRecord[], now: Now): void {
-  for (const { name } of nodes) podsMoved(state, name, (unit) => linger(state.replan, unit, NODE_GONE_MS, now));
+  for (const { name } of nodes) replanPodsOfNode(state, name, (unit) => linger(state.replan, unit, NODE_GONE_MS, now));
   for (const { name } of nodes) follow(state, name, removeNode(state.nodes, name), now);
 }
 
 /** The node is new, gone, or in another zone: the units with pods on it are to be planned again. */
-function podsMoved(state: ControllerState, nodeName: string, planAgain: (unit: Unit) => void): void {
+function replanPodsOfNode(state: ControllerState, nodeName: string, planAgain: (unit: Unit) => void): void {
   const find = (namespace: string, name: string): PodRecord | undefined => getPod(state.index, namespace, name);
   for (const pod of podsOnNode(state.nodes, nodeName, find)) {
     for (const service of servicesOf(state.index, pod.namespace, pod.name)) {
@@ -341,7 +341,7 @@ function podsMoved(state: ControllerState, nodeName: string, planAgain: (unit: U
 /** Makes the services dirty that a node's change concerns beside those with pods on the node. */
 function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
   if (change.placeChanged) {
-    tellZone(state, nodeName);
+    noteZone(state, nodeName);
     followNode(state.replan, nodeName, now);
   }
   // One node is enough to switch hints off, so further ones change nothing.

@@ -11,8 +11,8 @@ function hasMirrorZones({ mirror, mirroringZones }: ControllerOptions): boolean 
   return mirror && mirroringZones;
 }
 
-/** Tells every planner that the node is new, gone, or in another zone. */
-export function tellZone({ options, shards }: ControllerState, nodeName: string): void {
+/** Notes for every planner that the node is new, gone, or in another zone. */
+export function noteZone({ options, shards }: ControllerState, nodeName: string): void {
   if (!hasMirrorZones(options)) return;
   for (const { view } of shards) noteMovedNode(view, nodeName);
 }

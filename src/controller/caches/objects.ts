@@ -2,16 +2,16 @@
  * The objects that the controllers write, as the server holds them. This file decides whether an event is the echo of
  * an own write or another writer's doing, and what the view of the planner (`syncs/planner-view.ts`) has to note. While
  * a request about an object is under way, its watch events are held. When the reply comes, a held event up to the
- * reply's version is our own, and a later one is foreign (docs/spec/protocols.md "Whose event is it?"). A deletion that
+ * reply's version is our own, and a later one is foreign (docs/protocols.md "Whose event is it?"). A deletion that
  * only a list shows is held too: the list may be older than the reply.
  */
 import type { Now } from '../event.ts';
-import { firstRepairMs, forgetFight, noteDamage, type Deed } from '../queues/fights.ts';
+import { firstRepairMs, forgetFight, queueRepair, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
 import type { Distrust, ReflectorTarget } from '../reflectors/reflector.ts';
 import { isBehind } from '../leader/leadership.ts';
 import { hasTakenOver, noteObjectWritten } from '../leader/take-over.ts';
-import { ADMISSION, writerOf } from '../reports/writer-name.ts';
+import { ADMISSION, writerOf } from './writer-name.ts';
 import {
   allServices,
   allSlices,
@@ -31,7 +31,7 @@ import {
   type Unit,
   AS_SENT,
   type ExpectedEcho,
-  type HeldEvent,
+  type HeldState,
   type ObjectState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
@@ -61,13 +61,13 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
     cachedVersion: ({ namespace, name }) => versionTold(getService(state, namespace, name)?.endpoints),
     upsert(record, source, upTo, now) {
       const { endpoints } = ensureService(state, record.namespace, record.name);
-      tellObject(state, endpoints, appeared(endpoints, record, source, upTo), now);
+      takeOrHold(state, endpoints, appeared(endpoints, record, source, upTo), now);
       // The `ObjectState` is returned and not its record: a reply may replace the record before the list ends.
       return endpoints;
     },
     remove(record, now) {
       const service = getService(state, record.namespace, record.name);
-      if (service !== undefined) tellObject(state, service.endpoints, vanished(record.resourceVersion), now);
+      if (service !== undefined) takeOrHold(state, service.endpoints, vanished(record.resourceVersion), now);
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const { endpoints } of allServices(state)) {
@@ -106,13 +106,13 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
         return record;
       }
       const slice = sliceOf(state, unit, record, upTo, now);
-      tellObject(state, slice, appeared(slice, record, source, upTo), now);
+      takeOrHold(state, slice, appeared(slice, record, source, upTo), now);
       return slice;
     },
     remove(record, now) {
       state.namelessTold.delete(record.uid);
       const slice = getSlice(state, record.namespace, record.name);
-      if (slice !== undefined) tellObject(state, slice, vanished(record.resourceVersion), now);
+      if (slice !== undefined) takeOrHold(state, slice, vanished(record.resourceVersion), now);
     },
     removeUnmarked(marks, resourceVersion, now) {
       for (const slice of allSlices(state)) {
@@ -177,7 +177,7 @@ function leaveOthers(
   now: Now,
 ): void {
   const known = getSlice(state, namespace, name);
-  if (known !== undefined && known.unit !== unit) tellObject(state, known, vanished(upTo), now);
+  if (known !== undefined && known.unit !== unit) takeOrHold(state, known, vanished(upTo), now);
 }
 
 /** The unit that a slice belongs to by its labels; null = no unit of this process. */
@@ -187,7 +187,7 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   if (controller === undefined) return null;
   const serviceName = labelsGet(record.labels, SERVICE_NAME_LABEL) ?? '';
   if (serviceName === '') {
-    tellNameless(state, record);
+    logNameless(state, record);
     return null;
   }
   state.namelessTold.delete(record.uid);
@@ -195,20 +195,20 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
 }
 
 /** Once for each object, because a watch tells of each of its changes, and a list of all objects. */
-function tellNameless({ namelessTold, outbox }: ControllerState, { namespace, name, uid }: OutputRecord): void {
+function logNameless({ namelessTold, outbox }: ControllerState, { namespace, name, uid }: OutputRecord): void {
   if (namelessTold.has(uid) || namelessTold.size >= NAMELESS_TOLD_MAX) return;
   namelessTold.add(uid);
   outbox.log('warning', 0, 'An EndpointSlice without the name of a Service is left alone', { namespace, slice: name });
 }
 
-function appeared(object: ObjectState, record: OutputRecord, source: ObjectSource, upTo: string): HeldEvent {
+function appeared(object: ObjectState, record: OutputRecord, source: ObjectSource, upTo: string): HeldState {
   const sent = object.sent ?? object.expected?.body;
   const isEcho = sent !== undefined && source.encoding === 'protobuf' && sameBeyondMetadata(sent, source.bytes);
   const { resourceVersion } = record;
   return { resourceVersion, upTo, record, content: isEcho ? AS_SENT : contentOf(source) };
 }
 
-function vanished(resourceVersion: string): HeldEvent {
+function vanished(resourceVersion: string): HeldState {
   return { resourceVersion, upTo: resourceVersion, record: null, content: null };
 }
 
@@ -224,7 +224,7 @@ function missObject(state: ControllerState, object: ObjectState, listVersion: st
   if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
   const isRead = (one: Unit): boolean => readsEndpoints(one) && one.slices !== null;
   if (isGone && unit === null && service.units.some(isRead)) state.missed.add(object);
-  tellObject(state, object, vanished(listVersion), now);
+  takeOrHold(state, object, vanished(listVersion), now);
 }
 
 function contentOf(source: ObjectSource): ObjectBytes {
@@ -235,15 +235,15 @@ function contentOf(source: ObjectSource): ObjectBytes {
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
 }
 
-function tellObject(state: ControllerState, object: ObjectState, event: HeldEvent, now: Now): void {
+function takeOrHold(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
   const { inFlight, held, unit } = object;
-  if (inFlight === 0 && unit?.reading !== true) takeObject(state, object, event, now);
-  else if (held === null || !givesWay(event.upTo, held.upTo)) object.held = event;
+  if (inFlight === 0 && unit?.reading !== true) takeObject(state, object, seen, now);
+  else if (held === null || !givesWay(seen.upTo, held.upTo)) object.held = seen;
 }
 
 /**
- * Takes the event that was held while requests were under way. Their replies have moved `object.record` forward.
- * @param readVersion of a list that told everything: an event that is not newer says nothing new
+ * Takes the state that was held while requests were under way. Their replies have moved `object.record` forward.
+ * @param readVersion of a list that told everything: a state that is not newer says nothing new
  */
 export function releaseHeld(state: ControllerState, object: ObjectState, now: Now, readVersion = ''): void {
   const { held } = object;
@@ -293,13 +293,13 @@ function setExpected(state: ControllerState, object: ObjectState, expected: Expe
  * Compares an echo with the body that was sent. Only admission can make a difference. The planner is told, and the
  * repair waits longer each time, so that the two never chase each other.
  */
-function compareEcho(state: ControllerState, object: ObjectState, event: HeldEvent, now: Now): void {
+function compareEcho(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
   const { expected } = object;
   if (expected === null) return;
-  if (!givesWay(expected.resourceVersion, event.upTo)) return;
+  if (!givesWay(expected.resourceVersion, seen.upTo)) return;
   dropExpected(state, object);
-  const { content } = event;
-  if (event.resourceVersion !== expected.resourceVersion || content === AS_SENT) return;
+  const { content } = seen;
+  if (seen.resourceVersion !== expected.resourceVersion || content === AS_SENT) return;
   if (content?.encoding !== 'protobuf' || sameBeyondMetadata(expected.body, content.bytes)) return;
   noteObserved(object.service.view, kindOf(object), object.name, content);
   noteAltered(state, object, 'What was written came back changed', now);
@@ -322,36 +322,36 @@ export function settleRead(
 }
 
 /** Takes one state of the object: the echo of an own write, an older state, or another writer's doing. */
-function takeObject(state: ControllerState, object: ObjectState, event: HeldEvent, now: Now): void {
+function takeObject(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
   const known = object.record;
-  const deleted = event.record === null;
-  compareEcho(state, object, event, now);
+  const deleted = seen.record === null;
+  compareEcho(state, object, seen, now);
   if (known !== null) {
-    if (!givesWay(known.resourceVersion, event.upTo)) return;
+    if (!givesWay(known.resourceVersion, seen.upTo)) return;
     // After a restore from a backup another object may have the same version.
-    const sameObject = event.record === null || event.record.uid === known.uid;
-    if (sameObject && known.resourceVersion === event.resourceVersion) return;
+    const sameObject = seen.record === null || seen.record.uid === known.uid;
+    if (sameObject && known.resourceVersion === seen.resourceVersion) return;
   }
-  if (known === null && object.deletedUid !== '' && event.record?.uid === object.deletedUid) return;
+  if (known === null && object.deletedUid !== '' && seen.record?.uid === object.deletedUid) return;
   object.deletedUid = '';
   if (known === null && deleted) {
     releaseSlice(state, object);
     releaseService(state, object.service);
     return;
   }
-  object.record = event.record;
+  object.record = seen.record;
   if (deleted) noteCleanedUp(state, object, now);
   else state.missed.delete(object);
-  if (event.content !== AS_SENT) {
-    noteObserved(object.service.view, kindOf(object), object.name, event.content);
+  if (seen.content !== AS_SENT) {
+    noteObserved(object.service.view, kindOf(object), object.name, seen.content);
     // Whether somebody has written an object since its version was forgotten is not known.
-    if (known?.resourceVersion !== FORGOTTEN_VERSION) noteForTakeOver(state, object, event.content, now);
-    noteConflictWriter(state, object, event.content, now);
+    if (known?.resourceVersion !== FORGOTTEN_VERSION) noteForTakeOver(state, object, seen.content, now);
+    noteConflictWriter(state, object, seen.content, now);
   }
-  if (object.unit === null) takeEndpoints(state, object.service, known, event, now);
-  else takeSlice(state, object, object.unit, known, event, now);
+  if (object.unit === null) takeEndpoints(state, object.service, known, seen, now);
+  else takeSlice(state, object, object.unit, known, seen, now);
   // Somebody else has changed the metadata since, and only the server knows how.
-  if (event.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
+  if (seen.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
   releaseSlice(state, object);
 }
 
@@ -397,12 +397,12 @@ function takeEndpoints(
   state: ControllerState,
   service: ServiceState,
   known: OutputRecord | null,
-  event: HeldEvent,
+  seen: HeldState,
   now: Now,
 ): void {
   const { endpoints: object } = service;
-  const deleted = event.record === null;
-  const isMirrored = tellReaders(state, service, null, now);
+  const deleted = seen.record === null;
+  const isMirrored = queueReaders(state, service, null, now);
   const controller = state.controllers.find(({ writes }) => writes === 'Endpoints');
   const isWritten = controller?.wants(service, controller.options) === true;
   if (controller?.running === true && isWritten) {
@@ -415,10 +415,10 @@ function takeEndpoints(
     } else {
       // Somebody removed the object, or the API server did when the Service was made anew (upstream PR #93030). It is
       // created again.
-      noteDamage(state, unit, object, deedOf(unit, object, event, now), now);
+      queueRepair(state, unit, object, deedOf(unit, object, seen, now), now);
     }
   } else if (!isWritten) {
-    noteLeftovers(state, service, now);
+    queueLeftovers(state, service, now);
   }
   // No unit plans from the object now, so it is read again when one does. A controller that starts looks at all of
   // them.
@@ -428,7 +428,7 @@ function takeEndpoints(
 }
 
 /** Queues the look at leftovers, such as Endpoints without a Service. It is a chore. */
-export function noteLeftovers(state: ControllerState, service: ServiceState, now: Now): void {
+export function queueLeftovers(state: ControllerState, service: ServiceState, now: Now): void {
   const controller = state.controllers.find(({ writes }) => writes === 'Endpoints');
   if (controller?.running !== true || !controller.hasLeftovers(service, controller.options)) return;
   lookLater(ensureUnit(service, controller), now);
@@ -452,7 +452,7 @@ function isOfThePast(known: OutputRecord | null, { record }: ObjectState): boole
  * @param by the unit that has read them and plans from them now; null = none
  * @returns whether any such output is wanted
  */
-export function tellReaders(state: ControllerState, service: ServiceState, by: Unit | null, now: Now): boolean {
+export function queueReaders(state: ControllerState, service: ServiceState, by: Unit | null, now: Now): boolean {
   let isRead = false;
   for (const controller of state.controllers) {
     if (controller.writes === 'Endpoints' || !controller.reads.includes('endpoints')) continue;
@@ -475,11 +475,11 @@ function takeSlice(
   object: ObjectState,
   unit: Unit,
   known: OutputRecord | null,
-  event: HeldEvent,
+  seen: HeldState,
   now: Now,
 ): void {
   const { controller } = unit;
-  const deleted = event.record === null;
+  const deleted = seen.record === null;
   if (!controller.running) return;
   if (!isWanted(unit)) {
     if (unit.sync === null) forgetSlices(state, unit);
@@ -489,11 +489,11 @@ function takeSlice(
     // After a lost reply it is not known who changed the slice. The next plan reads it first.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
-  } else noteDamage(state, unit, object, deedOf(unit, object, event, now), now);
+  } else queueRepair(state, unit, object, deedOf(unit, object, seen, now), now);
 }
 
 /** What somebody has done to the object, as the event shows. */
-function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: HeldEvent, now: Now): Deed {
+function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: HeldState, now: Now): Deed {
   const writer = (): string => writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
   return record === null
     ? { damage: 'missing', writer, message: `${controller.writes} deleted by another writer` }
@@ -536,7 +536,8 @@ export function compareMetadata(
 
 function noteAltered(state: ControllerState, object: ObjectState, message: string, now: Now): void {
   const unit = writerOfObject(object);
-  if (unit !== undefined) noteDamage(state, unit, object, { damage: 'altered', writer: () => ADMISSION, message }, now);
+  if (unit !== undefined)
+    queueRepair(state, unit, object, { damage: 'altered', writer: () => ADMISSION, message }, now);
 }
 
 /** Queues a look at an object that somebody else made, or nobody knows who. It is not repaired before. */

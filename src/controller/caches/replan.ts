@@ -21,7 +21,7 @@ export interface Replan {
   /** Units with pods that stay for a while after their node is gone: no change of nodes takes them away sooner. */
   readonly lingering: Set<Unit>;
   /** Counts the nodes that were new, gone, or moved to another zone. */
-  moves: number;
+  nodeChanges: number;
 }
 
 export function createReplan(): Replan {
@@ -31,7 +31,7 @@ export function createReplan(): Replan {
     shares: null,
     mirrorsByNode: new Map(),
     lingering: new Set(),
-    moves: 0,
+    nodeChanges: 0,
   };
 }
 
@@ -94,7 +94,7 @@ export function followShares(replan: Replan, shares: CpuShares | null, now: Now)
 
 /** The node is new, gone, or in another zone: units with mirrored endpoints on it are planned again. */
 export function followNode(replan: Replan, nodeName: string, now: Now): void {
-  replan.moves++;
+  replan.nodeChanges++;
   for (const unit of replan.mirrorsByNode.get(nodeName) ?? []) planAgain(replan, unit, now);
 }
 
@@ -118,8 +118,8 @@ export function recheck(replan: Replan, unit: Unit, sync: Sync, now: Now): void 
   if (isOvertaken(replan, unit, sync)) planAgain(replan, unit, now);
 }
 
-function isOvertaken({ hinted, unhinted, shares, moves }: Replan, unit: Unit, sync: Sync): boolean {
-  if (moves !== sync.nodeMoves && nodesOf(unit) !== undefined) return true;
+function isOvertaken({ hinted, unhinted, shares, nodeChanges }: Replan, unit: Unit, sync: Sync): boolean {
+  if (nodeChanges !== sync.nodeChanges && nodesOf(unit) !== undefined) return true;
   if (shares === sync.shares) return false;
   return (hinted.has(unit) && isOverloaded(unit, shares)) || (unhinted.has(unit) && mayGetHints(unit, shares));
 }

@@ -86,8 +86,8 @@ export interface Sync {
   /** `changedAtMs` when the queue handed the unit out. */
   readonly changedAtMs: number;
   readonly chore: boolean;
-  /** `Replan.moves` when the queue handed the unit out. */
-  readonly nodeMoves: number;
+  /** `Replan.nodeChanges` when the queue handed the unit out. */
+  readonly nodeChanges: number;
   /** `Replan.shares` when the queue handed the unit out. */
   readonly shares: CpuShares | null;
   /** Of the failures so far, the one that another try may mend soonest. It decides the wait. */
@@ -150,7 +150,7 @@ export interface ObjectState {
   /** The body of the write that is under way; null = none was sent. */
   sent: Uint8Array | null;
   /** The newest watch event that is held. */
-  held: HeldEvent | null;
+  held: HeldState | null;
   /** The echo that is awaited for an applied write; null = it has come, or none was awaited. */
   expected: ExpectedEcho | null;
   /** When the last own write was applied: seconds since the epoch; 0 = never. */
@@ -163,7 +163,7 @@ export interface ObjectState {
 }
 
 /** A state of the object as the watch or a list tells it. */
-export interface HeldEvent {
+export interface HeldState {
   readonly resourceVersion: string;
   /** The version up to which it speaks: a list's own version, or the `resourceVersion` of a watch event. */
   readonly upTo: string;

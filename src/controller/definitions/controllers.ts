@@ -1,6 +1,6 @@
 /**
  * The controllers that run in this process. Each has its own queue, batch period, concurrency and back-off. They share
- * a service's inputs and its planner (docs/spec/protocols.md "Unit of work").
+ * a service's inputs and its planner (docs/protocols.md "Unit of work").
  */
 import { createControllerInstruments } from '../reports/instruments.ts';
 import type { ControllerOptions } from '../options.ts';

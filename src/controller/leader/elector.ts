@@ -404,7 +404,7 @@ function request(
 ): void {
   assert(elector.attempt === null, 'elector: one request at a time');
   const id = hands.send({
-    lane: 'lease',
+    pool: 'lease',
     method,
     path,
     accept: JSON_TYPE,

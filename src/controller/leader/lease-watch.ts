@@ -26,7 +26,7 @@ export function leasesPath(namespace: string): string {
 export function leaseWatchRequest({ namespace, name }: LeaseKey, version: string): Omit<HttpRequest, 'id'> {
   const query = `watch=true&fieldSelector=metadata.name%3D${name}&resourceVersion=${version}&timeoutSeconds=${TIMEOUT_SECONDS}`;
   return {
-    lane: 'watch',
+    pool: 'watch',
     method: 'GET',
     path: `${leasesPath(namespace)}?${query}`,
     accept: JSON_TYPE,

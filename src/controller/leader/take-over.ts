@@ -6,11 +6,10 @@
  */
 import type { Sync, Unit } from '../caches/service-state.ts';
 import type { Now } from '../event.ts';
-import { lastWritersOf } from '../reports/writer-name.ts';
-import { UNPLANNED } from '../writes/shadow.ts';
+import { lastWritersOf } from '../caches/writer-name.ts';
 import { leaseAnnotation } from '../../kube/lease.ts';
 import { roughDuration } from '../../lib/duration.ts';
-import type { ObjectBytes } from '../../shard/protocol.ts';
+import { type ObjectBytes, UNPLANNED } from '../../shard/protocol.ts';
 import type { Elector } from './elector.ts';
 
 export interface TakeOverOptions {

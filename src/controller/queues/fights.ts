@@ -47,7 +47,7 @@ export function firstRepairMs({ objectBatchPeriodMs }: Controller): number {
 }
 
 /** Queues the repair. */
-export function noteDamage(
+export function queueRepair(
   state: ControllerState,
   unit: Unit,
   { name, record }: ObjectState,

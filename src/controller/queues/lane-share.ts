@@ -1,6 +1,6 @@
 /**
  * Fresh work goes before chores (start, resync, clean-up): a change must not wait behind thousands of unchanged
- * services. Chores keep a share, because after a restart the stale addresses are among them (docs/spec/protocols.md
+ * services. Chores keep a share, because after a restart the stale addresses are among them (docs/protocols.md
  * "Slots").
  */
 

@@ -1,5 +1,5 @@
 /**
- * How many syncs run at once, and which come next (docs/spec/protocols.md "Slots"). A unit holds its slot from
+ * How many syncs run at once, and which come next (docs/protocols.md "Slots"). A unit holds its slot from
  * `takeWork` to `doneWork`.
  */
 import { createLaneShare, type LaneShare } from './lane-share.ts';

@@ -48,11 +48,11 @@ export function reachedVersion({ resourceVersion, answeredVersion }: Reached): s
 }
 
 /**
- * Takes the version of a consistent list and returns whether history went back. If it did, all versions in the cache
+ * Whether the version of a consistent list shows that history went back. If it did, all versions in the cache
  * are forgotten, so that the cache gives way to the next list.
  * @param reached the version that was reached when the list was asked for
  */
-export function noteListVersion(
+export function checkListVersion(
   { metrics, outbox }: ReflectorHands,
   reflector: Reflector,
   reached: string,

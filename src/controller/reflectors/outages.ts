@@ -8,7 +8,7 @@ export interface Watch {
   readonly resource: string;
   /** Monotonic ms since when it has been lost; -1 = it runs, 0 = it has never run. */
   downSinceMs: number;
-  /** Monotonic ms by which `tellBack` must be called. */
+  /** Monotonic ms by which `logBack` must be called. */
   wakeAtMs: number;
 }
 
@@ -42,8 +42,8 @@ export function createOutages(): Outages {
   return { losses: new Map(), sinceMs: -1, back: 0 };
 }
 
-/** Tells why a list or a watch will be tried again after `delayMs`. */
-export function tellRetry(
+/** Logs why a list or a watch will be tried again after `delayMs`. */
+export function logRetry(
   log: Log,
   outages: Outages,
   watch: Watch,
@@ -81,10 +81,10 @@ export function watchRuns(outages: Outages, watch: Watch, now: Now): void {
 }
 
 /**
- * Tells what is due by time. A watch that was opened anew at once was no outage. The first opening after the start is
- * none either.
+ * Logs that a watch is back, once it has stayed so. A watch that was opened anew at once was no outage. The first opening
+ * after the start is none either.
  */
-export function tellBack(log: Log, outages: Outages, watch: Watch, now: Now): void {
+export function logBack(log: Log, outages: Outages, watch: Watch, now: Now): void {
   const { losses } = outages;
   const loss = losses.get(watch);
   if (loss === undefined || watch.downSinceMs >= 0 || now.nowMs < loss.backAtMs + SETTLED_MS) return;

@@ -1,10 +1,10 @@
 /** Takes the answers to a reflector's requests: pages, streams and their chunks, refusals, and silence. */
 import { takeProgress } from './list-progress.ts';
 import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
-import { tellBack, watchRuns } from './outages.ts';
+import { logBack, watchRuns } from './outages.ts';
 import { resetPauses, noteWatch } from './reconnect.ts';
 import type { Now } from '../event.ts';
-import { noteTold, noteListVersion } from './history.ts';
+import { noteTold, checkListVersion } from './history.ts';
 import { describeEnd, isPastItsTime, lifeEndsAtMs, noteFrame, noteOpened, notePending } from './stream-life.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
@@ -61,7 +61,7 @@ type Response = TransportEvent & { readonly type: 'response' };
 /** Does what is due by time alone: sends the next request, logs about a list that takes long, ends a silent stream. */
 export function wakeReflector(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.wakeAtMs > now.nowMs) return;
-  tellBack(hands.outbox.log, hands.outages, reflector, now);
+  logBack(hands.outbox.log, hands.outages, reflector, now);
   const { phase } = reflector;
   if (phase.name === 'waiting') {
     if (phase.next === 'list') list(hands, reflector, now);
@@ -162,7 +162,7 @@ function checkHistory(
   listVersion: string,
   now: Now,
 ): boolean {
-  if (!noteListVersion(hands, reflector, reachedBefore, listVersion, now)) return false;
+  if (!checkListVersion(hands, reflector, reachedBefore, listVersion, now)) return false;
   hands.wentBack(reflector, now);
   return true;
 }

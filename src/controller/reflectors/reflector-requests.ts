@@ -1,7 +1,7 @@
 /** The requests of a reflector: a list, a page, a watch, or a check of the version before a watch goes on. */
 import { retryAfterMs } from '../queues/backoff.ts';
 import { createListProgress } from './list-progress.ts';
-import { tellRetry } from './outages.ts';
+import { logRetry } from './outages.ts';
 import { nextReconnectMs, type TryCost } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import { reachedVersion } from './history.ts';
@@ -75,7 +75,7 @@ export function page(hands: ReflectorHands, reflector: Reflector, underWay: List
 
 function listRequest(path: string): Omit<HttpRequest, 'id'> {
   return {
-    lane: 'list',
+    pool: 'list',
     method: 'GET',
     path,
     accept: ACCEPT,
@@ -114,7 +114,7 @@ function openStream(hands: ReflectorHands, reflector: Reflector, underWay: ListU
   const request = hands.outbox.send(
     { for: 'reflector', reflector },
     {
-      lane: 'watch',
+      pool: 'watch',
       method: 'GET',
       path: `${reflector.path}?watch=true&timeoutSeconds=${life.seconds}&${query}${selection(reflector)}`,
       accept: ACCEPT,
@@ -187,7 +187,7 @@ export function retry(
   reflector.wakeAtMs = now.nowMs + delayMs;
   if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
   hands.metrics.watchRestarts(reflector.resource).inc();
-  tellRetry(hands.outbox.log, hands.outages, reflector, next, delayMs, reason, now);
+  logRetry(hands.outbox.log, hands.outages, reflector, next, delayMs, reason, now);
 }
 
 function costOf(reflector: Reflector, next: 'list' | 'watch', isUnreached: boolean): TryCost {

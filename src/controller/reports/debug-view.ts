@@ -21,7 +21,7 @@ export interface DebugView {
   readonly wallMs: number;
   readonly services: number;
   readonly queues: readonly QueueView[];
-  readonly shards: readonly ShardView[];
+  readonly shards: readonly ShardRow[];
   readonly writes: WritesView;
   readonly watches: readonly WatchView[];
   /** At most `ROWS_MAX` of them. Those with the most failures come first. */
@@ -48,7 +48,7 @@ export interface QueueView {
   readonly oldestChangeMs: number;
 }
 
-export interface ShardView {
+export interface ShardRow {
   readonly shard: number;
   readonly services: number;
   readonly queued: number;
@@ -151,7 +151,7 @@ function queueView({ name, running, queue }: Controller, nowMs: number): QueueVi
   };
 }
 
-function shardViews(state: ControllerState, nowMs: number): ShardView[] {
+function shardViews(state: ControllerState, nowMs: number): ShardRow[] {
   const services = state.shards.map(() => 0);
   for (const { shard, view } of allServices(state)) if (isInPlanner(view)) services[shard]!++;
   return state.shards.map(({ queued, suspects, inFlight }, shard) => {

@@ -22,7 +22,7 @@ export function sendEventObjects(outbox: Outbox<EventPurpose>, recorder: EventRe
     outbox.send(
       { for: 'event' },
       {
-        lane: 'event',
+        pool: 'event',
         method: next.method,
         path: next.path,
         accept: ACCEPT_METADATA,

@@ -4,7 +4,7 @@
  */
 import type { Now } from '../event.ts';
 import type { Instruments } from './instruments.ts';
-import { ADMISSION, UNKNOWN_WRITER } from './writer-name.ts';
+import { ADMISSION, UNKNOWN_WRITER } from '../caches/writer-name.ts';
 import { keyOf, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
 import { roughDuration } from '../../lib/duration.ts';

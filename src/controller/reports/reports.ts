@@ -18,8 +18,8 @@ import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
 import { stageMs, SYNC_STAGES } from './stages.ts';
-import { createUntold, tellKept, tellOrKeep, type News, type Untold } from './untold.ts';
-import { OWN_MANAGER } from './writer-name.ts';
+import { createUntold, tellKept, tellOrKeep, type Report, type Untold } from './untold.ts';
+import { OWN_MANAGER } from '../caches/writer-name.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
 import { problemsEqual, type Problem } from '../../core/problem.ts';
@@ -112,12 +112,12 @@ function reportPlan(hands: ReportHands, untold: Untold, unit: Unit, before: Fact
   report.sum(facts, 1);
   if (isWritten(hands, unit.sync!)) report.planned(facts);
   for (const { reason, detail } of report.events(facts, before)) {
-    const news: News = {
+    const report: Report = {
       what: `${keyOf(unit.service)} ${reason} ${detail}`,
       stillHolds: () => unit.service.record !== null,
       tell: (at) => emit(hands, unit, reason, detail, at),
     };
-    tellOrKeep(untold, news, now);
+    tellOrKeep(untold, report, now);
   }
 }
 
@@ -136,12 +136,12 @@ function reportProblems(
     hands.instruments.problems(problem.kind).inc();
     const { kind } = PROBLEM_EVENTS[problem.kind];
     const unit = units.find(({ controller }) => controller.kind === kind) ?? units[0];
-    const news: News = {
+    const report: Report = {
       what: `${keyOf(service)} ${problem.kind} ${problem.object} ${problem.field}`,
       stillHolds: () => service.record !== null && !(problem.kind === 'unknown-node' && waitsForNoNode(unit)),
       tell: (at) => tellProblem(hands, service, unit, problem, at),
     };
-    tellOrKeep(untold, news, now);
+    tellOrKeep(untold, report, now);
   }
 }
 

@@ -3,8 +3,8 @@
 export const SYNC_STAGES = ['queue', 'batch_wait', 'plan', 'throttle', 'write', 'total'] as const;
 
 /** Before its sync a change has one stage more: from the pod's Ready transition until it was seen. */
-export type Stage = 'watch_in' | SyncStage;
-type SyncStage = (typeof SYNC_STAGES)[number];
+export type Stage = 'watch_in' | TimedStage;
+type TimedStage = (typeof SYNC_STAGES)[number];
 
 /** What a sync notes: monotonic ms, of the last two a duration in ms; -1 = it has not come that far. */
 interface SyncTimes {
@@ -17,7 +17,7 @@ interface SyncTimes {
 }
 
 /** How long a stage of the sync took, in milliseconds; -1 = the sync had no such stage. @param nowMs when it ended */
-export function stageMs(stage: SyncStage, sync: SyncTimes, nowMs: number): number {
+export function stageMs(stage: TimedStage, sync: SyncTimes, nowMs: number): number {
   const { changedAtMs, startedAtMs, postedAtMs, plannedAtMs, throttledMs, answeredMs } = sync;
   switch (stage) {
     case 'queue':

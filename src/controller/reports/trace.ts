@@ -82,7 +82,7 @@ function noteEvent(trace: Trace, event: Event, atMs: number): void {
       if (asked === undefined || goesOn) return;
       trace.requests.delete(event.id);
       const result = event.type === 'response' ? event.status : event.type;
-      span(trace, 'requests', laneOf(asked.request), `request ${event.id}`, asked.sentAtMs, atMs, {
+      span(trace, 'requests', trackOf(asked.request), `request ${event.id}`, asked.sentAtMs, atMs, {
         name: `${asked.request.method} ${resourceOf(asked.request)}`,
         args: { path: asked.request.path, result },
       });
@@ -121,8 +121,8 @@ function resourceOf({ path, stream }: HttpRequest): string {
   return stream ? `watch ${resource}` : resource;
 }
 
-function laneOf({ lane }: HttpRequest): string {
-  return lane === 'write' ? 'write' : `request ${lane}`;
+function trackOf({ pool }: HttpRequest): string {
+  return pool === 'write' ? 'write' : `request ${pool}`;
 }
 
 /**

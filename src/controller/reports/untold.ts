@@ -7,11 +7,11 @@ import type { Now } from '../event.ts';
 export interface Untold {
   readonly standsBy: () => boolean;
   /** By what they are, the oldest first. */
-  readonly kept: Map<string, News & { readonly atMs: number }>;
+  readonly kept: Map<string, Report & { readonly atMs: number }>;
 }
 
-export interface News {
-  /** The same text means the same news. */
+export interface Report {
+  /** The same text means the same report. */
   readonly what: string;
   /** Asked when it was kept for a while. */
   readonly stillHolds: () => boolean;
@@ -25,14 +25,14 @@ export function createUntold(standsBy: () => boolean): Untold {
   return { standsBy, kept: new Map() };
 }
 
-/** Tells the news now, or keeps them while the process stands by. */
-export function tellOrKeep({ standsBy, kept }: Untold, news: News, now: Now): void {
+/** Tells the report now, or keeps them while the process stands by. */
+export function tellOrKeep({ standsBy, kept }: Untold, report: Report, now: Now): void {
   if (!standsBy()) {
-    news.tell(now);
+    report.tell(now);
     return;
   }
-  kept.delete(news.what);
-  kept.set(news.what, { ...news, atMs: now.nowMs });
+  kept.delete(report.what);
+  kept.set(report.what, { ...report, atMs: now.nowMs });
   if (kept.size <= KEPT_MAX) return;
   const [oldest] = kept.keys();
   kept.delete(oldest!);

@@ -1,7 +1,7 @@
 /**
  * What a planner has been told of one service, and what it has still to be told. Only this file assigns these fields.
  * The view never takes a planner to know more than it does. If a reply is lost, or content is not kept, an output
- * becomes `uncertain` or `unknown`, and its plan waits for a read (docs/spec/protocols.md "What a planner knows"). The
+ * becomes `uncertain` or `not-kept`, and its plan waits for a read (docs/protocols.md "What a planner knows"). The
  * callers tell what has happened. This file decides what follows from it.
  */
 import type { CpuShares } from '../../core/slices/cpu-shares.ts';
@@ -47,11 +47,11 @@ export interface InputsVersion {
  * What the planner knows of the objects of one output.
  * - `told`: everything that is known of the server.
  * - `News`: the same, as soon as it is told the news.
- * - `unknown`: less than is known of the server, because content was not kept.
+ * - `not-kept`: less than is known of the server, because content was not kept.
  * - `uncertain`: the server may hold something that it has not told, because a reply was lost.
- * A read ends the last two. `unknown` also ends with the content of an object that is the only one of its output.
+ * A read ends the last two. `not-kept` also ends with the content of an object that is the only one of its output.
  */
-export type ObjectsTold = 'told' | 'unknown' | 'uncertain' | News;
+export type ObjectsTold = 'told' | 'not-kept' | 'uncertain' | News;
 
 /** What the planner has still to be told of the objects. */
 export interface News {
@@ -114,7 +114,7 @@ export function isSnapshotDue({ inputs }: PlannerView): boolean {
 /** Whether the planner lacks objects of the output that only the server can tell. */
 export function needsRead(view: PlannerView, kind: OutputKind): boolean {
   const told = view[kind];
-  return told === 'unknown' || told === 'uncertain';
+  return told === 'not-kept' || told === 'uncertain';
 }
 
 /** Notes a changed pod that the service selects or selected. */
@@ -141,13 +141,13 @@ export function outdateInputs(view: PlannerView): void {
 export function noteObserved(view: PlannerView, kind: OutputKind, name: string, content: ObjectBytes | null): void {
   const told = view[kind];
   // A read is due, and will tell everything.
-  if (told === 'uncertain' || (told === 'unknown' && !isSingle(kind))) return;
+  if (told === 'uncertain' || (told === 'not-kept' && !isSingle(kind))) return;
   const observed: Observed = { output: kind, name, content };
   if (typeof told === 'string') setTold(view, kind, { listed: false, objects: observed });
   else setTold(view, kind, { ...told, objects: withObject(told.objects, observed) });
 }
 
-/** Notes the answer of the server: these are all of its objects. Nothing is unknown or uncertain any more. */
+/** Notes the answer of the server: these are all of its objects. Nothing is uncertain or not kept any more. */
 export function noteRead(view: PlannerView, kind: OutputKind, objects: readonly Omit<Observed, 'output'>[]): void {
   assert(!isSingle(kind) || objects.length === 1, 'what was read of Endpoints is the object, or that there is none');
   const [first] = objects;
@@ -288,7 +288,7 @@ function loseObjects(view: PlannerView, kind: OutputKind, exists: boolean): void
 
 /** The content of the objects is not at hand. If there may be objects, only a read can tell it. */
 function giveUp(view: PlannerView, kind: OutputKind, exists: boolean): void {
-  if (view[kind] !== 'uncertain') setTold(view, kind, exists ? 'unknown' : 'told');
+  if (view[kind] !== 'uncertain') setTold(view, kind, exists ? 'not-kept' : 'told');
 }
 
 /** Drops news that are older than a write of the planner's own which was answered. */

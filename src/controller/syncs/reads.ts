@@ -161,7 +161,7 @@ export function confirmOrphan(hands: ReadHands, unit: Unit): void {
 
 function read({ outbox }: ReadHands, purpose: ReadPurpose, path: string, accept = ACCEPT): void {
   outbox.send(purpose, {
-    lane: 'read',
+    pool: 'read',
     method: 'GET',
     path,
     accept,

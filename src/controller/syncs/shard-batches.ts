@@ -1,7 +1,7 @@
 /**
  * Batches to the shards. An entry is built when its batch leaves, so that it carries the latest news. At most two
  * batches of a shard are under way. After a shard is lost, the services of its batches are planned again one at a time,
- * until the service that ends the thread is found (docs/spec/protocols.md "Poison").
+ * until the service that ends the thread is found (docs/protocols.md "Poison").
  */
 import type { Now } from '../event.ts';
 import { allServices, hasObjects } from '../caches/services.ts';
@@ -110,7 +110,7 @@ function aloneInFlight(shard: ShardState): boolean {
 /**
  * Whether the entry of the service must wait. A full snapshot waits while a write of the service is under way, or a
  * plan that may lead to one. Otherwise the planner could not tell to which objects an ack belongs
- * (docs/spec/protocols.md "What a planner knows").
+ * (docs/protocols.md "What a planner knows").
  */
 function mustWait({ view, units }: ServiceState): boolean {
   return isSnapshotDue(view) && (view.planning.length > 0 || units.some(awaitsAcks));

@@ -13,10 +13,10 @@ import {
   dropEndpoints,
   forgetSlices,
   noteConflict,
-  noteLeftovers,
+  queueLeftovers,
   ownWrite,
   releaseHeld,
-  tellReaders,
+  queueReaders,
   undoneWrite,
 } from '../caches/objects.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
@@ -32,13 +32,20 @@ import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
-import { UNPLANNED, type Shadow } from '../writes/shadow.ts';
+import type { Shadow } from '../writes/shadow.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../../kube/status.ts';
 import type { OutputRecord } from '../../kube/types.ts';
 import { assert, unreachable } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
-import type { Ack, OutputKind, Plan, PlannedWrite, ServiceResult } from '../../shard/protocol.ts';
+import {
+  type Ack,
+  type OutputKind,
+  type Plan,
+  type PlannedWrite,
+  type ServiceResult,
+  UNPLANNED,
+} from '../../shard/protocol.ts';
 
 /** Slices are merged, step by step, in a service that has been quiet for this long. */
 const COMPACT_AFTER_MS = 10_000;
@@ -68,7 +75,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     startedAtMs: now.nowMs,
     changedAtMs: unit.changedAtMs,
     chore,
-    nodeMoves: state.replan.moves,
+    nodeChanges: state.replan.nodeChanges,
     shares: state.replan.shares,
     failure: null,
     applied: 0,
@@ -127,8 +134,8 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   // The watch will tell this version too, but it is known by then: its readers are told now.
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
   if (isNews) {
-    tellReaders(state, service, unit, now);
-    noteLeftovers(state, service, now);
+    queueReaders(state, service, unit, now);
+    queueLeftovers(state, service, now);
   }
   endpoints.inFlight--;
   // Another read may be under way, whose answer may be older still.
@@ -169,7 +176,7 @@ export function onPlanned(
   for (const { sync } of units) sync?.shadow?.problems.push(...problems);
   const unitOf = (kind: OutputKind): Unit | undefined => units.find(({ controller }) => controller.kind === kind);
   const waiting = new Set(units);
-  // Slices go before the Endpoints object, because most proxies follow slices (docs/spec/protocols.md "Order of
+  // Slices go before the Endpoints object, because most proxies follow slices (docs/protocols.md "Order of
   // writes").
   for (const plan of plans) {
     const { kind } = plan.facts;
@@ -295,7 +302,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (outcome.metadata !== null && !undone) compareMetadata(state, object, write.body, outcome.metadata, now);
   // The echo of an own write tells nobody anything. So the readers of the Endpoints are told here: their Service has no
   // selector, and they did not know of the object.
-  if (object.unit === null && outcome.result === 'applied' && !isWanted(unit)) tellReaders(state, service, null, now);
+  if (object.unit === null && outcome.result === 'applied' && !isWanted(unit)) queueReaders(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.uncertain) becomeUncertain(object);

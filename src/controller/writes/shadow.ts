@@ -1,18 +1,12 @@
 /**
- * A shadow follows the server and plans as ever, but writes nothing. At the door of the write queue each write is told
- * instead of sent. The planner learns that it was not sent, so the next plan of the service again holds everything that
- * would be written. No Event object is sent either. A change by another writer starts no fight: it is simply what is
- * stored.
+ * A shadow follows the server and plans as ever, but writes no Endpoints and no slices. At the door of the write queue each
+ * write is told instead of sent. The planner learns that it was not sent, so the next plan of the service again holds
+ * everything that would be written. Of Services no Event object is sent either; a standby still asks for its Lease, and
+ * sends the Event objects about that. A change by another writer starts no fight: it is simply what is stored.
  */
 import type { ControllerName } from '../options.ts';
 import type { Problem } from '../../core/problem.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
-
-/**
- * The id of deletions that no planner has planned, because no unit plans their objects any more. No planner waits for
- * their ack.
- */
-export const UNPLANNED = 0;
 
 /** The end of a shadow's sync: everything that one controller would write now for a service. */
 export interface ShadowPlan {

@@ -153,7 +153,7 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   hands.outbox.send(
     { for: 'write', queued },
     {
-      lane: 'write',
+      pool: 'write',
       method: METHODS[verb],
       path: pathOf(queued) + query,
       accept: ACCEPT_METADATA,

@@ -9,7 +9,7 @@ export interface SliceWrite {
   readonly resourceVersion: string;
   /**
    * 1 = goes first. A write of a later phase goes when the phases before are over, and all writes of its family in them have
-   * succeeded (docs/spec/protocols.md "Order of writes").
+   * succeeded (docs/protocols.md "Order of writes").
    */
   readonly phase: number;
   /** The address type of the slice. */

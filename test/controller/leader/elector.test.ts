@@ -217,14 +217,14 @@ describe('an elector', () => {
     assert.deepEqual(lines, [`Cannot read or write the Lease: ${message}`]);
   });
 
-  it('requests have a lane of their own, and half of the deadline as their time limit', () => {
+  it('requests have a pool of their own, and half of the deadline as their time limit', () => {
     const sent: Omit<HttpRequest, 'id'>[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
     const hands = handsThat((request) => sent.push(request));
     wakeElector(elector, hands, { nowMs: 0, wallMs: 0 });
     onElectorEvent(elector, hands, leaseAnswer(1, { holderIdentity: '' }), { nowMs: 1, wallMs: 1 });
     assert.deepEqual(
-      sent.map(({ method, lane, timeoutMs }) => [method, lane, timeoutMs]),
+      sent.map(({ method, pool, timeoutMs }) => [method, pool, timeoutMs]),
       [
         ['GET', 'lease', 5000],
         ['PUT', 'lease', 5000],

@@ -148,10 +148,10 @@ describe('objects', () => {
     const view = createPlannerView();
     noteObserved(view, 'slices', 'web-a', A);
     dropNews(view, 'slices', true);
-    assert.deepEqual([view.slices, needsRead(view, 'slices')], ['unknown', true]);
+    assert.deepEqual([view.slices, needsRead(view, 'slices')], ['not-kept', true]);
     // One slice is not all of them.
     noteObserved(view, 'slices', 'web-b', B);
-    assert.equal(view.slices, 'unknown');
+    assert.equal(view.slices, 'not-kept');
     noteRead(view, 'slices', []);
     assert.equal(needsRead(view, 'slices'), false);
   });
@@ -160,7 +160,7 @@ describe('objects', () => {
     const view = createPlannerView();
     noteObserved(view, 'endpoints', 'web', A);
     dropNews(view, 'endpoints', true);
-    assert.equal(view.endpoints, 'unknown');
+    assert.equal(view.endpoints, 'not-kept');
     noteObserved(view, 'endpoints', 'web', B);
     assert.deepEqual(observedNext(view), ['endpoints web b']);
   });
@@ -176,7 +176,7 @@ describe('objects', () => {
     const view = toldView();
     noteObserved(view, 'endpoints', 'web', null);
     dropNews(view, 'endpoints', false);
-    assert.equal(view.endpoints, 'unknown');
+    assert.equal(view.endpoints, 'not-kept');
   });
 
   it('objects that are told stay told when nobody plans from them any more', () => {
@@ -241,7 +241,7 @@ describe('outcomes of writes', () => {
     const view = toldView();
     noteLost(view, () => false);
     noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
-    assert.deepEqual([view.acks, view.slices], [null, 'unknown']);
+    assert.deepEqual([view.acks, view.slices], [null, 'not-kept']);
   });
 
   it('a delete whose planner is gone leaves nothing to know', () => {
@@ -320,7 +320,7 @@ describe('a loss', () => {
     noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
     noteObserved(view, 'mirror', 'web-m', null);
     noteLost(view, (kind) => kind === 'slices');
-    assert.deepEqual(view, { ...createPlannerView(), slices: 'unknown' });
+    assert.deepEqual(view, { ...createPlannerView(), slices: 'not-kept' });
   });
 
   it('a loss keeps news that are everything known', () => {
@@ -330,7 +330,7 @@ describe('a loss', () => {
     noteObserved(view, 'mirror', 'web-m', A);
     noteLost(view, () => true);
     assert.deepEqual(observedNext(view), ['slices web-a a', 'endpoints web a']);
-    assert.equal(view.mirror, 'unknown');
+    assert.equal(view.mirror, 'not-kept');
   });
 
   it('a planner that may still hold something is told to forget it first', () => {
@@ -350,7 +350,7 @@ describe('a loss', () => {
     noteObserved(view, 'endpoints', 'web', A);
     noteUncertain(view, 'slices');
     forgetService(shard, 'shop/web', view, (kind) => kind === 'endpoints');
-    assert.deepEqual(view, { ...createPlannerView(), endpoints: 'unknown', slices: 'uncertain' });
+    assert.deepEqual(view, { ...createPlannerView(), endpoints: 'not-kept', slices: 'uncertain' });
     assert.deepEqual([...shard.toForget], ['shop/web']);
   });
 });

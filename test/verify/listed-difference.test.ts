@@ -5,11 +5,11 @@ import {
   ENDPOINTS_DIFFERENCES,
   MIRRORING_DIFFERENCES,
   SLICES_DIFFERENCES,
-  type Difference as ListedDifference,
+  type UpstreamDifference,
 } from '../../src/core/differences.ts';
 import type { Problem } from '../../src/core/problem.ts';
 import type { Difference } from '../../src/verify/difference.ts';
-import { listedDifference } from '../../src/verify/listed.ts';
+import { listedDifference } from '../../src/verify/listed-difference.ts';
 
 const AN_ADDRESS = 'ready=true, nodeName=node-1, targetRef=Pod default/web-1 some-uid';
 
@@ -85,6 +85,10 @@ describe('a listed difference is recognised by', () => {
 });
 
 it('every sign has at least one condition', () => {
-  const all: readonly ListedDifference[] = [...ENDPOINTS_DIFFERENCES, ...SLICES_DIFFERENCES, ...MIRRORING_DIFFERENCES];
+  const all: readonly UpstreamDifference[] = [
+    ...ENDPOINTS_DIFFERENCES,
+    ...SLICES_DIFFERENCES,
+    ...MIRRORING_DIFFERENCES,
+  ];
   for (const { id, sign } of all) assert.ok(sign === undefined || Object.keys(sign).length > 0, id);
 });

@@ -14,7 +14,7 @@ type Outgoing =
   | { readonly call: Call; readonly pieces: Uint8Array[]; bytes: number };
 
 /** Events on their way to the loop. Events of a call that was cancelled meanwhile are dropped. */
-export interface TransportOutbox {
+export interface TransportDelivery {
   readonly emit: (call: Call, event: TransportEvent) => void;
   /** A server flushes a stream in many small pieces. Pieces that come in one turn of the event loop are one chunk. */
   readonly emitPiece: (call: Call, piece: Uint8Array) => void;
@@ -26,10 +26,10 @@ export interface TransportOutbox {
  * Events wait for a macrotask of their own, so that `deliver` is never called from inside send or cancel.
  * @param onLast is called with a call before its last event is delivered
  */
-export function createTransportOutbox(
+export function createTransportDelivery(
   deliver: (events: readonly TransportEvent[]) => void,
   onLast: (call: Call) => void,
-): TransportOutbox {
+): TransportDelivery {
   let outgoing: Outgoing[] = [];
   let closed = false;
 

@@ -54,7 +54,7 @@ type Resources = ReadonlySet<Reflector['resource']>;
  * Looks at these services, all of which are in `scope`.
  * @param done takes their sights by `<namespace>/<name>`, or why there are none
  */
-export function lookAt(
+export function lookAgain(
   state: ControllerState,
   reader: ListReader,
   scope: Scope,

@@ -24,7 +24,7 @@ import { userAgent, version } from '../node/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { configz } from './configz.ts';
 import type { RunOptions } from './flags/flags.ts';
-import { credentialsOf } from './server.ts';
+import { credentialsOf } from './api-connection.ts';
 import { starting } from './usage.ts';
 
 export interface ServingConfig {

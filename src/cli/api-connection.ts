@@ -8,7 +8,7 @@ import { createTransport } from '../node/transport.ts';
 import { userAgent } from '../node/version.ts';
 import type { Transport, TransportEvent } from '../ports/transport.ts';
 
-export interface Server {
+export interface ApiConnection {
   /** `https://host:port` */
   readonly origin: string;
   readonly transport: (deliver: (events: readonly TransportEvent[]) => void) => Transport;
@@ -23,23 +23,23 @@ export function credentialsOf(flags: { readonly kubeconfig: string; readonly mas
 }
 
 /** @throws CredentialsError */
-export async function openServer(
+export async function connect(
   flags: { readonly kubeconfig: string; readonly master: string },
   log: (line: LogLine) => void,
   guard?: (transport: Transport) => Transport,
-): Promise<Server> {
-  return serverOf(credentialsOf(flags), log, guard);
+): Promise<ApiConnection> {
+  return connectWith(credentialsOf(flags), log, guard);
 }
 
 /**
  * @param guard stands before each transport, so that a command can only send the requests that it should
  * @throws CredentialsError
  */
-export async function serverOf(
+export async function connectWith(
   credentials: Credentials,
   log: (line: LogLine) => void,
   guard: (transport: Transport) => Transport = readOnly,
-): Promise<Server> {
+): Promise<ApiConnection> {
   const access = await credentials.read('refresh');
   const { read: readAccess, refreshMs } = credentials;
   const clock = createClock();

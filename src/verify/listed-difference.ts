@@ -4,13 +4,13 @@ import {
   ENDPOINTS_DIFFERENCES,
   MIRRORING_DIFFERENCES,
   SLICES_DIFFERENCES,
-  type Difference as ListedDifference,
+  type UpstreamDifference,
   type Sign,
 } from '../core/differences.ts';
 import { CONTROLLER_MANAGERS } from '../core/last-writer.ts';
 import type { Problem } from '../core/problem.ts';
 
-const LISTS: Readonly<Record<Kind, readonly ListedDifference[]>> = {
+const LISTS: Readonly<Record<Kind, readonly UpstreamDifference[]>> = {
   Endpoints: ENDPOINTS_DIFFERENCES,
   EndpointSlice: SLICES_DIFFERENCES,
   'mirrored EndpointSlice': MIRRORING_DIFFERENCES,
@@ -26,7 +26,7 @@ export interface Circumstances {
 }
 
 /** null = the difference is on no list, or does not show which one it is. */
-export function listedDifference(difference: Difference, about: Circumstances): ListedDifference | null {
+export function listedDifference(difference: Difference, about: Circumstances): UpstreamDifference | null {
   const signed = LISTS[difference.kind].filter(({ sign }) => sign !== undefined && shows(sign, difference, about));
   // The sign of an edit by another writer fits many differences. Any other sign says more, so it goes first.
   return signed.find(({ sign }) => sign?.writtenByOther === undefined) ?? signed[0] ?? null;
