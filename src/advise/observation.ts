@@ -3,7 +3,7 @@
  * used, because the buckets of these histograms are decades. A workqueue's sums are exact (Little's law): `_sum` of the
  * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
-import { controllerOf, type QueueName, QUEUES } from '../metrics/controller-of.ts';
+import { controllerOf, kubeMinorIn, ledAt, type QueueName, QUEUES } from '../metrics/controller-of.ts';
 import { type Refused, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
 import { samplesOf, sumOf, type Metrics, type Sample } from '../metrics/text.ts';
@@ -81,6 +81,8 @@ export interface Observation {
    * Limits below 1 are not told from it.
    */
   readonly coresLeast: number | null;
+  /** Whether changes of pods go through a queue without metrics before these queues: in kube-controller-manager from 1.35 on. */
+  readonly hasPodQueue: boolean;
   /** What only endpointd has; null = the process is another. */
   readonly own: Own | null;
 }
@@ -107,7 +109,10 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   if (typeof program !== 'string') return { ok: false, why: program.why };
   const names = QUEUES.filter((name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null);
   if (names.length === 0) return { ok: false, why: `these metrics of ${program} have no queue of its controllers` };
-  const why = whyNotComparable(before, after, COUNTERS) ?? whatIsMissing(after, program, names, settings);
+  const why =
+    whyNotComparable(before, after, COUNTERS) ??
+    whoElseLed(before, after, program) ??
+    whatIsMissing(after, program, names, settings);
   if (why !== null) return { ok: false, why };
   const difference = grownBetween(before, after);
   const writes = writesBetween(difference, program !== 'endpointd');
@@ -131,6 +136,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
     cpu,
     cores: settings.cores ?? threads,
     coresLeast: settings.cores ?? (threads === null ? null : Math.max(1, threads - 1)),
+    hasPodQueue: program !== 'endpointd' && (kubeMinorIn(after) ?? POD_QUEUE_MINOR) >= POD_QUEUE_MINOR,
     own:
       program === 'endpointd'
         ? {
@@ -143,6 +149,18 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   };
   return { ok: true, observation };
 }
+
+/** A process that begins to lead syncs everything, and one that stands by writes nothing: neither is what it does else. */
+function whoElseLed(before: Metrics, after: Metrics, program: Observation['program']): string | null {
+  const led = ledAt(before, after, program);
+  if (led === null || (led.before && led.after)) return null;
+  return led.before === led.after
+    ? `this ${program} stands by: its leader is the one to ask`
+    : `this ${program} led at one of the looks alone: look again while one process leads`;
+}
+
+/** The minor version of kube-controller-manager that brought the queue of pods. */
+const POD_QUEUE_MINOR = 35;
 
 const CPU = 'process_cpu_seconds_total';
 const REQUESTS = 'rest_client_requests_total';

@@ -323,7 +323,7 @@ function isCpuFull({ of }: Seen): boolean {
 /** Whether the workers that match pods to services may all be busy by work of their own. It needs nothing but CPU. */
 function mayFillPodWorkers(seen: Seen): boolean {
   const { of, syncsMax } = seen;
-  return of.program !== 'endpointd' && of.cpu >= PODS_FULL * syncsMax && !areOnlyOthersFull(seen);
+  return of.hasPodQueue && of.cpu >= PODS_FULL * syncsMax && !areOnlyOthersFull(seen);
 }
 
 /**

@@ -50,6 +50,7 @@ const SETTINGS = {
     default: '',
     help: 'the value with which the controller was started; without it what /configz of --source says, and else how often tokens can have run out is not known',
   },
+  'max-writes-in-flight': { kind: integer(1, 10_000), default: '64', help: `endpointd's; ${STARTED_WITH}` },
   cores: {
     kind: number(0, 4096),
     default: '0',
@@ -108,19 +109,23 @@ export async function advise(args: readonly string[]): Promise<number> {
   const options = parseAdviseFlags(args, (said) => process.stdout.write(said));
   const { before, after, seconds, config } = await looksOf(options);
   const syncs = syncsOf(options, config);
+  const inFlight = writesInFlightOf(options, config);
   const cores = options.cores === 0 ? null : options.cores;
   const observed = observe(before, after, seconds, {
     syncs: mapSyncs((name) => syncs[name].count),
     cores,
     qps: mapSyncs(() => options.kubeApiQps ?? ('why' in config ? null : config.qps)),
-    writesInFlightMax: ('why' in config ? null : config.writesInFlight) ?? WRITES_IN_FLIGHT_MAX,
+    writesInFlightMax: inFlight.count,
   });
   if (!observed.ok) throw new StartError(`cannot advise: ${observed.why}`);
   const { observation } = observed;
   const advice = adviseOn(observation);
   const syncsFrom = Object.fromEntries(observation.queues.map(({ name }) => [name, syncs[name].from]));
-  const isAssumed = Object.values(syncsFrom).includes(ASSUMED);
-  const caveats = isAssumed ? [assumedCaveat(config), ...CAVEATS] : CAVEATS;
+  const caveats = [
+    ...(Object.values(syncsFrom).includes(ASSUMED) ? [assumedCaveat(config)] : []),
+    ...(observation.own !== null && inFlight.from === ASSUMED ? [inFlightCaveat(inFlight.count)] : []),
+    ...CAVEATS,
+  ];
   const report =
     options.output === 'json'
       ? `${JSON.stringify({ observation, syncsFrom, advice, caveats }, null, 2)}\n`
@@ -129,17 +134,21 @@ export async function advise(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** The default of endpointd's `--max-writes-in-flight`. */
-const WRITES_IN_FLIGHT_MAX = 64;
 const ASSUMED = 'not given: assumed';
 
-/** How many syncs a controller may have at the same time, and who says so. */
-interface Syncs {
+/** How many syncs a controller may have at the same time, or writes without an answer, and who says so. */
+interface Limit {
   readonly count: number;
   readonly from: 'given' | '/configz' | typeof ASSUMED;
 }
 
-function syncsOf(options: AdviseOptions, config: Config): Readonly<Record<QueueName, Syncs>> {
+function writesInFlightOf({ given, maxWritesInFlight }: AdviseOptions, config: Config): Limit {
+  if (given.has('max-writes-in-flight')) return { count: maxWritesInFlight, from: 'given' };
+  const told = 'why' in config ? null : config.writesInFlight;
+  return told === null ? { count: maxWritesInFlight, from: ASSUMED } : { count: told, from: '/configz' };
+}
+
+function syncsOf(options: AdviseOptions, config: Config): Readonly<Record<QueueName, Limit>> {
   const flags = {
     endpoint: ['concurrent-endpoint-syncs', options.concurrentEndpointSyncs],
     endpoint_slice: ['concurrent-service-endpoint-syncs', options.concurrentServiceEndpointSyncs],
@@ -165,6 +174,10 @@ type Config = Limits | { readonly why: string };
 function assumedCaveat(config: Config): string {
   const why = 'why' in config ? config.why : '';
   return `The syncs that the controllers were started with are assumed where no flag gives them: ${why}. With more of them, fewer are busy than it seems.`;
+}
+
+function inFlightCaveat(count: number): string {
+  return `Endpointd's --max-writes-in-flight is assumed to be ${count}, because neither a flag nor /configz gives it. With fewer, syncs may wait for a place where none seems to be taken.`;
 }
 
 interface Looks {
@@ -220,7 +233,7 @@ async function readLook(path: string): Promise<Metrics> {
 
 function textOf(
   observation: Observation,
-  syncsFrom: Readonly<Record<string, Syncs['from']>>,
+  syncsFrom: Readonly<Record<string, Limit['from']>>,
   advice: readonly Advice[],
   caveats: readonly string[],
 ): string {

@@ -1,5 +1,5 @@
 /** Which controller of endpoints metrics are of. */
-import { sumOf, type Metrics } from './text.ts';
+import { samplesOf, sumOf, type Metrics } from './text.ts';
 
 /** Of the three controllers, by upstream's names. */
 export const QUEUES = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'] as const;
@@ -7,10 +7,26 @@ export type QueueName = (typeof QUEUES)[number];
 
 const LEASE = 'kube-controller-manager';
 
+/** The minor version of kube-controller-manager; null = its metrics do not tell. */
+export function kubeMinorIn(metrics: Metrics): number | null {
+  const minor = Number.parseInt(samplesOf(metrics, 'kubernetes_build_info')[0]?.labels['minor'] ?? '', 10);
+  return Number.isNaN(minor) ? null : minor;
+}
+
 /** Whether the process holds its Lease; null = its metrics do not tell. */
-export function isLeader(metrics: Metrics, controller: 'endpointd' | 'kube-controller-manager'): boolean | null {
+function isLeader(metrics: Metrics, controller: 'endpointd' | 'kube-controller-manager'): boolean | null {
   const held = sumOf(metrics, 'leader_election_master_status', controller === 'endpointd' ? {} : { name: LEASE });
   return held === null ? null : held > 0;
+}
+
+/** Whether the process led at the first look and at the second; null = its metrics do not tell it of both. */
+export function ledAt(
+  before: Metrics,
+  after: Metrics,
+  controller: 'endpointd' | 'kube-controller-manager',
+): { readonly before: boolean; readonly after: boolean } | null {
+  const [led, leads] = [isLeader(before, controller), isLeader(after, controller)];
+  return led === null || leads === null ? null : { before: led, after: leads };
 }
 
 /**

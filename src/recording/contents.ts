@@ -26,6 +26,8 @@ export interface ResourceContents {
   lateSeconds: number;
   /** Events that changed what these controllers read or write, since everything was listed. */
   changes: number;
+  /** Those of `changes` that the watch told when they happened. A list tells after a gap what changed within it. */
+  watched: number;
   /** Objects that came. `deleted`: objects that went. */
   created: number;
   deleted: number;
@@ -74,6 +76,7 @@ function emptyResource(): ResourceContents {
     refused: false,
     lateSeconds: 0,
     changes: 0,
+    watched: 0,
     created: 0,
     deleted: 0,
     byOthers: 0,
@@ -94,6 +97,7 @@ export function countEvent(counting: Counting, event: RecordedEvent): void {
         break;
       }
       of.changes++;
+      if (event.told === 'watch') of.watched++;
       if (event.before === null) of.created++;
       if (event.after === null) of.deleted++;
       if (event.by === 'other') of.byOthers++;
@@ -174,7 +178,16 @@ function countList(
 /** What was counted between the first lists is of no time that counts. */
 function begin(of: ResourceContents): void {
   of.objects += of.created - of.deleted;
-  Object.assign(of, { lateSeconds: 0, changes: 0, created: 0, deleted: 0, byOthers: 0, irrelevant: 0, rewatched: 0 });
+  Object.assign(of, {
+    lateSeconds: 0,
+    changes: 0,
+    watched: 0,
+    created: 0,
+    deleted: 0,
+    byOthers: 0,
+    irrelevant: 0,
+    rewatched: 0,
+  });
 }
 
 /** The watch has gone on where it was. */

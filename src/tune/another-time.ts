@@ -3,7 +3,8 @@
  * cluster, and has changes of its own.
  */
 import { quantile } from '../twin/figures.ts';
-import type { Story } from '../twin/story.ts';
+import type { Controller } from '../twin/settings.ts';
+import { isChange, type Story } from '../twin/story.ts';
 import { UNSURE } from './measured.ts';
 import { type Expression, type Scope, WORST_MS } from './objective.ts';
 import type { Blocks } from './resample.ts';
@@ -55,14 +56,15 @@ const NORMAL_OF_BOUND = 1.2816;
 
 /**
  * How many times as many changes another time may have. Resamples do not tell what that does: they repeat the waits of this time,
- * and a queue that was short of its limit is beyond it with a few changes more.
+ * and a queue that was short of its limit is beyond it with a few changes more. Events that are no changes, such as those of
+ * pods without a Service, say nothing of that.
  */
-export function busierBy(story: Story): number {
+export function busierBy(story: Story, controller: Controller): number {
   const blocks = blocksOf({ isWorst: false }, story);
   const counts = new Float64Array(countOf(blocks));
-  for (const { atMs } of story.changes) {
-    const block = Math.floor(atMs / blocks.blockMs);
-    if (block < counts.length) counts[block]!++;
+  for (const change of story.changes) {
+    const block = Math.floor(change.atMs / blocks.blockMs);
+    if (block < counts.length && isChange(change, controller)) counts[block]!++;
   }
   const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length;
   if (mean === 0) return 1;

@@ -67,7 +67,7 @@ export interface Variant {
  */
 export function variantsOf(question: Question): Variant[] {
   const { unsure, alternatives } = question;
-  const { calibration, story } = question.run;
+  const { calibration, story, controller } = question.run;
   const calibrations = [
     calibration,
     ...FITTED.flatMap(({ name, scale }) => [
@@ -76,7 +76,7 @@ export function variantsOf(question: Question): Variant[] {
     ]),
     ...alternatives,
   ];
-  const haste = busierBy(story);
+  const haste = busierBy(story, controller);
   return [
     ...calibrations.map((of): Variant => ({ calibration: of, story, haste: 1 })),
     ...(haste > 1 ? [{ calibration, story: hastened(story, haste), haste }] : []),

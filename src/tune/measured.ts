@@ -4,9 +4,9 @@
  */
 import { refusalsText, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
-import { bucketsOf, samplesOf, sumOf, type Metrics } from '../metrics/text.ts';
+import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
-import { controllerOf, isLeader } from '../metrics/controller-of.ts';
+import { controllerOf, kubeMinorIn, ledAt } from '../metrics/controller-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import type { Controller } from '../twin/settings.ts';
 import { type LikelyLognormal, lognormalOf, middleOf } from './lognormal.ts';
@@ -143,8 +143,8 @@ function between(own: NonNullable<Part['apiMs']>, server: NonNullable<Part['apiM
 
 /** Some clouds write `33+`. endpointd has no such metric. */
 function kubeMinorOf(metrics: Metrics, from: string): Measured['kubeMinor'] {
-  const minor = Number.parseInt(samplesOf(metrics, 'kubernetes_build_info')[0]?.labels['minor'] ?? '', 10);
-  return Number.isNaN(minor) ? null : { value: minor, from: `kubernetes_build_info in ${from}` };
+  const minor = kubeMinorIn(metrics);
+  return minor === null ? null : { value: minor, from: `kubernetes_build_info in ${from}` };
 }
 
 /** Nothing waits for a refused read. '' = no write was refused. */
@@ -184,9 +184,9 @@ function ofController({ before, after, from }: Scrapes, controller: Controller, 
     'workqueue_work_duration_seconds_count',
     'process_cpu_seconds_total',
   ]);
-  const [led, leads] = [isLeader(before, program), isLeader(after, program)];
-  const ofLeader = led === null || leads === null ? [] : (['leader'] as const);
-  if (ofLeader.length > 0 && led !== leads)
+  const led = ledAt(before, after, program);
+  const ofLeader = led === null ? [] : (['leader'] as const);
+  if (led !== null && led.before !== led.after)
     return {
       ...NO_PART,
       lookedFor: ofLeader,
@@ -213,9 +213,18 @@ function ofController({ before, after, from }: Scrapes, controller: Controller, 
     kubeMinor: kubeMinorOf(after, from),
     lookedFor: ['refusals', ...ofLeader],
     doubts: refused === '' ? [] : [`${from}: of ${whose} writes the API server refused ${refused}`],
-    notes: [...notesOf(latency, `${count} writes`, from), ...(count >= WRITES_MIN ? cpu.notes : [])],
+    notes: [
+      ...notesOf(latency, `${count} writes`, from),
+      ...(count >= WRITES_MIN ? cpu.notes : []),
+      ...(cores === GO_THREADS_MIN ? [`${from}: ${FEW_CORES}`] : []),
+    ],
   };
 }
+
+/** runtime.GOMAXPROCS of Go 1.25 and later is no less where a container has a CPU limit. */
+const GO_THREADS_MIN = 2;
+const FEW_CORES =
+  'go_sched_gomaxprocs_threads is 2 for any CPU limit up to 2 cores: a smaller limit is played as two cores, and what CPU holds up is not seen';
 
 /**
  * All CPU of a kube-controller-manager may be that of these controllers, but few of its writes are theirs. It counts those

@@ -31,6 +31,7 @@ import {
   confirmationText,
   frontierColumns,
   frontierRows,
+  hasRefuted,
   milliseconds,
   NUMBER_COLUMNS,
   numberRows,
@@ -38,6 +39,7 @@ import {
   outcomeRows,
   p99Text,
   questionText,
+  REFUTED,
   runsText,
   SEARCH_DRAWS,
   unmetText,
@@ -85,13 +87,15 @@ export function answerPage(answer: Answer): Page {
   };
 }
 
-function headlineOf({ today, refusals }: Answer, best: Outcome | null): Page['headline'] {
+function headlineOf(answer: Answer, best: Outcome | null): Page['headline'] {
+  const { today, refusals } = answer;
   if (best === null) {
     const words = refusals.length > 0 ? 'the prediction is not to be believed' : 'nothing meets the objective';
     return { figure: 'nothing', words, tone: 'unsure' };
   }
   const flags = flagLines(best.settings, today);
   if (flags.length === 0) return { figure: 'no change', words: "today's flags are as good as any", tone: 'good' };
+  if (hasRefuted(answer)) return { figure: 'refuted', words: REFUTED, tone: 'bad' };
   return { figure: plural(flags.length, 'flag'), words: flags.join(' '), tone: 'good' };
 }
 
@@ -101,8 +105,8 @@ function recommendationSections(answer: Answer, recommendation: Recommendation):
   const shown = best ?? nearest;
   return [
     {
-      title: best === null ? 'The nearest setting' : 'What to set',
-      tone: best === null ? 'unsure' : 'good',
+      title: best === null ? 'The nearest setting' : hasRefuted(answer) ? 'What was recommended' : 'What to set',
+      tone: best === null ? 'unsure' : hasRefuted(answer) ? 'bad' : 'good',
       note: [...(best === null ? [unmetText(nearest)] : []), ...flagLines(shown.settings, flags)].join(' '),
       table: { columns: ['', 'today', 'then', 'at most in 9 of 10', 'limit'], rows: checkRows(today, shown) },
     },

@@ -4,7 +4,7 @@ import { median } from '../lib/percentile.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
 import { type Answer, ERROR_MAX, UNCHECKED } from './answer.ts';
-import { type Confirmation, NOT_MEASURED } from './confirmation.ts';
+import { type Confirmation, isRefuted, NOT_MEASURED, recommendedOf } from './confirmation.ts';
 import { type Comparison, errorBeyondChance } from './evidence.ts';
 import { flagLines, settingText } from './flag-lines.ts';
 import { LOAD_MAX } from './limits.ts';
@@ -99,7 +99,10 @@ function figureText({ unit }: Comparison, value: number): string {
 const NODES_ASSUMED =
   'No limit depends on the number of nodes: that the API server does not slow down with more of them is assumed.';
 
-/** The load and the number of nodes up to which the answer holds, by ladders of both, which end somewhere. */
+/**
+ * The load and the number of nodes up to which the answer holds, by ladders of both, which end somewhere. Each ladder leaves
+ * the other number as it is today.
+ */
 export function validText(
   { from, nodes }: Answer,
   { today, loadFactor, nodesMax, goalFactorMax }: Recommendation,
@@ -108,8 +111,12 @@ export function validText(
   const { changes, minutes } = from;
   const atLeast = (isEnd: boolean): string => (isEnd ? 'at least ' : '');
   const rate = `${formatRate((loadFactor * changes) / (minutes * 60))} changes a second (${formatRate(loadFactor)} x those of today)`;
+  const nodesText =
+    nodesMax === null ? '' : `${atLeast(nodesMax === Math.floor(nodes * LOAD_MAX))}${formatCount(nodesMax)}`;
   const count =
-    nodesMax === null ? '' : ` and ${atLeast(nodesMax === Math.floor(nodes * LOAD_MAX))}${formatCount(nodesMax)} nodes`;
+    nodesMax === null
+      ? ''
+      : ` with ${plural(nodes, 'node')}, and up to ${nodesText} nodes with the changes of today, but not both at once`;
   const goal = printable(today.checks.at(-1)!.text);
   const holds = [
     ...(today.checks.length > 1 ? ['each limit holds'] : []),
@@ -122,7 +129,8 @@ export function validText(
 function recommendationLines(answer: Answer, recommendation: Recommendation, table: Table): string[] {
   const { today, best, nearest, changes } = recommendation;
   const shown = best ?? nearest;
-  const title = best === null ? `${unmetText(nearest)} The nearest setting:` : 'Recommended:';
+  const recommended = hasRefuted(answer) ? `${REFUTED} What was recommended:` : 'Recommended:';
+  const title = best === null ? `${unmetText(nearest)} The nearest setting:` : recommended;
   return [
     title,
     ...(changes.length === 0
@@ -140,6 +148,14 @@ function recommendationLines(answer: Answer, recommendation: Recommendation, tab
     ...frontierLines(answer, recommendation, table),
     '',
   ];
+}
+
+/** Of a recommendation that trials have refuted. */
+export const REFUTED = 'Trials have refuted a prediction of the recommended flags: do not set them.';
+
+/** Whether the recommended flags were tried for real, and a prediction of them did not hold. */
+export function hasRefuted({ confirmation, recommendation }: Answer): boolean {
+  return confirmation !== null && recommendation !== null && isRefuted(confirmation, recommendedOf(recommendation));
 }
 
 export function runsText({ runs }: Recommendation): string {
@@ -203,7 +219,7 @@ function outputText(output: Output): string {
 export function frontierRows({ today }: Answer, { frontier }: Recommendation): string[][] {
   return frontier.map(({ settings, p99Ms, writesPerSecond }) => [
     milliseconds(p99Ms),
-    writesPerSecond.toFixed(1),
+    formatRate(writesPerSecond),
     flagLines(settings, today).join(' ') || "today's",
   ]);
 }
@@ -224,7 +240,7 @@ function figureValue(text: string, value: number): string {
   if (text.startsWith('p')) return milliseconds(value);
   if (text.startsWith('later')) return percent(value);
   if (text.startsWith('bytes')) return `${formatBytes(value)}/s`;
-  return text.includes('cpu') ? `${(value / 10).toFixed(1)} % of a core` : `${value.toFixed(1)}/s`;
+  return text.includes('cpu') ? `${(value / 10).toFixed(1)} % of a core` : `${formatRate(value)}/s`;
 }
 
 export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
@@ -243,8 +259,8 @@ export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
   const both = (name: string, text: (outcome: Outcome) => string): string[] => [name, text(today), text(shown)];
   return [
     ...rows,
-    both('writes of slices', (outcome) => `${outcome.writesPerSecond.slices.toFixed(1)}/s`),
-    both('writes of Endpoints', (outcome) => `${outcome.writesPerSecond.endpoints.toFixed(1)}/s`),
+    both('writes of slices', (outcome) => `${formatRate(outcome.writesPerSecond.slices)}/s`),
+    both('writes of Endpoints', (outcome) => `${formatRate(outcome.writesPerSecond.endpoints)}/s`),
     ...(['slices', 'endpoints'] as const).flatMap((output) =>
       ENCODINGS.map((encoding) =>
         both(

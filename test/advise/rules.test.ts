@@ -6,7 +6,7 @@ import { simulateEndpointd, type OwnLook } from '../../bench/advise/simulate-end
 import { simulate } from '../../bench/advise/simulate.ts';
 import { observe, type Settings } from '../../src/advise/observation.ts';
 import { adviseOn, type Advice } from '../../src/advise/rules.ts';
-import { parseMetrics } from '../../src/metrics/text.ts';
+import { type Metrics, parseMetrics } from '../../src/metrics/text.ts';
 
 const SETTINGS: Settings = {
   syncs: { endpoint: 5, endpoint_slice: 5, endpoint_slice_mirroring: 5 },
@@ -81,6 +81,32 @@ function slicesQueue(grown: Grown): string {
 function updated(count: number): string {
   return `endpoint_slice_controller_changes{operation="update"} ${count}\n`;
 }
+
+describe('looks at a process that does not lead', () => {
+  const [first, second] = [
+    metricsOf({}),
+    metricsOf({ syncs: 500, workSeconds: 100, throttleSeconds: 90, waitSeconds: 900 }),
+  ];
+  const whyNot = (ofFirst: string, ofSecond: string): string => {
+    const looks = [first + ofFirst, second + ofSecond].map(parseMetrics) as [Metrics, Metrics];
+    const observed = observe(...looks, 30, SETTINGS);
+    return observed.ok ? '' : observed.why;
+  };
+
+  it('a leader of one of the looks alone is judged by neither', () => {
+    const led = (leads: 0 | 1): string => `leader_election_master_status{name="kube-controller-manager"} ${leads}\n`;
+    const why = 'this kube-controller-manager led at one of the looks alone: look again while one process leads';
+    assert.deepEqual([whyNot(led(0), led(1)), whyNot(led(1), led(0))], [why, why]);
+    assert.equal(whyNot(led(1), led(1)), '');
+    // Without a Lease nothing is said of it.
+    assert.equal(whyNot('', ''), '');
+  });
+
+  it('a standby of endpointd is not the one to ask, although its queues work', () => {
+    const status = `${ENDPOINTD}leader_election_master_status{name="endpointd"} 0\n`;
+    assert.equal(whyNot(status, status), 'this endpointd stands by: its leader is the one to ask');
+  });
+});
 
 describe('advice from two looks at the metrics', () => {
   it('the advice is QPS if a sync mostly waits for its token', () => {
@@ -352,6 +378,13 @@ describe('advice from two looks at the metrics', () => {
     const { verdict, because } = adviceOf({ syncs: 1000, workSeconds: 12, apiSeconds: 10, cpuSeconds: 400 });
     assert.equal(verdict, 'cannot tell');
     assert.match(because, /the 5 workers of the pod queue, which has no metrics, may be full/);
+  });
+
+  it('before 1.35 there is no queue of pods that could be full', () => {
+    const grown = { syncs: 1000, workSeconds: 12, apiSeconds: 10, cpuSeconds: 400 };
+    const of = (minor: number): Advice['verdict'] =>
+      adviceOf({ ...grown, more: `kubernetes_build_info{major="1",minor="${minor}"} 1` }).verdict;
+    assert.deepEqual([of(34), of(35)], ['none', 'cannot tell']);
   });
 
   it('pod workers are not full if only the other controller falls behind', () => {

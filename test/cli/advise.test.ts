@@ -156,6 +156,23 @@ describe('endpointd advise', () => {
     assert.match(caveats[0]!, /: \/configz: it is no JSON\. With more of them/);
   });
 
+  it("advise says that it assumes endpointd's most writes in flight", async () => {
+    const own = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 1\n';
+    const files = [0, 1000].map((syncs) => file(`own-${syncs}.txt`, metrics(syncs) + own));
+    const looks = [`--before=${files[0]}`, `--after=${files[1]}`, '--interval=100s', '-o', 'json'];
+    const caveatsWith = async (...flags: string[]): Promise<string[]> => {
+      const { stdout, stderr } = await advise([...looks, ...flags]);
+      assert.equal(stderr, '');
+      return (JSON.parse(stdout) as Answer).caveats.filter((caveat) => caveat.includes('in-flight'));
+    };
+    const [assumed] = await caveatsWith();
+    assert.match(
+      assumed!,
+      /^Endpointd's --max-writes-in-flight is assumed to be 64, because neither a flag nor \/configz/,
+    );
+    assert.deepEqual(await caveatsWith('--max-writes-in-flight=8'), []);
+  });
+
   it('advise on two files doubts an interval that the figures rule out', async () => {
     const { status, stdout } = await advise([`--before=${before}`, `--after=${later}`, '--interval=30s']);
     assert.equal(status, 0);

@@ -47,6 +47,7 @@ describe('endpointd check-rights', () => {
       ...each(['list', 'watch'], 'pods'),
       ...each(['list', 'watch'], 'nodes'),
       ...each(['list', 'watch', 'create', 'update', 'delete'], slices),
+      ...each(['create'], `${slices}/restricted`, ', on OpenShift'),
       ...each(
         ['update'],
         'services/finalizers',
@@ -89,6 +90,7 @@ describe('endpointd check-rights', () => {
       rights.filter((right) => right['allowed'] === 'no').map(({ verb, resource, only }) => [verb, resource, only]),
       [
         ['create', 'endpoints/restricted', 'on OpenShift'],
+        ['create', 'endpointslices/restricted', 'on OpenShift'],
         ['update', 'services/finalizers', 'where the admission plugin OwnerReferencesPermissionEnforcement is on'],
         ['update', 'endpoints/finalizers', 'where the admission plugin OwnerReferencesPermissionEnforcement is on'],
       ],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Encoder } from '../../src/recording/encode.ts';
+import { watchedSeconds } from '../../src/recording/contents.ts';
 import { figuresOf, type RecordingFigures } from '../../src/recording/figures.ts';
 import type { RecordedResource } from '../../src/recording/recording.ts';
 import { endpointOf, fileOf, node, pod, read, service, slice } from './made.ts';
@@ -551,6 +552,9 @@ describe('what a recording shows of a cluster', () => {
     assert.deepEqual(contents.gaps, [{ resource: 'endpointslices', fromSeconds: 1, toSeconds: 9 }]);
     const { writes, writesPerSecond } = controller.endpointslices!;
     assert.deepEqual([writes, writesPerSecond], [5, 2.5]);
+    // The list after the gap has told one more, of no time that was watched.
+    const { changes, watched } = contents.resources.endpointslices;
+    assert.deepEqual([changes, watched, watchedSeconds(contents, 'endpointslices')], [6, 5, 2]);
   });
 
   it('the sizes of Services and the changes of each resource are counted', () => {

@@ -308,7 +308,7 @@ describe('one that stands by', () => {
       [],
     );
     assert.deepEqual(standby.loop!.readiness(), [
-      { name: 'controller', ok: true, message: 'stands by without caches' },
+      { name: 'controller', ok: true, message: 'without caches: a-1, this process stands by' },
       { name: 'lease', ok: true, message: '' },
     ]);
     leader.kill();
@@ -354,7 +354,7 @@ describe('one that runs other controllers than the leader', () => {
     leader.run(1000);
     const { metadata } = leader.request('GET', LEASE_PATH);
     assert.deepEqual(metadata.annotations, { 'endpointd/controllers': 'endpointslice' });
-    assert.equal(standby.loop!.readiness()[0]!.message, '');
+    assert.equal(standby.loop!.readiness()[0]!.message, 'this process, b-1');
   });
 });
 

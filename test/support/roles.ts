@@ -20,6 +20,7 @@ export interface Role {
 /** Never asked for by a request of its own: admission looks whether we might. */
 export const ASKED_BY_ADMISSION = [
   '/endpoints/restricted create',
+  'discovery.k8s.io/endpointslices/restricted create',
   '/endpoints/finalizers update',
   '/services/finalizers update',
 ];

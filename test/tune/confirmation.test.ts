@@ -11,6 +11,7 @@ import {
   type Pair,
   triedOf,
   verdictOf,
+  type TriedForReal,
 } from '../../src/tune/confirmation.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { type Interval, intervalOf } from '../../src/tune/sequential.ts';
@@ -226,6 +227,27 @@ describe('the report of what was tried', () => {
     assert.deepEqual([far.y.scale, far.groups[0]!.values, far.groups[0]!.ranges], ['log', [20], [[15, 25]]]);
     assert.ok(plotSvg(far).includes('class="range"'));
     assert.ok(!plotSvg(plotOf({ ratio: 2, low: 0, high: Infinity })).includes('class="range"'));
+  });
+
+  it('recommended flags that trials refute are shown as refuted', () => {
+    const best = answer.recommendation!.best!.settings;
+    const shownFor = (settings: Settings, verdict: TriedForReal['figures'][number]['verdict']): unknown[] => {
+      const figures = tried.figures.map((figure) => ({ ...figure, verdict }));
+      const of = { ...answer, confirmation: confirmationOf([{ ...tried, settings, figures }]) };
+      const { headline, sections } = answerPage(of);
+      const [title] = answerText(of, textTable).match(/^.*(?:R|r)ecommended:$/m)!;
+      return [headline.tone, sections[0]!.title, sections[0]!.tone, title];
+    };
+    assert.deepEqual(shownFor(best, 'does not hold'), [
+      'bad',
+      'What was recommended',
+      'bad',
+      'Trials have refuted a prediction of the recommended flags: do not set them. What was recommended:',
+    ]);
+    const believed = ['good', 'What to set', 'good', 'Recommended:'];
+    assert.deepEqual(shownFor(best, 'holds'), believed);
+    // Those that were tried are others.
+    assert.deepEqual(shownFor(FAST, 'does not hold'), believed);
   });
 
   it('the report calls settings recommended only if they are', () => {

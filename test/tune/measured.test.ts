@@ -210,6 +210,18 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.deepEqual(doubtsOf(others.join('')), []);
   });
 
+  it('two cores may be a smaller CPU limit, which the scrapes do not tell', () => {
+    const notesOf = (threads: number): readonly string[] => {
+      const text = controllerText({ writes: 200 }).replace('threads 64', `threads ${threads}`);
+      return factsOf(scrapes(controllerText(NONE), text), null).notes;
+    };
+    assert.match(
+      notesOf(2).join(),
+      /go_sched_gomaxprocs_threads is 2 for any CPU limit up to 2 cores: a smaller limit is played as two/,
+    );
+    assert.doesNotMatch(notesOf(4).join(), /CPU limit/);
+  });
+
   it('scrapes give the version of kube-controller-manager', () => {
     const of = (minor: string): Measured['kubeMinor'] =>
       factsOf(controller({ writes: 200, more: `kubernetes_build_info{major="1",minor="${minor}"} 1` }), null).kubeMinor;

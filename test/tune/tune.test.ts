@@ -5,7 +5,7 @@ import { answerTo, smallAnswer } from '../support/tune-answer.ts';
 import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
-import { answerText, backTestRows, checkRows } from '../../src/tune/report-text.ts';
+import { answerText, backTestRows, checkRows, outcomeRows } from '../../src/tune/report-text.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { compare } from '../../src/tune/evidence.ts';
 import type { Check } from '../../src/tune/bounds.ts';
@@ -72,6 +72,16 @@ test('text and page tell what each flag brings, other settings, and the p90', ()
   assert.ok(frontier.length > 5);
 });
 
+test('few writes a second are told with their digits, and not as 0.0', () => {
+  const { best, today } = ANSWER.recommendation!;
+  const quiet = { ...best!, writesPerSecond: { slices: 0.0231, endpoints: 1234.5 } };
+  const rows = outcomeRows(today, quiet).filter(([name]) => name!.startsWith('writes of'));
+  assert.deepEqual(
+    rows.map((row) => row[2]),
+    ['0.023/s', '1,234.5/s'],
+  );
+});
+
 test('the bounds of recommended settings meet the limits too', () => {
   for (const { bound, most } of ANSWER.recommendation!.best!.checks) assert.ok(bound <= most);
 });
@@ -100,6 +110,11 @@ test('the answer says up to how many changes a second and nodes it is valid', ()
   const { nodesMax, best } = bound.recommendation!;
   const perNode = best!.bytesPerSecond.slices.protobuf / 100;
   assert.ok(nodesMax! >= 100 && nodesMax! * perNode <= 2e6, `${nodesMax} nodes, ${perNode} bytes each`);
+  // Each ladder has left the other number alone.
+  assert.match(
+    answerText(bound, textTable),
+    / x those of today\) with 100 nodes, and up to (at least )?[\d,]+ nodes with the changes of today, but not both at once: each /,
+  );
 });
 
 test('the answer says what holds up to the load that it names', () => {

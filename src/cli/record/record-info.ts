@@ -73,7 +73,7 @@ function contentsText(contents: Contents): string[] {
     name,
     of.refused ? 'refused' : of.listed ? formatCount(of.objects) : 'not listed',
     formatCount(of.changes),
-    rateText(of.changes, watchedSeconds(contents, name as RecordedResource)),
+    rateText(of.watched, watchedSeconds(contents, name as RecordedResource)),
     formatCount(of.created),
     formatCount(of.deleted),
     name.startsWith('endpoint') ? formatCount(of.byOthers) : '',

@@ -85,7 +85,8 @@ function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptio
     const beginningOf = createBeginning();
     const over = (hopeless: string): void => {
       clearInterval(timer);
-      const hasBegun = beginningOf(recorder.status()).begunAt !== null;
+      const { begunAt } = beginningOf(recorder.status());
+      const hasBegun = begunAt !== null;
       off();
       recorder.stop();
       file.close();
@@ -93,7 +94,9 @@ function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptio
       // The file tells nothing, and the next try would not overwrite it.
       if (failure !== '' && !hasBegun) file.remove();
       const rest = hasBegun ? '. What was recorded before can be read' : '';
-      progress.done(failure === '' ? summary(recorder.status(), options.file) : `endpointd record: ${failure}${rest}`);
+      progress.done(
+        failure === '' ? summary(recorder.status(), begunAt, options.file) : `endpointd record: ${failure}${rest}`,
+      );
       resolve(failure === '' ? 0 : 1);
     };
     const off = onStopSignals(() => over(''), endNow);
@@ -102,25 +105,33 @@ function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptio
       const { begunAt, hopeless } = beginningOf(now);
       const isOver = begunAt !== null && now.seconds - begunAt >= options.for / 1000;
       if (isOver || hopeless !== '' || file.failure() !== '') over(hopeless);
-      else progress.show(progressText(now, begunAt !== null));
+      else progress.show(progressText(now, begunAt));
     }, LOOK_EVERY_MS);
     recorder.start();
   });
 }
 
-function progressText({ seconds, waitsFor, objects, changes, bytes, gaps }: RecorderStatus, hasBegun: boolean): string {
-  if (!hasBegun) return `listing ${waitsFor === '' ? 'what is refused' : waitsFor}, ${objectsText(objects)}`;
+/** @param begunAt the second at which everything was listed; null = it is not yet */
+function progressText(
+  { seconds, waitsFor, objects, changes, bytes, gaps }: RecorderStatus,
+  begunAt: number | null,
+): string {
+  if (begunAt === null) return `listing ${waitsFor === '' ? 'what is refused' : waitsFor}, ${objectsText(objects)}`;
   const parts = [plural(changes, 'change'), formatBytes(bytes), ...(gaps > 0 ? [plural(gaps, 'gap')] : [])];
-  return `recording for ${Math.floor(seconds)} s: ${parts.join(', ')}`;
+  return `recording for ${Math.floor(seconds - begunAt)} s: ${parts.join(', ')}`;
 }
 
 function objectsText(objects: RecorderStatus['objects']): string {
   return plural(objectsIn({ objects }), 'object');
 }
 
-function summary({ seconds, waitsFor, objects, changes, bytes, gaps, refused }: RecorderStatus, file: string): string {
+function summary(
+  { seconds, waitsFor, objects, changes, bytes, gaps, refused }: RecorderStatus,
+  begunAt: number | null,
+  file: string,
+): string {
   const lines = [
-    `${file}: ${objectsText(objects)}, ${plural(changes, 'change')} in ${Math.floor(seconds)} s, ${formatBytes(bytes)}`,
+    `${file}: ${objectsText(objects)}, ${plural(changes, 'change')} in ${Math.floor(seconds - (begunAt ?? 0))} s, ${formatBytes(bytes)}`,
     ...(waitsFor === '' ? [] : [`The recording ended before everything was listed: ${waitsFor} is incomplete.`]),
     ...(refused.length === 0 ? [] : [`The server refused ${refused.join(', ')}: what depends on them is not known.`]),
     ...(gaps === 0 ? [] : [`${plural(gaps, 'gap')}, in which nothing was seen.`]),

@@ -40,6 +40,8 @@ const ELECTION: Role = { file: 'deploy/rbac.yaml', kind: 'Role', name: 'endpoint
 const FILE = CONTROLLERS.file;
 const DELEGATOR: Role = { file: FILE, kind: 'ClusterRole', name: 'system:auth-delegator', isBuiltIn: true };
 const READER: Role = { file: FILE, kind: 'Role', name: 'extension-apiserver-authentication-reader', isBuiltIn: true };
+const DISCOVERY = 'discovery.k8s.io';
+const ON_OPENSHIFT = 'on OpenShift';
 const BY_OWNER_ADMISSION = 'where the admission plugin OwnerReferencesPermissionEnforcement is on';
 
 type Needed = (options: ControllerOptions) => boolean;
@@ -71,8 +73,11 @@ const RULES: readonly ControllerRule[] = [
   { resource: 'nodes', verbs: FOLLOW, needed: nodes },
   { resource: 'endpoints', verbs: READ, needed: anyEndpoints },
   { resource: 'endpoints', verbs: WRITE, needed: endpoints },
-  { resource: 'endpoints/restricted', verbs: ['create'], only: 'on OpenShift', needed: endpoints },
-  { group: 'discovery.k8s.io', resource: 'endpointslices', verbs: [...FOLLOW, ...WRITE], needed: anySlices },
+  // OpenShift's admission plugin RestrictedEndpointsAdmission asks for these where an address is one of the cluster's own
+  // networks.
+  { resource: 'endpoints/restricted', verbs: ['create'], only: ON_OPENSHIFT, needed: endpoints },
+  { group: DISCOVERY, resource: 'endpointslices', verbs: [...FOLLOW, ...WRITE], needed: anySlices },
+  { group: DISCOVERY, resource: 'endpointslices/restricted', verbs: ['create'], only: ON_OPENSHIFT, needed: anySlices },
   { resource: 'services/finalizers', verbs: ['update'], only: BY_OWNER_ADMISSION, needed: slices },
   { resource: 'endpoints/finalizers', verbs: ['update'], only: BY_OWNER_ADMISSION, needed: mirror },
   { resource: 'events', verbs: ['create', 'patch'], needed: always },

@@ -1,7 +1,7 @@
 /** The answers of the health endpoints, from the state alone. A controller with a dead watch is not ready. */
 import type { Now } from '../event.ts';
 import type { Elector } from '../leader/elector.ts';
-import { leaderText, standsBy } from '../leader/leadership.ts';
+import { leaderText } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { describeAge } from '../reflectors/stream-life.ts';
 
@@ -53,10 +53,10 @@ function cacheChecks(state: ControllerState, nowMs: number): HealthCheck[] {
     return { name, ok: downMs <= WATCH_DOWN_MS_MAX, message: `no watch for ${Math.round(downMs / 1000)} s` };
   });
   if (state.reflectors.length === 0 && state.leadership?.standby === 'cold') {
-    return [{ name: 'controller', ok: true, message: 'stands by without caches' }];
+    return [{ name: 'controller', ok: true, message: `without caches: ${leaderText(state.leadership)}` }];
   }
   const running = state.phase === 'running';
-  return [{ name: 'controller', ok: running, message: running ? standbyText(state) : state.phase }, ...checks];
+  return [{ name: 'controller', ok: running, message: running ? whoLeads(state) : state.phase }, ...checks];
 }
 
 /** For so long after its Lease has run out a process may still believe that it leads, as upstream. */
@@ -76,7 +76,7 @@ export function liveness({ leadership }: ControllerState, { nowMs }: Pick<Now, '
   return [{ name: 'leaderElection', ok, message }];
 }
 
-/** A standby is ready. */
-function standbyText(state: ControllerState): string {
-  return standsBy(state) ? leaderText(state.leadership) : '';
+/** A standby is as ready as a leader, so the page says which of them this is. '' = there is no Lease. */
+function whoLeads({ leadership }: ControllerState): string {
+  return leadership === null ? '' : leaderText(leadership);
 }

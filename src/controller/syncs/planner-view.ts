@@ -117,11 +117,17 @@ export function needsRead(view: PlannerView, kind: OutputKind): boolean {
   return told === 'not-kept' || told === 'uncertain';
 }
 
+/** Beyond so many changed pods since the last entry the next one is a full snapshot: it has no names of pods that are gone. */
+const CHANGED_PODS_MAX = 1000;
+
 /** Notes a changed pod that the service selects or selected. */
-export function noteChangedPod({ inputs }: PlannerView, name: string): void {
+export function noteChangedPod(view: PlannerView, name: string): void {
+  const { inputs } = view;
   if (typeof inputs === 'string') return;
   const own: Own<InputsVersion> = inputs;
-  own.changedPods = ((own.changedPods as Set<string> | null) ?? new Set()).add(name);
+  const names = (own.changedPods as Set<string> | null) ?? new Set();
+  own.changedPods = names.add(name);
+  if (names.size > CHANGED_PODS_MAX) outdateInputs(view);
 }
 
 /** Notes that the Service has changed but selects the same pods. */

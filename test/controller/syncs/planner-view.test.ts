@@ -67,6 +67,15 @@ describe('inputs', () => {
     assert.deepEqual(changedPods, new Set(['web-1', 'web-2']));
   });
 
+  it('inputs go out whole after more than 1,000 changed pods', () => {
+    const view = toldView();
+    for (let i = 0; i < 1000; i++) noteChangedPod(view, `web-${i}`);
+    noteChangedPod(view, 'web-0');
+    assert.equal(isSnapshotDue(view), false);
+    noteChangedPod(view, 'web-1000');
+    assert.deepEqual([view.inputs, nextNews(view, []).base], ['outdated', 0]);
+  });
+
   it('inputs are clean once the entry has left', () => {
     const view = toldView();
     noteChangedPod(view, 'web-1');
