@@ -185,6 +185,16 @@ describe('endpointd endpoints-readers', () => {
     assert.match(stdout, /^The logs have no read of Endpoints\.$/m);
   });
 
+  it('the report doubts a log with reads, but none of Endpoints', async () => {
+    const { stdout } = await readers(['-'], line({ resource: 'secrets' }) + line({ verb: 'update', name: 'web' }));
+    assert.match(
+      stdout,
+      /^There is no read of Endpoints, although the garbage collector .* leaves reads of Endpoints out, /m,
+    );
+    const { stdout: other } = await readers(['-'], line({}) + line({ verb: 'update', name: 'web' }));
+    assert.match(other, /^Requests that the audit policy leaves out are not in the log/m);
+  });
+
   it('no more users than --users-max are listed, and the others are counted', async () => {
     const lines = ['a', 'b', 'c', 'b', 'a'].map((user) => line({ user })).join('');
     const { readers, unlisted } = await asJson(['-', '--users-max=2'], lines);

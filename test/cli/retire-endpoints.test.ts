@@ -204,6 +204,40 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await left(), ALL.slice(0, 3));
   });
 
+  it('an empty namespace is refused, and does not mean all', async () => {
+    for (const flag of ['--namespace=', '--namespace=a/b', '--namespace=Shop']) {
+      const { status, stdout, stderr } = await retire('--delete', flag);
+      assert.deepEqual([status, stdout], [2, '']);
+      assert.match(
+        stderr,
+        /--namespace: "[^"]*" is no name of a namespace\. Allowed: a name, or no flag for all of them\.$/m,
+      );
+    }
+    assert.deepEqual(await left(), ALL);
+  });
+
+  it('a namespace without Endpoints, as one with a slip in its name, is told', async () => {
+    const { status, stdout, stderr } = await retire('--delete', '-n', 'shpo');
+    assert.deepEqual([status, stdout], [0, '']);
+    assert.match(stderr, /^No Endpoints were seen in namespace shpo\.$/m);
+  });
+
+  it('an object with finalizers is told as marked, and no controller is blamed', async () => {
+    const path = '/api/v1/namespaces/shop/endpoints/orphan';
+    const contentType = 'application/merge-patch+json';
+    const finalize = (finalizers: string[]): Promise<unknown> =>
+      client.send({ method: 'PATCH', path, contentType, body: { metadata: { finalizers } } });
+    await finalize(['example.com/hold']);
+    for (let run = 0; run < 2; run++) {
+      const { status, stdout, stderr } = await retire('--delete', '-n', 'shop', '-l', '!team');
+      assert.equal(status, 0, stderr);
+      assert.match(stdout, /^waits for its finalizers: shop\/orphan /);
+    }
+    assert.deepEqual(await left(), ALL);
+    await finalize([]);
+    assert.ok(!(await left()).includes('shop/endpoints/orphan'));
+  });
+
   it('the command stops before the first deletion if a controller writes', async () => {
     const writer = setInterval(() => {
       const body = { metadata: { annotations: { beat: String(performance.now()) } } };

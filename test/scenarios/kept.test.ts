@@ -76,6 +76,56 @@ describe('nothing is kept', () => {
   });
 });
 
+/** Nodes may not be read, so the controller of slices never starts. */
+function withoutNodes(): Sim {
+  const sim = createSliceSim({ options: { endpoints: true, slices: true } });
+  sim.refuse = ({ path }) => (path.startsWith('/api/v1/nodes') ? 403 : 0);
+  sim.start();
+  sim.run(3000);
+  return sim;
+}
+
+describe('nothing is kept where a controller never starts', () => {
+  it('nothing is kept of a Service whose last slice goes long after it', () => {
+    const sim = withoutNodes();
+    const before = sim.loop!.state.serviceCount;
+    createService(sim, { name: 'web' });
+    sim.request('POST', SLICES, {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: {
+        name: 'web-x',
+        labels: {
+          [SERVICE_NAME_LABEL]: 'web',
+          'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+        },
+      },
+      addressType: 'IPv4',
+      endpoints: [],
+    });
+    sim.run(3000);
+    deleteObject(sim, '/api/v1/namespaces/default/services/web');
+    sim.run(10_000);
+    deleteObject(sim, `${SLICES}/web-x`);
+    sim.run(10_000);
+    assert.equal(sim.loop!.state.serviceCount, before);
+  });
+
+  it('nothing is kept of pods on unknown nodes that are gone', () => {
+    const sim = withoutNodes();
+    createService(sim, { name: 'web' });
+    for (let i = 0; i < 5; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i + 1}`, node: 'nowhere' });
+    sim.run(3000);
+    for (let i = 0; i < 5; i++) deleteObject(sim, `/api/v1/namespaces/default/pods/web-${i}`);
+    sim.run(3000);
+    const shards = Array.from({ length: sim.shards!.count }, (_, shard) => sim.planner(shard));
+    const kept = shards.flatMap(({ services }) =>
+      [...services.values()].flatMap(({ outputs }) => Array.from(outputs.slices?.slices.untold ?? [])),
+    );
+    assert.deepEqual(kept, []);
+  });
+});
+
 describe('nothing is forgotten', () => {
   it('nothing is forgotten of a slice that another Service gets during its plan', () => {
     const sim = createSliceSim({ options: { minResyncPeriodMs: 20_000 }, batchMs: () => 200 });

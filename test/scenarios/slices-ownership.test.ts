@@ -373,4 +373,20 @@ describe('a slice that bears our label', () => {
     sim.run(5000);
     assert.equal(namelessLines(sim).length, 101, 'one that is gone makes room');
   });
+
+  it('slices without a Service that went while no watch was open keep no room', () => {
+    const sim = settled();
+    for (let i = 0; i < 100; i++) makeSlice(sim, `nameless-${i}`, NAMELESS);
+    sim.run(5000);
+    sim.refuse = ({ method, path }) => (method === 'GET' && path.includes('/endpointslices') ? 500 : 0);
+    sim.cutWatches();
+    sim.run(100);
+    for (let i = 0; i < 100; i++) deleteObject(sim, `${SLICES}/nameless-${i}`);
+    sim.compact();
+    sim.refuse = () => 0;
+    sim.run(60_000);
+    makeSlice(sim, 'late', NAMELESS);
+    sim.run(5000);
+    assert.equal(namelessLines(sim).length, 101);
+  });
 });

@@ -95,17 +95,23 @@ function textOf(report: UseReport, unread: Unread): string {
   ].join('\n');
 }
 
-function headOf({ events, eventsOfReads, from, to }: UseReport, unread: Unread): string[] {
+function headOf(report: UseReport, unread: Unread): string[] {
+  const { events, from, to } = report;
   const lines = unread.logs.map((log) => `Not read to its end: ${printable(log)}`);
   if (unread.lines > 0) lines.push(`Lines that are no audit event: ${unread.lines}`);
   if (events === 0) return [...lines, 'There are no audit events, so the report is empty.'];
   lines.push(`${events} audit events, ${printable(from)} to ${printable(to)}.`);
-  lines.push(
-    eventsOfReads === 0
-      ? 'There is no read of any resource: the audit policy leaves reads out, or this log is too short.'
-      : 'Requests that the audit policy leaves out are not in the log: some policies leave kube-proxy out.',
-  );
+  lines.push(doubtOf(report));
   return lines;
+}
+
+/** How far the log can be believed. The garbage collector of kube-controller-manager watches all that it may read. */
+function doubtOf({ eventsOfReads, readers, unlisted }: UseReport): string {
+  if (eventsOfReads === 0)
+    return 'There is no read of any resource: the audit policy leaves reads out, or this log is too short.';
+  return readers.length === 0 && unlisted === 0
+    ? 'There is no read of Endpoints, although the garbage collector of kube-controller-manager watches them: the audit policy leaves reads of Endpoints out, or this log is too short.'
+    : 'Requests that the audit policy leaves out are not in the log: some policies leave kube-proxy out.';
 }
 
 function section(title: string, rows: readonly UseRow[], none: string): string[] {

@@ -12,7 +12,7 @@ import { formatDuration } from '../../lib/duration.ts';
 import { type Asker, createAsker, type Reply } from '../../node/asker.ts';
 import { getOrDeleteEndpoints, readOnly } from '../../node/read-only-transport.ts';
 import { bool, choice, duration, number, text } from '../flags/flag-kinds.ts';
-import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
+import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { BEYOND_UPSTREAM_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
 import { createProgress, type Progress } from '../progress.ts';
 import { createPatientAsker, type PatientAsker } from './patience.ts';
@@ -20,7 +20,7 @@ import { collectionPath, endpointsWithServices, failureOf, uidNow, type WrittenM
 import { fateOf } from './retire-rules.ts';
 import { watchWrites, type WriteWatch } from './retire-watch.ts';
 import { connect } from '../api-connection.ts';
-import { StartError } from '../usage.ts';
+import { StartError, UsageError } from '../usage.ts';
 
 const FLAGS = {
   delete: { kind: bool, default: 'false', help: 'delete; without it, the command only lists what it would delete' },
@@ -60,11 +60,23 @@ export const RETIRE_ENDPOINTS_FLAGS = {
   ],
 } as const satisfies CommandFlags;
 
+/** A label as of RFC 1123. */
+const IS_NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
 type RetireOptions = OptionsOf<typeof FLAGS & typeof SERVER_FLAGS>;
 
 /** @throws UsageError or HelpShown */
 export function parseRetireEndpointsFlags(args: readonly string[], print: (text: string) => void): RetireOptions {
-  return parseFlags(RETIRE_ENDPOINTS_FLAGS, args, print) as RetireOptions;
+  const { options, given } = readFlags(RETIRE_ENDPOINTS_FLAGS, args, print);
+  const read = options as RetireOptions;
+  // An unset variable of a script is not to mean all namespaces.
+  if (given.has('namespace') && !IS_NAMESPACE.test(read.namespace)) {
+    const said = JSON.stringify(read.namespace);
+    throw new UsageError(
+      `--namespace: ${said} is no name of a namespace. Allowed: a name, or no flag for all of them.`,
+    );
+  }
+  return read;
 }
 
 interface Retiring {
@@ -120,7 +132,13 @@ async function retireAndCount(retiring: Retiring): Promise<string> {
   } finally {
     retiring.watch.close();
     for (const [fate, count] of retiring.counts) retiring.progress.done(`${count} ${fate}`);
+    if (retiring.counts.size === 0) retiring.progress.done(`No Endpoints were seen${scopeText(retiring.options)}.`);
   }
+}
+
+function scopeText({ namespace, selector }: RetireOptions): string {
+  const where = namespace === '' ? '' : ` in namespace ${namespace}`;
+  return selector === '' ? where : `${where} with the labels ${printable(selector)}`;
 }
 
 /** Why the run has ended early; '' = it is done. */
@@ -196,20 +214,21 @@ async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<strin
     throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failureOf(reply)}${why}`));
   }
   retiring.deletions += 1;
-  // An object with finalizers stays until somebody has removed them.
-  if (endpoints.finalizers.length === 0) await retiring.watch.shown();
-  await pace(retiring, endpoints, service !== null);
-  return 'deleted';
+  // An object with finalizers is only marked: it stays until somebody has removed them, and so nobody makes it anew.
+  const isMarked = !gone && endpoints.finalizers.length > 0;
+  if (!isMarked) await retiring.watch.shown();
+  await pace(retiring, endpoints, service !== null && !isMarked);
+  return isMarked ? 'waits for its finalizers' : 'deleted';
 }
 
 /** Sends it again to a busy server, as long as there is no obstacle. */
 async function sendDelete(
   retiring: Retiring,
-  { namespace, name, uid, resourceVersion }: WrittenMeta,
+  { namespace, name, uid, resourceVersion, finalizers }: WrittenMeta,
 ): Promise<{ readonly reply: Reply; readonly repeated: boolean }> {
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
   let repeated = false;
-  retiring.watch.expectDeletion(uid);
+  retiring.watch.expectDeletion(uid, finalizers.length > 0);
   const question = {
     method: 'DELETE',
     path: endpointsPath(namespace, name),

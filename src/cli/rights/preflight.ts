@@ -132,9 +132,12 @@ async function lookAtServer(options: RunOptions, credentials: Credentials): Prom
 
 async function lookAtRights(options: RunOptions, credentials: Credentials): Promise<Seen['missing']> {
   const server = await connectWith(credentials, () => undefined, onlySelfReviews);
-  const reviewed = await reviewRights(createAsker(server.transport, ANSWER_MS_MAX), rightsOf(options));
-  await server.close();
-  return verdictOf(reviewed) === 'unknown' ? undefined : missingRights(reviewed);
+  try {
+    const reviewed = await reviewRights(createAsker(server.transport, ANSWER_MS_MAX), rightsOf(options));
+    return verdictOf(reviewed) === 'unknown' ? undefined : missingRights(reviewed);
+  } finally {
+    await server.close();
+  }
 }
 
 const SERVER = {

@@ -120,6 +120,8 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
       }
     },
     listing() {
+      // Those that went unseen would keep the room of others.
+      state.namelessTold.clear();
       for (const slice of allSlices(state)) {
         slice.deletedUid = '';
         releaseSlice(state, slice);
@@ -353,6 +355,8 @@ function takeObject(state: ControllerState, object: ObjectState, seen: HeldState
   // Somebody else has changed the metadata since, and only the server knows how.
   if (seen.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
   releaseSlice(state, object);
+  // A controller that has not started leaves its slices alone, and another one may wait for the last of them to go.
+  if (deleted) releaseService(state, object.service);
 }
 
 /** The leader has cleaned up the object. A standby whose last plan was to do that looks at it again. */

@@ -306,6 +306,8 @@ function unknownNode(pod: PodRecord): Problem {
 }
 
 function movePod(s: ServiceSlices, name: string, before: PodPlace | null, after: PodPlace | null): void {
+  // Slices that are not planned for long would else keep the name of each pod that ever had a problem.
+  if (after === null) s.untold?.delete(name);
   if (before?.waiting === true) s.waitingForNode--;
   if (after?.waiting === true) s.waitingForNode++;
   notePodProblem(s, name, before?.problem ?? null, after?.problem ?? null);
