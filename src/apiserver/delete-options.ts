@@ -15,16 +15,30 @@ export type RequestedDelete = DeleteOptions & { readonly dryRun?: readonly strin
 
 /** Reads the options of a DELETE from its body, or from its query if it has no body. @throws ApiError 400 or 415 */
 export function readDeleteOptions(request: ApiRequest, query: URLSearchParams): RequestedDelete {
-  if (request.body !== null && request.body.length > 0) return fromBody(request);
+  if (request.body !== null && request.body.length > 0) {
+    const options = fromBody(request);
+    // What the query says beside a body is not read: a dry run that it asks for deletes.
+    return { ...options, dryRun: options.dryRun ?? [] };
+  }
   const grace = query.get('gracePeriodSeconds');
   if (grace !== null && !/^-?[0-9]+$/.test(grace))
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
   const [policy, orphan] = [query.get('propagationPolicy'), query.get('orphanDependents')];
   return {
     dryRun: query.getAll('dryRun'),
+    ...preconditionsIn(query),
     ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
     ...(policy === null ? {} : { propagationPolicy: policy }),
     ...(orphan === null ? {} : { orphanDependents: !FALSE.has(orphan.toLowerCase()) }),
+  };
+}
+
+/** An empty value is none. */
+function preconditionsIn(query: URLSearchParams): Pick<DeleteOptions, 'preconditions'> {
+  const [uid, resourceVersion] = [query.get('uid') ?? '', query.get('resourceVersion') ?? ''];
+  if (uid === '' && resourceVersion === '') return {};
+  return {
+    preconditions: { ...(uid === '' ? {} : { uid }), ...(resourceVersion === '' ? {} : { resourceVersion }) },
   };
 }
 

@@ -306,11 +306,13 @@ function deleteOne(call: Call): ApiReply {
   const options = readDeleteOptions(call.request, call.query);
   const server = writable(call, 'DeleteOptions', options.dryRun);
   const { record, gone } = deleteObject(server, nowMs, target, options);
-  if (!gone || resource.returnsDeleted) return recordReply(200, record, output);
+  // The deprecated way to ask for a cascade is answered otherwise where the object is only marked.
+  const status = !gone && options.orphanDependents === false ? 202 : 200;
+  if (!gone || resource.returnsDeleted) return recordReply(status, record, output);
   const details: Status['details'] = { name, kind: resource.name, uid: record.object.metadata.uid! };
   if (resource.group !== '') details.group = resource.group;
-  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
-  return statusReply(status as Status, output, headersOf(resource), 200);
+  const told = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+  return statusReply(told as Status, output, headersOf(resource), 200);
 }
 
 function deleteMany(call: Call): ApiReply {

@@ -133,6 +133,35 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     assert.equal((await call('DELETE', `${path}/a?propagationPolicy=x`)).status, 422);
   },
 
+  'the query of a delete may have preconditions': async ({ ok, call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    const { uid, resourceVersion } = (await ok('POST', path, { metadata: { name: 'a' } })).metadata;
+    for (const [query, expected] of [
+      ['uid=x', 409],
+      ['resourceVersion=1', 409],
+      [`uid=${uid}&resourceVersion=${resourceVersion}`, 200],
+    ] as const) {
+      assert.equal((await call('DELETE', `${path}/a?${query}`)).status, expected, query);
+    }
+  },
+
+  'a delete that asks for a cascade in the old way is accepted with 202': async ({ ok, call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    await ok('POST', path, { metadata: { name: 'a', finalizers: ['x.y/z'] } });
+    assert.equal((await call('DELETE', `${path}/a?orphanDependents=false`)).status, 202);
+    await ok('POST', path, { metadata: { name: 'b' } });
+    assert.equal((await call('DELETE', `${path}/b?orphanDependents=false`)).status, 200);
+  },
+
+  'beside a body the query of a delete asks for no dry run': async ({ ok, call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    for (const name of ['a', 'b']) await ok('POST', path, { metadata: { name } });
+    await ok('DELETE', `${path}/a?dryRun=All`);
+    assert.equal((await call('GET', `${path}/a`)).status, 200);
+    await ok('DELETE', `${path}/b?dryRun=All`, {});
+    assert.equal((await call('GET', `${path}/b`)).status, 404);
+  },
+
   'a shorter period of a pod counts from its first delete': async ({ ok, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/pods`;
     const spec = { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] };
