@@ -99,15 +99,17 @@ export function createEventRecorder(queueMax: number, prng: Prng): EventRecorder
  * objects").
  */
 export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: number, wallMs: number): void {
-  const correlated = correlate(recorder.correlator, event, nowMs, wallMs);
+  // What is compared later is kept, and of a long refusal no more than what is sent.
+  const message = cut(event.message);
+  const correlated = correlate(recorder.correlator, { ...event, message }, nowMs, wallMs);
   if (correlated === null) {
     recorder.suppressedTotal++;
     return;
   }
-  const { key, message, observation } = correlated;
+  const { key, observation } = correlated;
   const unsent = recorder.unsent.get(key);
   if (unsent !== undefined) {
-    unsent.message = message;
+    unsent.message = correlated.message;
     unsent.lastWallMs = wallMs;
     return;
   }
@@ -115,7 +117,7 @@ export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: n
     key,
     event,
     observation,
-    message,
+    message: correlated.message,
     lastWallMs: wallMs,
     verb: observation.count === 1 ? 'create' : 'patch',
     tries: 0,
