@@ -12,7 +12,7 @@ import {
 } from '../../src/core/explain/service.ts';
 import type { CpuShares } from '../../src/core/slices/cpu-shares.ts';
 import { emptyOutput } from '../../src/kube/record.ts';
-import type { Endpoints, OutputRecord, ServiceRecord } from '../../src/kube/types.ts';
+import type { Endpoint, Endpoints, EndpointSlice, OutputRecord, ServiceRecord } from '../../src/kube/types.ts';
 import { EXPLAIN_CONFIG } from '../support/explain.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 import { makePod, makeService, makeServicePort } from '../support/records.ts';
@@ -341,7 +341,7 @@ test('pods with one uid and address are listed once', () => {
   const twin = makePod('q', { uid: 'uid-p' });
   const { pods } = explain({ others: [twin] });
   assert.deepEqual(
-    pods.map(({ endpoints }) => endpoints.why),
+    pods.map(({ endpoints }) => endpoints!.why),
     ['', 'another pod with the same uid and address is listed'],
   );
 });
@@ -392,6 +392,8 @@ test('a Service that is not planned has no due writes where nothing plans them',
   assert.deepEqual(due({ selector: null, type: 'ExternalName' }), [0, null]);
   assert.deepEqual(due({ type: 'ExternalName' }), [0, 0]);
   assert.deepEqual(due({ type: 'ExternalName' }, { cleanUpUnselected: true }), [null, null]);
+  const nobody = { endpoints: 'e', slices: 's', mirror: 'm' };
+  assert.deepEqual(due({ type: 'ExternalName' }, { cleanUpUnselected: true, leftOut: nobody }), [0, 0]);
   assert.deepEqual(due({ selector: null, labels: { mine: '' } }, { optOutLabel: 'mine' }), [0, 0]);
 });
 
@@ -436,18 +438,26 @@ test('an address that is not mirrored names the rule', () => {
 });
 
 test('the stored contents of Endpoints are shown beside the planned ones', () => {
-  const pods = ['a', 'b', 'c'].map((name) => makePod(name));
-  const at = (name: string): object => ({ ip: '10.0.0.1', targetRef: { kind: 'Pod', name } });
-  const object = { metadata: { name: 'web' }, subsets: [{ addresses: [at('a')], notReadyAddresses: [at('b')] }] };
+  const pods = [...['a', 'b', 'c', 'd', 'e'].map((name) => makePod(name)), makePod('f', { phase: 'Failed' })];
+  const at = (name: string, ip = '10.0.0.1', uid = `uid-${name}`): object => ({
+    ip,
+    nodeName: 'node-1',
+    targetRef: { kind: 'Pod', namespace: 'ns', name, uid },
+  });
+  const addresses = [at('a'), at('d', '10.0.0.9'), at('e', '10.0.0.1', 'earlier'), at('f', '10.0.0.1', 'earlier')];
+  const object = { metadata: { name: 'web' }, subsets: [{ addresses, notReadyAddresses: [at('b')] }] };
   const endpoints = { record: null, object } as unknown as Seen['endpoints'];
   const seen: Seen = { ...NOTHING, service: makeService(), pods, zones: new Map(), endpoints };
   const { pods: explained } = explainService(seen, EXPLAIN_CONFIG);
   assert.deepEqual(
-    explained.map(({ pod, endpoints: { listed } }) => [pod, listed]),
+    explained.map(({ pod, endpoints: inEndpoints }) => [pod, inEndpoints!.listed]),
     [
       ['ns/a', 'ready'],
       ['ns/b', 'not-ready'],
       ['ns/c', 'left-out'],
+      ['ns/d', 'outdated'],
+      ['ns/e', 'outdated'],
+      ['ns/f', 'ready'],
     ],
   );
 });
@@ -461,6 +471,127 @@ test('an object that could not be read differs from one that agrees', () => {
     'left out (not read) | IPv4 left out (not read)',
   ]);
   assert.deepEqual(cells({}), ['ready (now left out) | IPv4 ready (in none yet)', 'left out | IPv4 left out']);
+});
+
+/** What a stored slice of the Service may say of the pod `p`; as planned if nothing is given. */
+interface StoredAs {
+  readonly endpoint?: Partial<Endpoint>;
+  readonly managedBy?: string;
+}
+
+function sliceAs(name: string, { endpoint, managedBy = 'endpointslice-controller.k8s.io' }: StoredAs): EndpointSlice {
+  const labels = { 'kubernetes.io/service-name': 'web', 'endpointslice.kubernetes.io/managed-by': managedBy };
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Service', name: 'web', uid: 'uid-web', controller: true }];
+  const asPlanned: Endpoint = {
+    addresses: ['10.0.0.1'],
+    conditions: { ready: true, serving: true, terminating: false },
+    nodeName: 'node-1',
+    targetRef: { kind: 'Pod', namespace: 'ns', name: 'p', uid: 'uid-p' },
+    zone: 'a',
+  };
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name, namespace: 'ns', labels, ownerReferences },
+    addressType: 'IPv4',
+    endpoints: [{ ...asPlanned, ...endpoint }],
+    ports: [{ name: '', port: 8080, protocol: 'TCP' }],
+  };
+}
+
+/** The column SLICES of the pod `p`. */
+function slicesCell(pod: Pod, stored: readonly StoredAs[], more: Partial<Seen> = {}, service: Service = {}): string {
+  const slices = stored.map((each, i) => sliceAs(`web-${i}`, each));
+  const zones = new Map([['node-1', 'a']]);
+  const seen: Seen = { ...NOTHING, service: makeService(service), pods: [makePod('p', pod)], zones, slices, ...more };
+  return podCells(explainService(seen, EXPLAIN_CONFIG).pods[0]!)[POD_HEAD.indexOf('SLICES')]!;
+}
+
+const UNREADY = { ready: false, serving: false, terminating: false };
+const EARLIER: Endpoint['targetRef'] = { kind: 'Pod', namespace: 'ns', name: 'p', uid: 'earlier' };
+const PUBLISHED: Service = { publishNotReadyAddresses: true };
+
+for (const [what, cell, text] of [
+  ['as planned', slicesCell({}, [{}]), 'IPv4 ready in web-0'],
+  [
+    'not ready, and the pod is',
+    slicesCell({}, [{ endpoint: { conditions: UNREADY } }]),
+    'IPv4 ready (now not ready) in web-0',
+  ],
+  ['ready, and the pod is not', slicesCell({ ready: false }, [{}]), 'IPv4 not ready (now ready) in web-0'],
+  [
+    'ready, and the pod is ending',
+    slicesCell({ deleting: true }, [{}]),
+    'IPv4 not ready, serving (now ready) in web-0',
+  ],
+  [
+    'not terminating, and the pod is, but is published',
+    slicesCell({ deleting: true }, [{}], {}, PUBLISHED),
+    'IPv4 ready (now ready, not terminating) in web-0',
+  ],
+  [
+    'serving, and the pod is not, but is published',
+    slicesCell({ ready: false }, [{}], {}, PUBLISHED),
+    'IPv4 ready (now ready, serving) in web-0',
+  ],
+  [
+    'with an earlier address',
+    slicesCell({}, [{ endpoint: { addresses: ['10.0.0.9'] } }]),
+    'IPv4 ready (now outdated) in web-0',
+  ],
+  ['with an earlier uid', slicesCell({}, [{ endpoint: { targetRef: EARLIER } }]), 'IPv4 ready (now outdated) in web-0'],
+  ['in another zone', slicesCell({}, [{ endpoint: { zone: 'b' } }]), 'IPv4 ready (now outdated) in web-0'],
+  ['in a zone that cannot be seen', slicesCell({}, [{}], { zones: null }), 'IPv4 ready in web-0'],
+  [
+    'as planned, and elsewhere with an earlier address',
+    slicesCell({}, [{}, { endpoint: { addresses: ['10.0.0.9'] } }]),
+    'IPv4 ready (now outdated) in web-0+web-1',
+  ],
+  [
+    'earlier, and the pod has ended',
+    slicesCell({ phase: 'Failed' }, [{ endpoint: { targetRef: EARLIER } }]),
+    'IPv4 left out still in web-0',
+  ],
+  [
+    'only in a slice of somebody else',
+    slicesCell({}, [{ managedBy: 'other' }]),
+    'IPv4 ready (in none yet), in web-0 (not planned)',
+  ],
+  [
+    'only in a slice of somebody else, and the pod has ended',
+    slicesCell({ phase: 'Failed' }, [{ managedBy: 'other' }]),
+    'IPv4 left out, in web-0 (not planned)',
+  ],
+] as const) {
+  test(`a pod that is stored ${what}`, () => assert.equal(cell, text));
+}
+
+test('a controller that --controllers leaves out writes nothing, and no write is due', () => {
+  const leftOut = { endpoints: 'endpoints-controller', slices: '', mirror: '' };
+  const seen: Seen = { ...NOTHING, service: makeService(), pods: [makePod('p')], slices: [sliceAs('web-0', {})] };
+  const told = (more: Partial<ExplainConfig['leftOut']>, of: Partial<Seen> = {}): ServiceExplanation =>
+    explainService({ ...seen, ...of }, { ...EXPLAIN_CONFIG, leftOut: { ...leftOut, ...more } });
+  const cells = ({ pods }: ServiceExplanation): string => podCells(pods[0]!).slice(5).join(' | ');
+
+  const slicesOnly = told({}, { zones: new Map([['node-1', 'a']]) });
+  const without = 'Endpoints: not written, --controllers leaves out endpoints-controller';
+  assert.deepEqual([slicesOnly.notWritten, slicesOnly.endpoints], [[without], null]);
+  assert.deepEqual(slicesOnly.due, { endpoints: 0, slices: 0 });
+  assert.equal(cells(slicesOnly), `not written | IPv4 ready in web-0 | ${NONE} | `);
+  assert.equal(podLines('ns/p', [slicesOnly])[1], without);
+  assert.deepEqual(told({}, { pods: [], allPods: false }).due, { endpoints: 0, slices: null });
+
+  const endpointsOnly = told({ endpoints: '', slices: 'endpointslice-controller' });
+  assert.deepEqual(endpointsOnly.notWritten, [
+    'EndpointSlices: not written, --controllers leaves out endpointslice-controller',
+  ]);
+  assert.deepEqual([endpointsOnly.due, endpointsOnly.families], [{ endpoints: 1, slices: 0 }, []]);
+  assert.equal(cells(endpointsOnly), 'ready (now left out) | not written |  | ');
+
+  const byHand = { service: makeService({ selector: null }), endpoints: null };
+  const unmirrored = told({ mirror: 'endpointslice-mirroring-controller' }, byHand);
+  assert.equal(unmirrored.unmirrored, 'not written, --controllers leaves out endpointslice-mirroring-controller');
+  assert.deepEqual([unmirrored.due, unmirrored.mirrored], [{ endpoints: 0, slices: 0 }, []]);
 });
 
 test('names and labels of others cannot steer a terminal', () => {

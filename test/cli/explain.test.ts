@@ -93,9 +93,14 @@ describe('endpointd explain', () => {
       targetRef: { kind: 'Pod', namespace: 'shop', name: 'web-1', uid: 'web-1' },
       ...fields,
     };
-    const labels = { 'kubernetes.io/service-name': service };
+    const labels = {
+      ...META.labels,
+      'kubernetes.io/service-name': service,
+      'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+    };
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Service', name: service, uid: META.uid, controller: true }];
     return {
-      metadata: { namespace: 'shop', name: `${service}-x`, labels },
+      metadata: { namespace: 'shop', name: `${service}-x`, labels, ownerReferences },
       addressType: 'IPv4',
       endpoints: [endpoint],
       ports: [{ name: '', port: 80, protocol: 'TCP' }],
@@ -181,6 +186,44 @@ describe('endpointd explain', () => {
       assert.deepEqual(services[0]!.due, { endpoints: null, slices: null });
     });
   }
+
+  it('explain says what the objects have of a pod that has changed', async () => {
+    answers = stale({ app: 'web' });
+    const conditions = { ready: false, serving: false, terminating: false };
+    answers[SLICES] = slices(sliceOf('web', { conditions }));
+    const one = await explain('pod', 'shop/web-1');
+    assert.match(one.stdout, /^shop\/web .* ready \(now outdated\) +IPv4 ready \(now not ready\) in web-x +none: /m);
+    const { pods } = JSON.parse((await explain('service', 'shop/web', '-o', 'json')).stdout) as {
+      pods: { endpoints: { listed: string }; slices: object[] }[];
+    };
+    const { listed, listedServing, listedTerminating } = pods[0]!.slices[0] as Record<string, unknown>;
+    assert.deepEqual(
+      [pods[0]!.endpoints.listed, listed, listedServing, listedTerminating],
+      ['outdated', 'not-ready', false, false],
+    );
+  });
+
+  it('explain counts no write of a controller that --controllers leaves out', async () => {
+    answers = { ...all(), [`${V1}/pods`]: list('Pod', [pod('web-1')]), [SLICES]: slices(sliceOf('web')) };
+    const flag = '--controllers=*,-endpoints-controller';
+    const { status, stdout } = await explain('service', 'shop/web', flag);
+    assert.equal(status, 0);
+    assert.deepEqual(stdout.replaceAll(/ {2,}/g, ' | ').split('\n').slice(0, 7), [
+      'Service shop/web: ClusterIP, IPv4, selector app=web, ports 80->80/TCP',
+      'Endpoints: not written, --controllers leaves out endpoints-controller',
+      'EndpointSlices IPv4: 1 endpoints in 1 slice',
+      'EndpointSlices: stored as planned',
+      '',
+      'POD | ADDRESSES | PHASE | READY | NODE | PORTS | ENDPOINTS | SLICES | HINTS | WHY',
+      'web-1 | IPv4 10.1.0.1 | Running | yes | node-1 | 80 | not written | IPv4 ready in web-x | none: the Service asks for none | -',
+    ]);
+    const { services } = JSON.parse((await explain('pod', 'shop/web-1', flag, '-o', 'json')).stdout) as {
+      services: { notWritten: string[]; due: object; explanation: { endpoints: null } }[];
+    };
+    const { notWritten, due, explanation } = services[0]!;
+    assert.deepEqual(notWritten, ['Endpoints: not written, --controllers leaves out endpoints-controller']);
+    assert.deepEqual([due, explanation.endpoints], [{ endpoints: 0, slices: 0 }, null]);
+  });
 
   it('a Service beyond --others is shown if its slices list the pod', async () => {
     answers = stale({ app: 'debug' });
@@ -423,6 +466,10 @@ describe('endpointd explain', () => {
 for (const [args, message] of [
   [['service'], "missing required argument 'name'. Allowed: what --help shows."],
   [['node', 'a/b'], 'unknown kind "node". Allowed: service, pod.'],
+  [
+    ['pod', 'a/b', '--controllers=endpoint-controler'],
+    'invalid argument "endpoint-controler" for --controllers: "endpoint-controler" is not a known controller. Allowed: *, endpoints-controller, endpointslice-controller, endpointslice-mirroring-controller, each also with a leading -.',
+  ],
   [['pod', 'a/b', '--token-file=token'], '--token-file needs --endpointd: nothing else takes it.'],
   [['service', 'web'], 'invalid name "web". Allowed: NAMESPACE/NAME, such as shop/web.'],
   [['service', 'a/b/c'], 'invalid name "a/b/c". Allowed: NAMESPACE/NAME, such as shop/web.'],

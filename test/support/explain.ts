@@ -7,5 +7,6 @@ export const EXPLAIN_CONFIG: ExplainConfig = {
   compactSlices: false,
   optOutLabel: '',
   cleanUpUnselected: false,
+  leftOut: { endpoints: '', slices: '', mirror: '' },
   mirror: { endpointsPerSubsetMax: 1000, all: false },
 };

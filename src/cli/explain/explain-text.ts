@@ -4,9 +4,9 @@ import type {
   PodExplanation,
   ServiceExplanation,
   SliceExplanation,
-  Verdict,
 } from '../../core/explain/service.ts';
 import { leftOutText } from '../../core/explain/reasons.ts';
+import type { Listed } from '../../core/explain/stored.ts';
 import { formatTime } from '../../kube/time.ts';
 import { printable } from '../../lib/printable.ts';
 import { CHANGE_HEAD, changeCells } from '../live/debug-page.ts';
@@ -68,10 +68,11 @@ export function changeLines({ changes }: Told): string[] {
 }
 
 function outputLines({ explanation, podsSeen, nodesSeen }: Told): string[] {
-  const { unplanned, unmirrored, endpoints, families, due } = explanation;
+  const { unplanned, unmirrored, notWritten, endpoints, families, due } = explanation;
   const lines: string[] = [];
   if (unplanned !== '') lines.push(`Pods: ${printable(unplanned)}`);
   else if (!podsSeen) lines.push('Endpoints and EndpointSlices: the pods that they depend on could not be seen');
+  lines.push(...notWritten);
   if (endpoints !== null) {
     const { ready, notReady, truncated } = endpoints;
     const cut = truncated === 0 ? '' : `, ${truncated} cut off`;
@@ -131,17 +132,21 @@ export function podCells(pod: PodExplanation): string[] {
     pod.selected
       ? pod.ports.map(({ target, number }) => (number === null ? `no ${target}` : String(number))).join(',')
       : '',
-    endpointsText(pod.endpoints),
-    pod.slices.map(sliceText).join(', '),
-    hintsText(pod.slices),
+    pod.endpoints === null ? NOT_WRITTEN : endpointsText(pod.endpoints),
+    pod.slices === null ? NOT_WRITTEN : pod.slices.map(sliceText).join(', '),
+    hintsText(pod.slices ?? []),
     whyText(pod),
   ];
 }
 
-const STATES: Readonly<Record<Verdict['state'], string>> = {
+/** In the column of an object whose controller `--controllers` leaves out. */
+const NOT_WRITTEN = 'not written';
+
+const STATES: Readonly<Record<Listed, string>> = {
   ready: 'ready',
   'not-ready': 'not ready',
   'left-out': 'left out',
+  outdated: 'outdated',
 };
 
 function readyText({ ready, readySince, publishNotReady, terminating }: PodExplanation): string {
@@ -165,13 +170,33 @@ function endpointsText({ state, listed }: EndpointsExplanation): string {
   return listed === state ? STATES[state] : `${STATES[state]} (now ${STATES[listed]})`;
 }
 
-function sliceText({ family, state, serving, listedIn }: SliceExplanation): string {
-  const serves = state === 'not-ready' && serving ? ', serving' : '';
-  if (listedIn === null) return `${family} ${STATES[state]}${serves} ${NOT_READ}`;
+function sliceText(slice: SliceExplanation): string {
+  const { family, state, serving, listed, listedIn } = slice;
+  const planned = `${family} ${conditionsText(state, serving)}`;
+  if (listedIn === null) return `${planned} ${NOT_READ}`;
   const where = listedIn.length === 0 ? '' : ` in ${listedIn.join('+')}`;
-  const stale = state === 'left-out' && listedIn.length > 0 ? ' still' : '';
-  const missing = state !== 'left-out' && listedIn.length === 0 ? ' (in none yet)' : '';
-  return `${family} ${STATES[state]}${serves}${stale}${where}${missing}`;
+  // A slice of somebody else is right whatever it lists.
+  const elsewhere = where === '' ? '' : `,${where} (not planned)`;
+  if (listed === 'left-out') return `${planned}${state === 'left-out' ? '' : ' (in none yet)'}${elsewhere}`;
+  if (state === 'left-out') return `${planned} still${where}`;
+  return `${planned}${nowText(slice)}${where}`;
+}
+
+/** What the slices say now; '' = what is planned. Conditions that the state does not show are named if they differ. */
+function nowText(slice: SliceExplanation): string {
+  const { state, serving, terminating, listed, listedServing, listedTerminating } = slice;
+  if (listed === 'outdated') return ` (now ${STATES[listed]})`;
+  const now = conditionsText(listed!, listedServing);
+  if (now !== conditionsText(state, serving)) return ` (now ${now})`;
+  const differing = [
+    ...(serving === listedServing ? [] : [listedServing ? 'serving' : 'not serving']),
+    ...(terminating === listedTerminating ? [] : [listedTerminating ? 'terminating' : 'not terminating']),
+  ];
+  return differing.length === 0 ? '' : ` (now ${[now, ...differing].join(', ')})`;
+}
+
+function conditionsText(state: Listed, serving: boolean): string {
+  return `${STATES[state]}${state === 'not-ready' && serving ? ', serving' : ''}`;
 }
 
 /** The hints of a pod, once if they are the same for all families. */
@@ -192,9 +217,9 @@ function whyText({ endpoints, slices, notes }: PodExplanation): string {
   const say = (place: string, why: string): void => {
     if (why !== '') places.set(why, [...(places.get(why) ?? []), place]);
   };
-  say('Endpoints', endpoints.why);
-  for (const { family, why } of slices) say(family, why);
-  const all = 1 + slices.length;
+  if (endpoints !== null) say('Endpoints', endpoints.why);
+  for (const { family, why } of slices ?? []) say(family, why);
+  const all = (endpoints === null ? 0 : 1) + (slices ?? []).length;
   const texts = [...places].map(([why, where]) => (where.length === all ? why : `${where.join(', ')}: ${why}`));
   return [...texts, ...notes].join('; ');
 }
@@ -210,7 +235,7 @@ export function podLines(pod: string, services: readonly ServiceExplanation[]): 
     if (found !== undefined) return [service, ...podCells(found)];
     return [service, ...POD_HEAD.map((column) => (column === 'WHY' ? unplanned : ''))];
   });
-  const lines = [`Pod ${printable(pod)}`];
+  const lines = [`Pod ${printable(pod)}`, ...new Set(services.flatMap(({ notWritten }) => notWritten))];
   if (rows.length > 0) lines.push('', ...textTable(['SERVICE', ...POD_HEAD], rows));
   return lines;
 }

@@ -1,4 +1,5 @@
 import process from 'node:process';
+import type { LeftOutControllers } from '../../core/explain/service.ts';
 import { labelsMissing } from '../../kube/labels.ts';
 import { servicePath } from '../../kube/key.ts';
 import { projectPod, projectService } from '../../kube/project.ts';
@@ -26,7 +27,8 @@ import {
 import { changeLines, podLines, serviceLines } from './explain-text.ts';
 import { choice, integer, parsed } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
-import { PLANNING_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
+import { leftOutControllers } from '../flags/controllers.ts';
+import { PLANNING_FLAGS, runningControllers, SERVER_FLAGS } from '../flags/flags.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from '../live/monitor.ts';
 import { createProgress } from '../progress.ts';
 import { connect } from '../api-connection.ts';
@@ -71,6 +73,7 @@ export const EXPLAIN_FLAGS = {
 type ExplainFlags = OptionsOf<typeof OUTPUT & typeof SERVER_FLAGS & typeof ENDPOINTD & typeof PLANNING_FLAGS>;
 
 export interface ExplainOptions extends ExplainFlags {
+  readonly leftOut: LeftOutControllers;
   readonly kind: 'service' | 'pod';
   readonly namespace: string;
   readonly name: string;
@@ -97,7 +100,7 @@ export function parseExplainFlags(args: readonly string[], print: (text: string)
     throw new UsageError(`invalid name "${printable(flags.name)}". Allowed: NAMESPACE/NAME, such as shop/web.`);
   }
   if (flags.endpointd === '') refuseMonitorFlags(given, 'needs --endpointd: nothing else takes it.');
-  return { ...flags, kind, namespace, name };
+  return { ...flags, kind, namespace, name, leftOut: leftOutControllers(runningControllers(flags.controllers)) };
 }
 
 /**
@@ -210,8 +213,8 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
     lines.push(`No Service of the namespace selects the pod, or nearly does, and ${stored}.`);
   }
   if (more > 0) lines.push(`${more} more Services have selectors that the pod meets in part (--others shows more).`);
-  const services = explanations.map(({ service, unplanned, due, pods: all }) => {
-    return { service, unplanned, due, explanation: all.find((each) => each.pod === key) ?? null };
+  const services = explanations.map(({ service, unplanned, notWritten, due, pods: all }) => {
+    return { service, unplanned, notWritten, due, explanation: all.find((each) => each.pod === key) ?? null };
   });
   return { status: 0, lines, json: { pod: key, services, moreServices: more, unseen } };
 }

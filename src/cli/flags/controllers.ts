@@ -41,3 +41,9 @@ export function enabledControllers(entries: readonly string[]): EnabledControlle
   }
   return { ok: true, options: Object.fromEntries(enabled) as WhichControllers };
 }
+
+/** The names of the controllers that do not run, by what they write; '' = it runs. */
+export function leftOutControllers(runs: WhichControllers): Readonly<Record<OutputKind, string>> {
+  const names = KNOWN.map(({ kind, name }) => [kind, runs[kind] ? '' : name] as const);
+  return Object.fromEntries(names) as Record<OutputKind, string>;
+}

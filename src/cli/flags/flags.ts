@@ -1,5 +1,5 @@
 import type { LeadershipOptions } from '../../controller/leader/leadership.ts';
-import type { ControllerOptions } from '../../controller/options.ts';
+import type { ControllerOptions, WhichControllers } from '../../controller/options.ts';
 import { enabledControllers } from './controllers.ts';
 import { takeForeignFlags } from './drop-in.ts';
 import {
@@ -287,6 +287,7 @@ export const SERVER_FLAGS = { kubeconfig: CONNECTION_FLAGS.kubeconfig, master: C
 
 /** The flags of `run` that decide what is planned. */
 export const PLANNING_FLAGS = {
+  controllers: CONTROLLER_FLAGS.controllers,
   'max-endpoints-per-slice': CONTROLLER_FLAGS['max-endpoints-per-slice'],
   'mirroring-max-endpoints-per-subset': CONTROLLER_FLAGS['mirroring-max-endpoints-per-subset'],
   'mirroring-all-endpoints': BEYOND_UPSTREAM_FLAGS['mirroring-all-endpoints'],
@@ -435,18 +436,22 @@ function runOptions(flags: RunFlags, flagTexts: RunOptions['flagTexts'], ignored
   const { kubeconfig, master, shards, shardHeapLimitMb, trace, traceForMs, v, loggingFormat, controllers, ...rest } =
     others;
   const election = electionOf(electing);
-  const enabled = enabledControllers(controllers);
-  if (!enabled.ok)
-    throw new UsageError(`invalid argument "${controllers.join(',')}" for --controllers: ${enabled.message}`);
   const controller = {
     ...rest,
-    ...enabled.options,
+    ...runningControllers(controllers),
     // Where the loop can look at a deadline, a planner on its own thread does not hang.
     shardDeadlineMs: shards === 0 ? Infinity : rest.shardDeadlineMs,
   };
   const observation = { trace, traceForMs, v, loggingFormat };
   const said = { flagTexts, controllers, ignoredFlags };
   return { controller, election, serving, kubeconfig, master, shards, shardHeapLimitMb, ...observation, ...said };
+}
+
+/** @throws UsageError */
+export function runningControllers(controllers: readonly string[]): WhichControllers {
+  const enabled = enabledControllers(controllers);
+  if (enabled.ok) return enabled.options;
+  throw new UsageError(`invalid argument "${controllers.join(',')}" for --controllers: ${enabled.message}`);
 }
 
 /** Checks the three times by client-go's rules (docs/spec/wire.md "Leases"). @throws UsageError */

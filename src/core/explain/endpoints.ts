@@ -1,5 +1,5 @@
 /** What the Endpoints of a Service say of each of its pods, found from the state of planning. */
-import type { EndpointSubset } from '../../kube/types.ts';
+import type { EndpointAddress, EndpointSubset } from '../../kube/types.ts';
 import { type Membership, memberNames, memberState, subsetsOf } from '../endpoints/membership.ts';
 import { capAddresses, type Capped } from '../endpoints/over-capacity.ts';
 import type { Problem } from '../problem.ts';
@@ -9,6 +9,8 @@ export interface EndpointsVerdict {
   readonly state: 'ready' | 'not-ready' | 'left-out';
   /** Why the pod is left out or not ready; null = it is ready. */
   readonly reason: Reason | null;
+  /** What the object should list; null = the pod is left out. */
+  readonly address: EndpointAddress | null;
   /** Whether the pod is listed for only some of its ports, because the object is full. */
   readonly partly: boolean;
   /** What is wrong with the pod, whether the pod is left out or only one of its fields. */
@@ -29,15 +31,15 @@ export function endpointsVerdicts(membership: Membership): EndpointsVerdicts {
   const kept = capped.truncated === 0 ? whole : timesListed(capped.subsets);
   const pods = new Map<string, EndpointsVerdict>();
   for (const name of memberNames(membership)) {
-    const { absence, ready, problem } = memberState(membership, name)!;
+    const { absence, address, ready, problem } = memberState(membership, name)!;
     const times = kept.get(name) ?? 0;
     const partly = times > 0 && times < (whole.get(name) ?? 0);
-    if (absence !== null) pods.set(name, { state: 'left-out', reason: absence, partly, problem });
+    if (absence !== null) pods.set(name, { state: 'left-out', reason: absence, address: null, partly, problem });
     else if (times === 0) {
       const reason = whole.has(name) ? 'truncated' : 'same-address';
-      pods.set(name, { state: 'left-out', reason, partly, problem });
-    } else if (ready) pods.set(name, { state: 'ready', reason: null, partly, problem });
-    else pods.set(name, { state: 'not-ready', reason: 'not-ready', partly, problem });
+      pods.set(name, { state: 'left-out', reason, address: null, partly, problem });
+    } else if (ready) pods.set(name, { state: 'ready', reason: null, address, partly, problem });
+    else pods.set(name, { state: 'not-ready', reason: 'not-ready', address, partly, problem });
   }
   return { pods, capped };
 }

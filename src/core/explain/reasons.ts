@@ -114,6 +114,11 @@ export function unmirroredText(why: Unmirrored): string {
   }
 }
 
+/** Why a kind of object is not written, as a sentence or the end of one. `name` is that of the controller. */
+export function notWrittenText(name: string): string {
+  return `not written, --controllers leaves out ${name}`;
+}
+
 /**
  * Why an address is not mirrored.
  * @param limit the most addresses of a subset

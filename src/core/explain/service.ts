@@ -1,15 +1,7 @@
 /** Why a Service has the endpoints that it has, explained pod by pod. */
 import { labelsMissing, type MissingLabel } from '../../kube/labels.ts';
 import { podIPsOf } from '../../kube/record.ts';
-import type {
-  Endpoints,
-  EndpointSlice,
-  EndpointSubset,
-  IpFamily,
-  OutputRecord,
-  PodRecord,
-  ServiceRecord,
-} from '../../kube/types.ts';
+import type { Endpoints, EndpointSlice, IpFamily, OutputRecord, PodRecord, ServiceRecord } from '../../kube/types.ts';
 import { applyPod, createMembership, type Membership, subsetsOf } from '../endpoints/membership.ts';
 import { planEndpoints } from '../endpoints/plan.ts';
 import { parseIp } from '../ip.ts';
@@ -30,11 +22,27 @@ import { resolveTargetPorts } from '../target-port.ts';
 import { publishingOf } from '../tolerate-unready.ts';
 import { type EndpointsVerdict, type EndpointsVerdicts, endpointsVerdicts } from './endpoints.ts';
 import { type MirroredAddress, mirroredAddresses } from './mirroring.ts';
-import { problemText, type Reason, reasonText, unmirroredText, unplannedText } from './reasons.ts';
+import { notWrittenText, problemText, type Reason, reasonText, unmirroredText, unplannedText } from './reasons.ts';
 import { type HintsVerdict, NO_HINTS, type SlicesVerdicts, type SliceVerdict, slicesVerdicts } from './slices.ts';
+import {
+  type Listed,
+  type ListedAddress,
+  listedAddresses,
+  type ListedEndpoint,
+  listedInEndpoints,
+  listedInSlices,
+} from './stored.ts';
 
 export interface ExplainConfig extends SlicesConfig, MirrorScope {
   readonly mirror: MirrorConfig;
+  readonly leftOut: LeftOutControllers;
+}
+
+/** The names of the controllers that `--controllers` leaves out, by what they write; '' = it runs. */
+export interface LeftOutControllers {
+  readonly endpoints: string;
+  readonly slices: string;
+  readonly mirror: string;
 }
 
 export interface Seen {
@@ -64,9 +72,11 @@ export interface ServiceExplanation {
   readonly unmirrored: string | null;
   /** Problems of the Service itself, such as an annotation that cannot be read. */
   readonly notes: readonly string[];
-  /** null = nothing is planned, or not all pods could be seen. */
+  /** A sentence for each kind of object that `--controllers` leaves to nobody. */
+  readonly notWritten: readonly string[];
+  /** null = nothing is planned or written, or not all pods could be seen. */
   readonly endpoints: { readonly ready: number; readonly notReady: number; readonly truncated: number } | null;
-  /** Empty if nothing is planned, or not all pods could be seen. */
+  /** Empty if nothing is planned or written, or not all pods could be seen. */
   readonly families: readonly FamilyExplanation[];
   readonly due: DueWrites;
   readonly pods: readonly PodExplanation[];
@@ -107,8 +117,9 @@ export interface PodExplanation {
   readonly node: { readonly name: string; readonly known: boolean | null; readonly zone: string };
   /** The ports of the Service. `number` null = the pod has no such port. */
   readonly ports: readonly { readonly name: string; readonly target: string; readonly number: number | null }[];
-  readonly endpoints: EndpointsExplanation;
-  readonly slices: readonly SliceExplanation[];
+  /** null = `--controllers` leaves out the controller that writes them; so for the slices. */
+  readonly endpoints: EndpointsExplanation | null;
+  readonly slices: readonly SliceExplanation[] | null;
   readonly notes: readonly string[];
 }
 
@@ -120,14 +131,16 @@ export interface Verdict {
 
 export interface EndpointsExplanation extends Verdict {
   /** How the stored Endpoints have the pod, right or wrong; null = they could not be seen. */
-  readonly listed: Verdict['state'] | null;
+  readonly listed: Listed | null;
 }
 
-export interface SliceExplanation extends Verdict, HintsVerdict {
+export interface SliceExplanation extends Verdict, HintsVerdict, Omit<ListedEndpoint, 'listed'> {
   readonly family: IpFamily;
   readonly serving: boolean;
   readonly terminating: boolean;
-  /** The stored slices that list the pod, rightly or wrongly; null = they could not be seen. */
+  /** How the slices that planning counts have the pod, right or wrong; null = they could not be seen. */
+  readonly listed: Listed | null;
+  /** The stored slices that list a pod of its name, whoever made them; null = they could not be seen. */
   readonly listedIn: readonly string[] | null;
 }
 
@@ -143,40 +156,68 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   const mirrored = isMirrored ? mirroredAddresses(seen.endpoints.object, config.mirror) : [];
   if (unplanned !== null) {
     const due = unplannedDue(service, unplanned, config);
-    const none = { notes: [], endpoints: null, families: [], due, pods: [] };
+    const none = { notes: [], notWritten: [], endpoints: null, families: [], due, pods: [] };
     return { ...base, ...none, unplanned: unplannedText(unplanned), mirrored };
   }
   const { publishNotReady, problem } = publishingOf(service, config);
   const { membership, slices } = takeIn(seen, config);
   const inEndpoints = endpointsVerdicts(membership);
   const inSlices = slicesVerdicts(slices, seen.shares, hintsUnseen(seen));
-  const verdicts = {
+  const verdicts: Verdicts = {
+    leftOut: config.leftOut,
     endpoints: inEndpoints.pods,
     slices: inSlices.pods,
     families: slices.families.map(({ family }) => family),
     listedIn: seen.slices === undefined ? null : sliceNamesByPod(seen.slices),
-    listed: seen.endpoints === undefined ? null : listedStates(seen.endpoints?.object.subsets ?? []),
+    storedEndpoints: inSlices.stored,
+    storedAddresses: seen.endpoints === undefined ? null : listedAddresses(seen.endpoints?.object.subsets ?? []),
   };
   return {
     ...base,
     unplanned: '',
     notes: problem === null ? [] : [problemText(problem)],
-    ...(seen.allPods ? countsOf(seen, membership, inEndpoints, inSlices) : NO_COUNTS),
+    notWritten: notWrittenOf(config.leftOut),
+    ...writtenCounts(seen.allPods ? countsOf(seen, membership, inEndpoints, inSlices) : NO_COUNTS, config.leftOut),
     pods: seen.pods.map((pod) => explainPod(seen, pod, publishNotReady, verdicts)),
     mirrored,
   };
 }
 
-function unplannedDue({ selector }: ServiceRecord, why: Unplanned, { cleanUpUnselected }: ExplainConfig): DueWrites {
+function unplannedDue(
+  { selector }: ServiceRecord,
+  why: Unplanned,
+  { cleanUpUnselected, leftOut }: ExplainConfig,
+): DueWrites {
   if (why === 'opted-out') return { endpoints: 0, slices: 0 };
-  if (cleanUpUnselected) return { endpoints: null, slices: null };
+  const mirrors = leftOut.mirror === '';
+  if (cleanUpUnselected) {
+    return { endpoints: leftOut.endpoints === '' ? null : 0, slices: mirrors || leftOut.slices === '' ? null : 0 };
+  }
   // Mirrored are Endpoints of a Service without a selector, whatever its type.
-  return { endpoints: 0, slices: selector === null ? null : 0 };
+  return { endpoints: 0, slices: selector === null && mirrors ? null : 0 };
+}
+
+/** What nobody writes for a Service with a selector. */
+function notWrittenOf({ endpoints, slices }: LeftOutControllers): string[] {
+  return [
+    ...(endpoints === '' ? [] : [`Endpoints: ${notWrittenText(endpoints)}`]),
+    ...(slices === '' ? [] : [`EndpointSlices: ${notWrittenText(slices)}`]),
+  ];
 }
 
 type Counts = Pick<ServiceExplanation, 'endpoints' | 'families' | 'due'>;
 
 const NO_COUNTS: Counts = { endpoints: null, families: [], due: { endpoints: null, slices: null } };
+
+/** The counts without what nobody writes: no write of it is due, whatever is stored. */
+function writtenCounts({ endpoints, families, due }: Counts, leftOut: LeftOutControllers): Counts {
+  const [writesEndpoints, writesSlices] = [leftOut.endpoints === '', leftOut.slices === ''];
+  return {
+    endpoints: writesEndpoints ? endpoints : null,
+    families: writesSlices ? families : [],
+    due: { endpoints: writesEndpoints ? due.endpoints : 0, slices: writesSlices ? due.slices : 0 },
+  };
+}
 
 /** What depends on all pods together. */
 function countsOf(
@@ -233,6 +274,8 @@ function endpointsDue({ service, endpoints }: Seen, membership: Membership): num
 
 function whyNotMirrored({ service, endpoints }: Seen, config: ExplainConfig): string | null {
   const why = whyUnmirrored(service, endpoints?.record ?? null, config);
+  const { mirror } = config.leftOut;
+  if (mirror !== '' && (why === null || why === 'no-endpoints')) return notWrittenText(mirror);
   if (why === 'no-endpoints' && endpoints === undefined) return null;
   return why === null ? '' : unmirroredText(why);
 }
@@ -240,16 +283,6 @@ function whyNotMirrored({ service, endpoints }: Seen, config: ExplainConfig): st
 /** Nodes that could not be seen are taken to exist. */
 function zoneOf({ zones }: Seen, { nodeName }: PodRecord): string | null {
   return zones === null ? '' : (zones.get(nodeName) ?? null);
-}
-
-/** The state of each listed pod, by name. */
-function listedStates(subsets: readonly EndpointSubset[]): ReadonlyMap<string, Verdict['state']> {
-  const states = new Map<string, Verdict['state']>();
-  for (const { addresses = [], notReadyAddresses = [] } of subsets) {
-    for (const { targetRef } of notReadyAddresses) states.set(targetRef?.name ?? '', 'not-ready');
-    for (const { targetRef } of addresses) states.set(targetRef?.name ?? '', 'ready');
-  }
-  return states;
 }
 
 /** Names of slices, by the family and the name of a pod that they list. */
@@ -269,11 +302,13 @@ function sliceNamesByPod(slices: readonly EndpointSlice[]): ReadonlyMap<string, 
 
 /** What was found of all pods, by name. A pod that is not selected has no verdict. */
 interface Verdicts {
+  readonly leftOut: LeftOutControllers;
   readonly endpoints: ReadonlyMap<string, EndpointsVerdict>;
   readonly slices: ReadonlyMap<string, readonly SliceVerdict[]>;
   readonly families: readonly IpFamily[];
   readonly listedIn: ReadonlyMap<string, readonly string[]> | null;
-  readonly listed: ReadonlyMap<string, Verdict['state']> | null;
+  readonly storedEndpoints: SlicesVerdicts['stored'];
+  readonly storedAddresses: ReadonlyMap<string, readonly ListedAddress[]> | null;
 }
 
 function explainPod(seen: Seen, pod: PodRecord, publishNotReady: boolean, verdicts: Verdicts): PodExplanation {
@@ -300,13 +335,13 @@ function explainPod(seen: Seen, pod: PodRecord, publishNotReady: boolean, verdic
     ports: service.ports.map(({ name, targetPort, protocol }, i) => {
       return { name, target: `${targetPort}/${protocol}`, number: numbers[i]! };
     }),
-    ...explainPlaces(service, pod, missing, verdicts),
-    notes: notesOf(inEndpoints),
+    ...explainPlaces(seen, pod, missing, verdicts),
+    notes: notesOf(inEndpoints, verdicts.leftOut),
   };
 }
 
 function explainPlaces(
-  service: ServiceRecord,
+  { service, zones }: Seen,
   pod: PodRecord,
   missing: readonly MissingLabel[],
   verdicts: Verdicts,
@@ -314,37 +349,42 @@ function explainPlaces(
   const say = ({ state, reason, problem }: Pick<EndpointsVerdict, 'state' | 'reason' | 'problem'>): Verdict => {
     return { state, reason, why: reason === null ? '' : reasonText(reason, { service, pod, missing, problem }) };
   };
-  const notSelected = say({ state: 'left-out', reason: 'not-selected', problem: null });
-  const inEndpoints = verdicts.endpoints.get(pod.name);
-  const listed = verdicts.listed === null ? null : (verdicts.listed.get(pod.name) ?? 'left-out');
-  const listedIn = (family: IpFamily): readonly string[] | null =>
-    verdicts.listedIn && (verdicts.listedIn.get(`${family}/${pod.name}`) ?? []);
+  const { leftOut, storedAddresses, storedEndpoints, families } = verdicts;
+  const inEndpoints = verdicts.endpoints.get(pod.name) ?? NOT_SELECTED;
+  const listed = storedAddresses && listedInEndpoints(inEndpoints, storedAddresses.get(pod.name) ?? []);
   const inSlices = verdicts.slices.get(pod.name);
   const ofFamily = (family: IpFamily, at: number): SliceExplanation => {
+    const key = `${family}/${pod.name}`;
     const verdict = inSlices?.[at];
     const facts =
-      verdict === undefined ? { ...notSelected, ...NO_ENDPOINT } : { ...say(verdict), ...endpointFacts(verdict) };
-    return { ...facts, family, listedIn: listedIn(family) };
+      verdict === undefined ? { ...say(NOT_SELECTED), ...NO_ENDPOINT } : { ...say(verdict), ...endpointFacts(verdict) };
+    const now = listedInSlices(verdict?.endpoint ?? null, storedEndpoints.get(key) ?? [], zones !== null);
+    const { listedIn } = verdicts;
+    if (listedIn === null) return { ...facts, family, ...now, listed: null, listedIn };
+    return { ...facts, family, ...now, listedIn: listedIn.get(key) ?? [] };
   };
   return {
-    endpoints: { ...(inEndpoints === undefined ? notSelected : say(inEndpoints)), listed },
-    slices: verdicts.families.map(ofFamily),
+    endpoints: leftOut.endpoints === '' ? { ...say(inEndpoints), listed } : null,
+    slices: leftOut.slices === '' ? families.map(ofFamily) : null,
   };
 }
 
+const NOT_SELECTED = { state: 'left-out', reason: 'not-selected', address: null, problem: null } as const;
+
 const NO_ENDPOINT: EndpointFacts = { serving: false, terminating: false, ...NO_HINTS };
 
-type EndpointFacts = Omit<SliceExplanation, 'family' | 'listedIn' | keyof Verdict>;
+type EndpointFacts = Omit<SliceExplanation, 'family' | 'listedIn' | keyof ListedEndpoint | keyof Verdict>;
 
 function endpointFacts({ endpoint, hints }: SliceVerdict): EndpointFacts {
   const { serving, terminating } = endpoint?.conditions ?? {};
   return { serving: serving === true, terminating: terminating === true, ...hints };
 }
 
-function notesOf(verdict: EndpointsVerdict | undefined): string[] {
+function notesOf(verdict: EndpointsVerdict | undefined, leftOut: LeftOutControllers): string[] {
   if (verdict === undefined) return [];
   const notes: string[] = [];
-  if (verdict.partly) notes.push('cut off for some of its ports: the Endpoints object is full');
+  if (verdict.partly && leftOut.endpoints === '')
+    notes.push('cut off for some of its ports: the Endpoints object is full');
   if (verdict.problem !== null && verdict.state !== 'left-out') notes.push(problemText(verdict.problem));
   return notes;
 }

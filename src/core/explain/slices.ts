@@ -3,6 +3,7 @@ import type { Endpoint, EndpointSlice, IpFamily, SlicePort } from '../../kube/ty
 import type { Problem } from '../problem.ts';
 import type { CpuShares } from '../slices/cpu-shares.ts';
 import type { SlicesFacts } from '../slices/facts.ts';
+import type { SliceEntry } from '../slices/family-slices.ts';
 import { isReady } from '../slices/hint-summary.ts';
 import { planSlices } from '../slices/plan.ts';
 import { type ServiceSlices, slicePodNames, slicePodState } from '../slices/service-slices.ts';
@@ -40,6 +41,8 @@ export interface SlicesVerdicts {
   /** What planning would write now. */
   readonly writes: readonly SliceWrite[];
   readonly facts: SlicesFacts;
+  /** By family and pod name: the stored endpoints in the slices that planning counts. */
+  readonly stored: ReadonlyMap<string, readonly Endpoint[]>;
 }
 
 /**
@@ -74,17 +77,33 @@ export function slicesVerdicts(s: ServiceSlices, shares: CpuShares | null, hints
       }),
     );
   }
-  return { pods, writes, facts };
+  return { pods, writes, facts, stored: storedEndpoints(s) };
+}
+
+/** The slices that planning counts: not those of somebody else, or of an earlier Service. */
+function* countedSlices(s: ServiceSlices): Generator<SliceEntry> {
+  for (const { groups } of s.families) for (const { entries } of groups.values()) yield* fewItems(entries);
+}
+
+function storedEndpoints(s: ServiceSlices): Map<string, Endpoint[]> {
+  const listed = new Map<string, Endpoint[]>();
+  for (const { stored } of countedSlices(s)) {
+    const { addressType, endpoints } = stored.object;
+    for (const endpoint of endpoints ?? []) {
+      if (endpoint.targetRef?.kind !== 'Pod') continue;
+      const key = `${addressType}/${endpoint.targetRef.name ?? ''}`;
+      const known = listed.get(key);
+      if (known === undefined) listed.set(key, [endpoint]);
+      else known.push(endpoint);
+    }
+  }
+  return listed;
 }
 
 /** The endpoints after the writes, by family and pod. */
 function hintedEndpoints(s: ServiceSlices, writes: readonly SliceWrite[]): Map<string, Endpoint> {
   const after = new Map<string, EndpointSlice | null>();
-  for (const family of s.families) {
-    for (const group of family.groups.values()) {
-      for (const { name, stored } of fewItems(group.entries)) after.set(name, stored.object);
-    }
-  }
+  for (const { name, stored } of countedSlices(s)) after.set(name, stored.object);
   for (const { name, object } of writes) after.set(name, object);
   const endpoints = new Map<string, Endpoint>();
   for (const slice of after.values()) {

@@ -4,13 +4,21 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { mirroredAddresses } from '../../../src/core/explain/mirroring.ts';
 import type { Reason } from '../../../src/core/explain/reasons.ts';
-import { explainService, type PodExplanation, type Seen } from '../../../src/core/explain/service.ts';
+import {
+  explainService,
+  type PodExplanation,
+  type Seen,
+  type ServiceExplanation,
+  type SliceExplanation,
+  type Verdict,
+} from '../../../src/core/explain/service.ts';
 import { applyPod, createMembership, subsetsOf } from '../../../src/core/endpoints/membership.ts';
 import { planEndpoints } from '../../../src/core/endpoints/plan.ts';
 import { planMirror } from '../../../src/core/mirroring/plan.ts';
 import { createZoneShares, NO_SHARE, replaceShare, sharesOf } from '../../../src/core/slices/zone-shares.ts';
 import { TOPOLOGY_MODE_ANNOTATION } from '../../../src/kube/names.ts';
 import { labelsInclude } from '../../../src/kube/labels.ts';
+import { emptyOutput } from '../../../src/kube/record.ts';
 import type { Endpoints, EndpointSlice, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
 import { arbitraryPod, arbitraryService } from '../../support/endpoints-world.ts';
 import { EXPLAIN_CONFIG } from '../../support/explain.ts';
@@ -100,14 +108,27 @@ function endpointsOf(made: World): Endpoints | null {
   return planEndpoints({ service: made.service, subsets, stored: null, planned: null, triggerTime: 0 }).object;
 }
 
-function explain(made: World, slices: readonly EndpointSlice[]): readonly PodExplanation[] {
+function explainStored(
+  made: World,
+  slices: readonly EndpointSlice[],
+  object: Endpoints | null,
+): Pick<ServiceExplanation, 'due'> & { readonly pods: readonly Written<PodExplanation>[] } {
   const { service: record, pods, zones } = made;
   const shares = sharesIn(zones);
-  const seen: Seen = { service: record, pods, allPods: true, zones, shares, endpoints: null, slices };
-  return explainService(seen, { ...EXPLAIN_CONFIG, maxEndpointsPerSlice: 3 }).pods;
+  const endpoints = object && { object, record: emptyOutput() };
+  const seen: Seen = { service: record, pods, allPods: true, zones, shares, endpoints, slices };
+  const { due, pods: explained } = explainService(seen, { ...EXPLAIN_CONFIG, maxEndpointsPerSlice: 3 });
+  return { due, pods: explained as readonly Written<PodExplanation>[] };
 }
 
-function stateIn(object: Endpoints | null, name: string): PodExplanation['endpoints']['state'] {
+function explain(made: World, slices: readonly EndpointSlice[]): readonly Written<PodExplanation>[] {
+  return explainStored(made, slices, null).pods;
+}
+
+/** Of a configuration in which every controller runs. */
+type Written<T> = { readonly [K in keyof T]: NonNullable<T[K]> };
+
+function stateIn(object: Endpoints | null, name: string): Verdict['state'] {
   for (const { addresses = [], notReadyAddresses = [] } of object?.subsets ?? []) {
     if (addresses.some(({ targetRef }) => targetRef?.name === name)) return 'ready';
     if (notReadyAddresses.some(({ targetRef }) => targetRef?.name === name)) return 'not-ready';
@@ -159,6 +180,30 @@ test('slices: explained conditions, hints and slices are those of the plan', () 
           );
         }
       }
+    }),
+    runs,
+  );
+});
+
+/** Whether the stored slices have the pod as planned. */
+function agrees({ state, serving, terminating, ...now }: SliceExplanation): boolean {
+  return now.listed === state && now.listedServing === serving && now.listedTerminating === terminating;
+}
+
+test('what is stored agrees when it is written, and differs only while a write is due', () => {
+  fc.assert(
+    fc.property(world, (made) => {
+      const { before, after } = slicesBeforeAndAfter(made);
+      const written = explainStored(made, after, endpointsOf(made));
+      for (const { pod, endpoints, slices } of written.pods) {
+        assert.equal(endpoints.listed, endpoints.state, pod);
+        assert.ok(slices.every(agrees), pod);
+      }
+      const old = explainStored(made, before, endpointsOf({ ...made, pods: made.before }));
+      if (old.due.endpoints === 0) {
+        for (const { pod, endpoints } of old.pods) assert.equal(endpoints.listed, endpoints.state, pod);
+      }
+      if (old.due.slices === 0) for (const { pod, slices } of old.pods) assert.ok(slices.every(agrees), pod);
     }),
     runs,
   );
