@@ -70,10 +70,12 @@ function wholeText(object: Output): string {
 
 /**
  * The same text for the same difference at different times. It has no name of an object that is to be created: each
- * plan draws another one.
+ * plan draws another one. It has no content of a whole object either: the object is missing, or there without need,
+ * whatever its pods do meanwhile.
  */
 export function identityOf({ kind, name, field, stored, planned }: Difference): string {
-  return JSON.stringify([kind, name, field, stored, planned]);
+  const sides = field === '' ? [stored !== null, planned !== null] : [stored, planned];
+  return JSON.stringify([kind, name, field, ...sides]);
 }
 
 /** The field without the part that names one of many: `endpoints[*].zone`. Keys of labels and annotations stay. */

@@ -32,8 +32,33 @@ export function unplanned(state: ControllerState): { name: ControllerName; servi
     .filter(({ services }) => services > 0);
 }
 
-/** A text that changes as long as the look makes progress. */
-export function lookProgress(state: ControllerState, plans: number): string {
-  const objects = state.reflectors.map((one) => `${listOf(one)?.progress.objects ?? ''}${one.synced ? 's' : ''}`);
-  return `${plans} ${state.serviceCount} ${objects.join()}`;
+/** How far the look has come at most. */
+export interface LookProgress {
+  /** The most objects that any try of the list has told; Infinity = a list was complete. */
+  readonly objects: Map<Reflector['resource'], number>;
+  plans: number;
+  /** Monotonic ms at which it last came further than ever before. */
+  atMs: number;
+}
+
+export function createLookProgress(nowMs: number): LookProgress {
+  return { objects: new Map(), plans: 0, atMs: nowMs };
+}
+
+/**
+ * Notes whether the look has come further. A list that is tried again has to pass what its best try has told, or a
+ * server that fails slowly would never be given up. Plans count only while no list is awaited: as long as pods change
+ * there are new ones, and they bring no list nearer.
+ */
+export function noteLookProgress(progress: LookProgress, state: ControllerState, plans: number, nowMs: number): void {
+  for (const reflector of state.reflectors) {
+    const objects = reflector.synced ? Infinity : (listOf(reflector)?.progress.objects ?? 0);
+    if (objects <= (progress.objects.get(reflector.resource) ?? 0)) continue;
+    progress.objects.set(reflector.resource, objects);
+    progress.atMs = nowMs;
+  }
+  const isListed = state.reflectors.every(({ synced, refused }) => synced || refused);
+  if (!isListed || plans === progress.plans) return;
+  progress.plans = plans;
+  progress.atMs = nowMs;
 }

@@ -9,6 +9,7 @@ import {
   leftOutText,
   listedText,
   movingText,
+  notLookedAtText,
   objectText,
   reasonText,
   seenText,
@@ -24,7 +25,7 @@ const ENTRIES_MAX = 1000;
 const TONES = { same: 'good', different: 'bad', unknown: 'unsure' } as const;
 
 export function reportPage(report: Report): Page {
-  const { verdict, server, startedAt, seconds, lag } = report;
+  const { verdict, server, startedAt, seconds, notLookedAt, lag } = report;
   return {
     title: `endpointd verify ${server}`,
     headline: { figure: formatCount(differentServices(report)), words: headline(report), tone: TONES[verdict] },
@@ -32,7 +33,8 @@ export function reportPage(report: Report): Page {
       { name: 'server', value: server },
       { name: 'when', value: `${startedAt}, for ${seconds} s` },
       { name: 'seen', value: seenText(report) },
-      { name: 'a switch would cost', value: costText(report.cost) },
+      { name: 'a switch would cost', value: costText(report) },
+      ...(notLookedAt === 0 ? [] : [{ name: 'not looked at', value: notLookedAtText(report) }]),
       { name: 'moving', value: movingText(report) },
       ...(lag === null ? [] : [{ name: "the other writer's lag", value: lagText(lag) }]),
     ],

@@ -1,5 +1,5 @@
 /** The report for a terminal, and for programs. Names and values of strangers are shown as `printable` shows them. */
-import type { Cost, DifferentUnit, Lag, NamedDifference, Reason, Report, Unseen } from './report.ts';
+import type { DifferentUnit, Lag, NamedDifference, Reason, Report, Unseen } from './report.ts';
 import { formatBytes, formatCount, plural } from '../lib/figures.ts';
 import { printable, printableJson } from '../lib/printable.ts';
 
@@ -13,7 +13,8 @@ export function reportText(report: Report): string {
     `${seenText(report)} on ${printable(report.server)}, in ${report.seconds} s`,
     ...report.unseen.map(unseenText),
     ...failedLines(report),
-    `a switch would cost ${costText(report.cost)}`,
+    `a switch would cost ${costText(report)}`,
+    ...(report.notLookedAt === 0 ? [] : [`not looked at: ${notLookedAtText(report)}`]),
     `moving: ${movingText(report)}`,
     ...(report.lag === null ? [] : [`the other writer's lag: ${lagText(report.lag)}`]),
   ];
@@ -34,8 +35,16 @@ export function headline(report: Report): string {
   const { verdict } = report;
   const count = differentServices(report);
   const found = count === 0 ? 'nothing would be written' : `${plural(count, 'service')} would be written`;
-  if (verdict === 'unknown') return `could not tell everything: of what was seen, ${found}`;
+  if (verdict === 'unknown') return `could not tell everything: ${knownText(report, count, found)}`;
   return verdict === 'same' ? 'same: nothing would be written' : `different: ${found}`;
+}
+
+/** Nobody can say that nothing would be written where a planned write was not looked at. */
+function knownText({ notLookedAt }: Report, count: number, found: string): string {
+  const seen = `of what was seen, ${found}`;
+  if (notLookedAt === 0) return seen;
+  const rest = `${plural(notLookedAt, 'planned change')} not looked at`;
+  return count === 0 ? rest : `${seen}; ${rest}`;
 }
 
 export function seenText({ seen: { services, pods, nodes } }: Report): string {
@@ -51,9 +60,18 @@ function failedLines({ failed }: Report): string[] {
   return failed.length > UNITS_SHOWN ? [...lines, `... and ${formatCount(failed.length - UNITS_SHOWN)} more`] : lines;
 }
 
-export function costText({ writes, bytes, seconds, requestsPerSecond }: Cost): string {
-  const rate = requestsPerSecond < 0 ? 'without a limit' : `at ${formatCount(requestsPerSecond)} requests a second`;
-  return `${plural(writes, 'write')}, ${formatBytes(bytes)}, ${seconds === 0 ? 'less than 1' : formatCount(seconds)} s ${rate}`;
+export function costText({ cost, notLookedAt }: Report): string {
+  const { writes, bytes, seconds, requestsPerSecond } = cost;
+  const pace =
+    seconds === null
+      ? 'and no limit holds them up'
+      : `${seconds === 0 ? 'less than 1' : formatCount(seconds)} s at ${formatCount(requestsPerSecond)} requests a second`;
+  const rest = notLookedAt === 0 ? '' : ', and that of what was not looked at';
+  return `${plural(writes, 'write')}, ${formatBytes(bytes)}, ${pace}${rest}`;
+}
+
+export function notLookedAtText({ notLookedAt }: Report): string {
+  return `${formatCount(notLookedAt)}, for which writes are planned: nobody knows whether they would be made`;
 }
 
 export function movingText({ moving: { count } }: Report): string {

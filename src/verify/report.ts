@@ -25,6 +25,11 @@ export interface Report {
   /** The most frequent reason first. */
   readonly reasons: readonly Reason[];
   readonly different: readonly DifferentUnit[];
+  /**
+   * How many units had writes planned when it gave up, or could not be read again. Nobody knows whether the writes would
+   * be made.
+   */
+  readonly notLookedAt: number;
   /** Units (`<controller> <namespace>/<name>`) that differed and came right, or did not stand still. */
   readonly moving: { readonly count: number; readonly units: readonly string[] };
   readonly cost: Cost;
@@ -73,7 +78,8 @@ export interface NamedDifference extends Difference {
 export interface Cost {
   readonly writes: number;
   readonly bytes: number;
-  readonly seconds: number;
+  /** For how long the limit holds the writes up; null = there is no limit. */
+  readonly seconds: number | null;
   /** The limit of all controllers together; -1 = no limit. */
   readonly requestsPerSecond: number;
 }
@@ -97,15 +103,16 @@ export function reportOf(
   const nowMs = v.nowMs();
   const standings = [...v.standings].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const different = standings.filter(([, { state: is }]) => is === 'different').map(([, one]) => unitOf(v, one, nowMs));
-  const stillMoving = standings.filter(([, { state: is }]) => is !== 'different').map(([key]) => key);
-  const moving = [...new Set([...stillMoving, ...v.settled])];
+  const notLookedAt = standings.filter(([, one]) => lacksLook(one)).length;
+  const stillMoving = standings.filter(([, one]) => one.state !== 'different' && !lacksLook(one)).map(([key]) => key);
+  const moving = [...stillMoving, ...v.settled];
   const unseen = unseenOf(v, nowMs);
   const failed = [...v.failures].map(([unit, reason]) => ({ unit, reason }));
   return {
     server: about.server,
     startedAt: about.startedAt,
     seconds: Math.round((nowMs - about.startedMs) / 100) / 10,
-    verdict: unseen.length + failed.length > 0 ? 'unknown' : different.length > 0 ? 'different' : 'same',
+    verdict: unseen.length + failed.length + notLookedAt > 0 ? 'unknown' : different.length > 0 ? 'different' : 'same',
     seen: {
       services: countServices(v),
       pods: podCount(state.index),
@@ -116,10 +123,16 @@ export function reportOf(
     failed,
     reasons: reasonsOf(different),
     different,
+    notLookedAt,
     moving: { count: moving.length, units: moving.slice(0, MOVING_MAX) },
     cost: costOf(different, state.options, state.controllers.length),
     lag: lagOf(v.lagsMs),
   };
+}
+
+/** It differed and should have been looked at, but the verification had to end before. */
+function lacksLook({ state, awaited }: Standing): boolean {
+  return state === 'unread' || (state === 'open' && awaited);
 }
 
 function countServices({ state }: Verification): number {
@@ -211,7 +224,7 @@ function unseenOf({ state }: Verification, nowMs: number): Unseen[] {
 function costOf(different: readonly DifferentUnit[], options: ControllerOptions, controllers: number): Cost {
   const writes = different.reduce((sum, unit) => sum + unit.writes, 0);
   const bytes = different.reduce((sum, unit) => sum + unit.bytes, 0);
-  if (options.kubeApiQps <= 0) return { writes, bytes, seconds: 0, requestsPerSecond: -1 };
+  if (options.kubeApiQps <= 0) return { writes, bytes, seconds: null, requestsPerSecond: -1 };
   const requestsPerSecond = options.kubeApiQps * controllers;
   const waiting = Math.max(0, writes - options.kubeApiBurst * controllers);
   return { writes, bytes, seconds: Math.ceil(waiting / requestsPerSecond), requestsPerSecond };

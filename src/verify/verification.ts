@@ -1,10 +1,11 @@
 /**
  * Whether a cluster holds what a controller with the given flags would write. A shadow says what it would write now. A
  * service counts as different only if two things hold: the shadow has planned writes for it for 5 s and for 30 s, and a
- * read of the server at both times shows the same difference. Every other service that differs is moving.
+ * read of the server at both times shows the same difference. Every other service that differs is moving, or was not
+ * looked at when the verification had to end.
  */
 import { differencesOf, identityOf, type Difference, type Kind } from './difference.ts';
-import { isLookComplete, lookProgress, unplanned } from './initial-look.ts';
+import { createLookProgress, isLookComplete, noteLookProgress, unplanned, type LookProgress } from './initial-look.ts';
 import type { ListReader } from '../lists/list-reader.ts';
 import { lookAgain, type Scope, type Sight } from './second-look.ts';
 import type { ControllerState } from '../controller/state.ts';
@@ -51,7 +52,8 @@ export interface Standing {
   readonly fromStart: boolean;
   /** It began before the end of the verification. What begins later is not looked at. */
   readonly awaited: boolean;
-  state: 'open' | 'different' | 'moving';
+  /** unread: the server could not be read up to the end, so nobody knows. */
+  state: 'open' | 'different' | 'moving' | 'unread';
   /** What the first look has found. After the second look, the part that both have found. null = there was no look. */
   differences: readonly Difference[] | null;
   nextLookMs: number;
@@ -65,10 +67,10 @@ export interface Verification {
   readonly nowMs: () => number;
   /** How long it goes on after everything was listed and planned. */
   readonly watchMs: number;
-  /** It gives up if nothing more was listed or planned for so long. */
+  /** It gives up if the first look came no further for so long (`noteLookProgress`). */
   readonly timeoutMs: number;
   readonly standings: Map<string, Standing>;
-  /** Units that differed for a while and do not any more. */
+  /** Units that differed for a while and do not any more. One that differs again is no longer among them. */
   readonly settled: Set<string>;
   /** Problems by service. A planner tells each once, with the first plan of any controller. */
   readonly problems: Map<string, Problem[]>;
@@ -77,8 +79,7 @@ export interface Verification {
   /** Milliseconds from a pod's change until another writer had written what it asked for. */
   readonly lagsMs: number[];
   plans: number;
-  progress: string;
-  progressAtMs: number;
+  readonly progress: LookProgress;
   looks: number;
   /** Monotonic ms at which everything was listed and planned; Infinity = not yet. */
   plannedAtMs: number;
@@ -97,8 +98,7 @@ export function createVerification(config: VerificationConfig): Verification {
     failures: new Map(),
     lagsMs: [],
     plans: 0,
-    progress: '',
-    progressAtMs: config.nowMs(),
+    progress: createLookProgress(config.nowMs()),
     looks: 0,
     plannedAtMs: Infinity,
     closedAtMs: Infinity,
@@ -130,11 +130,12 @@ export function takePlan(v: Verification, plan: ShadowPlan): void {
   if (standing !== undefined) {
     standing.plan = { ...plan, writes, changedAtMs: standing.plan.changedAtMs };
     // The new writes may have another reason. A service that could not be read has had no look.
-    const isUnread = standing.state === 'moving' && couldNotTell;
-    if (isUnread || (standing.state === 'different' && v.closedAtMs === Infinity)) reopen(standing, nowMs);
+    const isNews = standing.state === 'unread' || (standing.state === 'different' && v.closedAtMs === Infinity);
+    if (isNews) reopen(standing, nowMs);
     return;
   }
   const { controller, namespace, service } = plan;
+  v.settled.delete(key);
   v.standings.set(key, {
     controller,
     namespace,
@@ -202,18 +203,14 @@ export function advance(v: Verification): boolean {
 }
 
 function isStuck(v: Verification, nowMs: number): boolean {
-  const progress = lookProgress(v.state, v.plans);
-  if (progress !== v.progress) {
-    v.progress = progress;
-    v.progressAtMs = nowMs;
-  }
-  return nowMs - v.progressAtMs >= v.timeoutMs;
+  noteLookProgress(v.progress, v.state, v.plans, nowMs);
+  return nowMs - v.progress.atMs >= v.timeoutMs;
 }
 
 /** A list that is missing is told by its resource. */
 function giveUp(v: Verification): void {
   for (const { name, services } of unplanned(v.state)) {
-    v.failures.set(name, `no plan of ${plural(services, 'service')}: nothing went on for ${v.timeoutMs / 1000} s`);
+    v.failures.set(name, `no plan of ${plural(services, 'service')}: nothing came further for ${v.timeoutMs / 1000} s`);
   }
 }
 
@@ -273,7 +270,7 @@ function readFailed(v: Verification, standing: Standing, failure: string, nowMs:
     reopen(standing, nowMs);
     return;
   }
-  standing.state = 'moving';
+  standing.state = 'unread';
   v.failures.set(unitKey(standing), `it differs, and could not be read again: ${failure}`);
 }
 

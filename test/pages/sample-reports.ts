@@ -31,6 +31,7 @@ export function sampleReport(): Report {
     failed: [],
     reasons: reasonsOf(different),
     different,
+    notLookedAt: 0,
     moving: { count: 2, units: ['endpoints shop/worker', 'endpointslice shop/worker'] },
     cost: { writes: 5, bytes: 6214, seconds: 0, requestsPerSecond: 60 },
     lag: { count: 812, p50Ms: 12.5, p90Ms: 40, p99Ms: 900, maxMs: 2300 },

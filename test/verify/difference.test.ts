@@ -73,6 +73,15 @@ describe('the differences of two objects', () => {
     assert.equal(a!.planned, 'IPv4, 0 endpoints');
   });
 
+  it('a whole object is the same difference whatever it holds meanwhile', () => {
+    const [one, two] = [endpointsOf('10.0.0.1'), endpointsOf('10.0.0.1', '10.0.0.2')];
+    const identity = (stored: Endpoints | null, planned: Endpoints | null): string =>
+      identityOf(differencesOf('Endpoints', 'web', stored, planned)[0]!);
+    assert.equal(identity(null, one), identity(null, two));
+    assert.equal(identity(one, null), identity(two, null));
+    assert.notEqual(identity(null, one), identity(one, null));
+  });
+
   it('differences are grouped by field and kind, not by address', () => {
     const field = 'endpoints[2001:db8::1]#2.conditions.ready';
     assert.equal(patternOf(field), 'endpoints[*].conditions.ready');

@@ -44,6 +44,7 @@ function reportOf(different: readonly DifferentUnit[], more: Partial<Report> = {
     failed: [],
     reasons: [{ reason, listed: null, title: '', units: different.length }],
     different,
+    notLookedAt: 0,
     moving: { count: 2, units: ['endpoints default/a', 'endpoints default/b'] },
     cost: { writes: 1, bytes: 2048, seconds: 0, requestsPerSecond: 60 },
     lag: null,
@@ -76,6 +77,28 @@ describe('the report as text', () => {
     assert.match(text, /^could not tell everything: of what was seen, nothing would be written\n/);
     assert.match(text, /\ncould not see nodes: 403 forbidden; no answer for endpointslice\n/);
     assert.match(text, /\ncould not tell endpoints default\/big: snapshot is over --max-batch-bytes\n/);
+  });
+
+  it('planned writes that were not looked at are told, and never as nothing', () => {
+    const unseen = [{ resource: 'nodes', reason: '500', controllers: ['endpointslice'] as const }];
+    const none = { writes: 0, bytes: 0, seconds: 0, requestsPerSecond: 60 };
+    const more = { verdict: 'unknown', unseen, notLookedAt: 10_934 } as const;
+    const text = reportText(reportOf([], { ...more, cost: none, reasons: [] }));
+    assert.match(text, /^could not tell everything: 10,934 planned changes not looked at\n/);
+    assert.match(text, /\na switch would cost 0 writes, .*, and that of what was not looked at\n/);
+    assert.match(text, /\nnot looked at: 10,934, for which writes are planned: nobody knows whether/);
+    const both = reportOf([unitOf('web', 'x')], { ...more, notLookedAt: 1 });
+    const headline = 'of what was seen, 1 service would be written; 1 planned change not looked at';
+    assert.equal(reportText(both).split('\n')[0], `could not tell everything: ${headline}`);
+    assert.match(renderPage(reportPage(both)), /not looked at/);
+  });
+
+  it('the cost of a switch has no time if no limit holds the writes up', () => {
+    const cost = { writes: 50_000, bytes: 102_400_000, seconds: null, requestsPerSecond: -1 };
+    assert.equal(
+      reportText(reportOf([], { cost })).split('\n')[2],
+      'a switch would cost 50,000 writes, 97.7 MiB, and no limit holds them up',
+    );
   });
 
   it('the text shows the first twenty objects of a reason, and counts the others', () => {

@@ -13,6 +13,7 @@ import {
 import { createNode, edit, ENDPOINTS, makeEndpoints, PODS, SERVICES } from '../support/sim-objects.ts';
 import { differenceLines } from '../support/difference-lines.ts';
 import { startVerify } from '../support/sim-verify.ts';
+import { NO_LAG } from '../support/sim-network.ts';
 import type { EndpointAddress, Endpoints, EndpointSubset } from '../../src/kube/types.ts';
 import { reportText } from '../../src/verify/report-text.ts';
 
@@ -104,6 +105,18 @@ describe('a difference', () => {
     assert.deepEqual(report.moving, { count: 1, units: ['endpoints default/web'] });
   });
 
+  it('an object that is missing all the time is different, whatever its pods do', () => {
+    const sim = cluster();
+    deleteObject(sim, `${ENDPOINTS}/web`);
+    const verify = startVerify(sim);
+    sim.at(sim.nowMs() + 12_000, () => createPod(sim, { name: 'web-3', ip: '10.0.0.3' }));
+    const report = verify.report();
+    assert.deepEqual(
+      differenceLines(report).filter((line) => line.startsWith('Endpoints ')),
+      ['Endpoints web: (none) -> 3 endpoints: 10.0.0.1 10.0.0.2 10.0.0.3'],
+    );
+  });
+
   it('a difference that is another one after 30 s is moving', () => {
     const sim = cluster();
     dropLabel(sim);
@@ -175,6 +188,13 @@ describe('a difference', () => {
       { writes: 12, bytes: true, seconds: 3, requestsPerSecond: 3 },
     );
   });
+
+  it('the cost of a switch has no time without a limit', () => {
+    const sim = cluster({ options: { kubeApiQps: -1 } });
+    dropLabel(sim);
+    const { cost } = startVerify(sim).report();
+    assert.deepEqual([cost.writes, cost.seconds, cost.requestsPerSecond], [1, null, -1]);
+  });
 });
 
 describe('many differences', () => {
@@ -209,6 +229,17 @@ describe('beside a controller that runs', () => {
     assert.deepEqual(report.moving, { count: 1, units: ['endpoints default/web'] });
     assert.equal(report.lag?.count, 1);
     assert.equal(Math.round(report.lag.maxMs / 1000), 60);
+  });
+
+  it('a service that came right once and differs at the end is not moving', () => {
+    const sim = cluster();
+    const verify = startVerify(sim, { watchMs: 180_000 });
+    sim.at(sim.nowMs() + 10_000, () => dropLabel(sim));
+    sim.at(sim.nowMs() + 70_000, () => giveLabel(sim));
+    sim.at(sim.nowMs() + 100_000, () => dropLabel(sim));
+    const report = verify.report();
+    assert.deepEqual(differenceLines(report), [TEAM_MISSING]);
+    assert.deepEqual(report.moving, { count: 0, units: [] });
   });
 
   it('the end waits for differences that stand, not for new ones', () => {
@@ -265,6 +296,60 @@ describe('what cannot be seen', () => {
     );
   });
 
+  /** Answers of these requests take their time, and the server fails those until it is up again. */
+  function failSlowly(sim: Sim, isSlow: (path: string) => boolean, isFailing = isSlow, lagMs = 1000): void {
+    const upAtMs = sim.nowMs() + 300_000;
+    sim.lag = ({ path }) => (isSlow(path) ? { toMs: 0, backMs: lagMs } : NO_LAG);
+    sim.refuse = ({ path }) => (isFailing(path) && sim.nowMs() < upAtMs ? 500 : 0);
+  }
+
+  it('a server that fails slowly is given up after the timeout', () => {
+    const sim = cluster();
+    failSlowly(sim, () => true);
+    const report = startVerify(sim).report();
+    assert.deepEqual([report.verdict, Math.floor(report.seconds)], ['unknown', 60]);
+  });
+
+  it('a list that comes no further in any try is given up after the timeout', () => {
+    const sim = cluster({ options: { watchList: false } });
+    // Two pages. The first one comes in each try.
+    for (let n = 1; n <= 550; n++) createPod(sim, { name: `other-${n}`, ip: '', labels: { app: 'other' } });
+    failSlowly(
+      sim,
+      (path) => path.includes('/pods?'),
+      (path) => path.includes('continue='),
+    );
+    const report = startVerify(sim).report();
+    assert.equal(report.verdict, 'unknown');
+    assert.ok(report.seconds > 60 && report.seconds < 80, `${report.seconds} s`);
+  });
+
+  it('a list that never comes is given up though plans go on, which have no look', () => {
+    const sim = cluster();
+    dropLabel(sim);
+    failSlowly(sim, (path) => path.includes('/nodes?'));
+    const verify = startVerify(sim);
+    for (let n = 1; n < 60; n++) {
+      sim.at(sim.nowMs() + n * 5000, () => setPodStatus(sim, { name: 'web-1', ready: n % 2 === 0 }));
+    }
+    const report = verify.report();
+    assert.deepEqual([report.verdict, Math.floor(report.seconds)], ['unknown', 60]);
+    assert.deepEqual([report.different.length, report.notLookedAt, report.moving.count], [0, 1, 0]);
+    assert.match(reportText(report), /^could not tell everything: 1 planned change not looked at\n/);
+  });
+
+  it('lists and plans that go on slowly are not given up', () => {
+    let batchMs = 1;
+    const sim = cluster({ shards: 1, batchMs: () => batchMs, options: { watchList: false } });
+    for (let n = 1; n <= 1100; n++) createPod(sim, { name: `other-${n}`, ip: '', labels: { app: 'other' } });
+    for (let n = 1; n <= 20; n++) createService(sim, { name: `more-${n}`, spec: { selector: { app: 'none' } } });
+    sim.lag = ({ path }) => (path.includes('/pods?') ? { toMs: 0, backMs: 4000 } : NO_LAG);
+    batchMs = 4000;
+    const report = startVerify(sim, { timeoutMs: 5000 }).report();
+    assert.deepEqual([report.unseen, report.failed, report.notLookedAt], [[], [], 0]);
+    assert.equal(report.verdict, 'different');
+  });
+
   it('services that are not planned within the timeout leave no answer', () => {
     let batchMs = 1;
     const sim = cluster({ shards: 1, batchMs: () => batchMs });
@@ -272,7 +357,7 @@ describe('what cannot be seen', () => {
     batchMs = 20_000;
     const report = startVerify(sim, { timeoutMs: 5000 }).report();
     assert.equal(report.verdict, 'unknown');
-    const reason = 'no plan of 1 service: nothing went on for 5 s';
+    const reason = 'no plan of 1 service: nothing came further for 5 s';
     assert.deepEqual(report.failed, [
       { unit: 'endpoints', reason },
       { unit: 'endpointslice', reason },
@@ -345,5 +430,6 @@ describe('what cannot be seen', () => {
     assert.equal(report.verdict, 'unknown');
     assert.equal(report.unseen.length, 5);
     assert.match(report.failed[0]!.reason, /could not be read again/);
+    assert.deepEqual([report.notLookedAt, report.moving.count], [1, 0]);
   });
 });
