@@ -50,7 +50,7 @@ const SETTINGS = {
     default: '',
     help: 'the value with which the controller was started; without it what /configz of --source says, and else how often tokens can have run out is not known',
   },
-  'max-writes-in-flight': { kind: integer(1, 10_000), default: '64', help: `endpointd's; ${STARTED_WITH}` },
+  'max-writes-in-flight': { kind: integer(1, 4096), default: '64', help: `endpointd's; ${STARTED_WITH}` },
   cores: {
     kind: number(0, 4096),
     default: '0',

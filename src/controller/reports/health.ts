@@ -20,8 +20,8 @@ const LEASE_FAILING_MS_MAX = 30_000;
 
 /**
  * Ready: every cache was filled once, every watch runs or has been down for a moment only, and the Lease can be read and
- * written. So a roll-out with wrong credentials, or without the rights to list, watch and hold the Lease, stops before it ends
- * the leader.
+ * written. So a roll-out with wrong credentials, or without the rights to list, watch and hold the Lease, goes no further than
+ * its first replica. A cold standby has no caches to fill.
  */
 export function readiness(state: ControllerState, nowMs: number): HealthCheck[] {
   const { leadership } = state;

@@ -27,7 +27,8 @@ const MASTERS = 'system:masters';
 
 /**
  * A client certificate, a proxy or a bearer token tells who asks. A client that shows none of these is anonymous. The
- * API server decides whether the user may ask. While it does not answer, nobody gets through, except to the open paths.
+ * API server decides whether the user may ask. While it does not answer, nobody gets through, except by an answer
+ * that is still kept, with a certificate of `system:masters`, or to the open paths.
  */
 export function delegatedGate(config: DelegatedGateConfig): Gate {
   const { authorities, reviews, nowMs, log, authorizedTtlMs, unauthorizedTtlMs } = config;
