@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { createSecureContext } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { Access, ReadAccess, TlsMaterial } from './access.ts';
 import { createAuthPlugin } from './auth-plugin.ts';
 import { CredentialsError } from './credentials-error.ts';
@@ -51,8 +52,8 @@ export function createCredentials(config: CredentialsConfig): Credentials {
   async function readKubeconfig(): Promise<ReadKubeconfig> {
     const text = await readText(config.kubeconfig, 'kubeconfig');
     if (last?.text !== text) {
-      const kubeconfig = await parseKubeconfig(config.kubeconfig, text);
-      last = { text, kubeconfig, plugin: needsPlugin(kubeconfig.user) ? createAuthPlugin(kubeconfig) : undefined };
+      const kubeconfig = withMaster(await parseKubeconfig(config.kubeconfig, text), config.master);
+      last = { text, kubeconfig, plugin: pluginFor(kubeconfig, last) };
     }
     return last;
   }
@@ -116,6 +117,24 @@ interface ReadKubeconfig {
 
 const NO_TLS: TlsMaterial = { ca: null, cert: null, key: null, serverName: null, verify: true };
 
+/** As client-go: `--master` takes the place of the server, and the name that its certificate should have goes with it. */
+function withMaster(kubeconfig: Kubeconfig, master: string): Kubeconfig {
+  if (master === '') return kubeconfig;
+  return { ...kubeconfig, cluster: { ...kubeconfig.cluster, server: master, tlsServerName: '' } };
+}
+
+/**
+ * A plugin knows more than the file: the newest refresh token of an issuer that takes each once. So it stays for as long as
+ * its user and its cluster are the same, whatever else changes in the file.
+ */
+function pluginFor(kubeconfig: Kubeconfig, last: ReadKubeconfig | undefined): AuthPlugin | undefined {
+  if (!needsPlugin(kubeconfig.user)) return undefined;
+  const { cluster, user } = kubeconfig;
+  const isSame =
+    last !== undefined && isDeepStrictEqual([last.kubeconfig.cluster, last.kubeconfig.user], [cluster, user]);
+  return (isSame ? last.plugin : undefined) ?? createAuthPlugin(kubeconfig);
+}
+
 /** As client-go: a token, a password or a certificate in the kubeconfig goes before its plugin. */
 function needsPlugin(user: KubeconfigUser): boolean {
   const own = user.token + user.tokenFile + user.username + user.certFile + user.certData;
@@ -128,8 +147,7 @@ async function kubeconfigAccess(
   config: CredentialsConfig,
 ): Promise<Access> {
   const at = `kubeconfig ${path}`;
-  const server =
-    config.master === '' ? parseServer(cluster.server, `${at}: server`) : parseServer(config.master, '--master');
+  const server = parseServer(cluster.server, config.master === '' ? `${at}: server` : '--master');
   const ca = withCertificate(
     await pem(cluster.caData, cluster.caFile, `${at}: certificate-authority`),
     `${at}: certificate-authority${cluster.caData === '' ? ` ${cluster.caFile}` : '-data'}`,
@@ -190,8 +208,11 @@ function access(
   config: CredentialsConfig,
   at: string,
 ): Access {
-  if (server.protocol === 'http:' && 'Authorization' in headers && !isLoopback(server.hostname)) {
-    throw new CredentialsError(`${at}: ${server.origin} is plain http, credentials are only sent to it on loopback`);
+  // A proxy is somewhere else, and would read them.
+  const staysHere = isLoopback(server.hostname) && proxyUrl === null;
+  if (server.protocol === 'http:' && 'Authorization' in headers && !staysHere) {
+    const where = isLoopback(server.hostname) ? 'without a proxy' : 'on loopback';
+    throw new CredentialsError(`${at}: ${server.origin} is plain http, credentials are only sent to it ${where}`);
   }
   if ((tls.cert === null) !== (tls.key === null)) {
     throw new CredentialsError(`${at}: client-certificate and client-key must be given together`);

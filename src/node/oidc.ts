@@ -90,8 +90,11 @@ async function fetchOf(kubeconfig: Kubeconfig, config: Config, issuer: URL): Pro
   const ca = await authorityOf(kubeconfig, config);
   const proxy = proxyFromEnvironment(issuer, process.env);
   if (ca === null) trustMachineAuthorities();
-  const tls = ca === null ? {} : { ca };
-  const dispatcher = proxy === null ? new Agent({ connect: tls }) : new ProxyAgent({ uri: proxy, requestTls: tls });
+  // Else the variable NODE_TLS_REJECT_UNAUTHORIZED would decide.
+  const verified = { rejectUnauthorized: true };
+  const tls = ca === null ? verified : { ...verified, ca };
+  const dispatcher =
+    proxy === null ? new Agent({ connect: tls }) : new ProxyAgent({ uri: proxy, requestTls: tls, proxyTls: verified });
   return (url, init) => fetch(url, { ...init, dispatcher });
 }
 

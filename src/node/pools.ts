@@ -52,7 +52,8 @@ export function createPools(access: Access, maxWritesInFlight: number, connectMs
     ...(access.tls.cert === null ? {} : { cert: access.tls.cert }),
     ...(access.tls.key === null ? {} : { key: access.tls.key }),
     ...(access.tls.serverName === null ? {} : { servername: access.tls.serverName }),
-    ...(access.tls.verify ? {} : { rejectUnauthorized: false }),
+    // Said in both cases: else the variable NODE_TLS_REJECT_UNAUTHORIZED would decide.
+    rejectUnauthorized: access.tls.verify,
     allowH2: false,
     ...KEEPALIVE,
     timeout: connectMs,
@@ -75,7 +76,7 @@ export function createPools(access: Access, maxWritesInFlight: number, connectMs
       uri: access.proxyUrl,
       requestTls: tls,
       clientFactory: (origin, own) => new Pool(origin, { ...own, headersTimeout: connectMs }),
-      ...(isSocks ? {} : { proxyTls: { ...KEEPALIVE, timeout: connectMs } }),
+      ...(isSocks ? {} : { proxyTls: { ...KEEPALIVE, rejectUnauthorized: true, timeout: connectMs } }),
     });
   };
   return {

@@ -136,6 +136,11 @@ test("--master replaces the kubeconfig's server, and alone has no credentials", 
   assert.equal(both.origin, 'https://10.9.9.9');
   assert.equal(both.basePath, '/prefix');
   assert.deepEqual(both.headers, { Authorization: 'Bearer t' });
+  // The name is that of the server which is replaced.
+  const named = kubeconfig({ 'tls-server-name': 'kubernetes.test' }, {});
+  const nameOf = async (master: string): Promise<unknown> =>
+    (await access({ kubeconfig: named, master })).tls.serverName;
+  assert.deepEqual([await nameOf(''), await nameOf('https://10.9.9.9')], ['kubernetes.test', null]);
   const alone = await access({ master: 'http://127.0.0.1:8080' });
   assert.equal(alone.origin, 'http://127.0.0.1:8080');
   assert.deepEqual(alone.headers, {});
@@ -384,6 +389,26 @@ for (const [name, cluster, message] of untrusted) {
     assert.ok(!world.asked.includes('unauthorized'));
   });
 }
+
+test('TLS: NODE_TLS_REJECT_UNAUTHORIZED=0 trusts no server', async () => {
+  await using world = await tlsWorld({ 'tls-server-name': 'kubernetes.test' }, {});
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+  try {
+    world.transport.send(httpRequest());
+    await world.until(() => world.events.length === 1);
+  } finally {
+    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+  }
+  assert.equal(world.events[0]!.type, 'failure');
+  assert.equal(world.seen.length, 0);
+});
+
+test('credentials over plain http leave the machine through no proxy', async () => {
+  const local = { server: 'http://127.0.0.1:8080' };
+  assert.equal((await access({ kubeconfig: kubeconfig(local, { token: 't' }) })).origin, 'http://127.0.0.1:8080');
+  const away = kubeconfig({ ...local, 'proxy-url': 'http://proxy.example:3128' }, { token: 't' });
+  await refused({ kubeconfig: away }, /is plain http, credentials are only sent to it without a proxy$/);
+});
 
 test('TLS: insecure-skip-tls-verify trusts any server', async () => {
   await using world = await tlsWorld({ 'insecure-skip-tls-verify': true }, {});

@@ -1,6 +1,6 @@
 /** The auth-provider `oidc` against an issuer on loopback, as client-go treats one. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -85,6 +85,17 @@ describe('oidc', () => {
     assert.equal(grants.length, 1);
     assert.equal(await sent(read, 'unauthorized'), 'new');
     assert.match(grants[1]!, /refresh_token=second/);
+  });
+
+  it('another change of the file leaves the newest refresh token in use', async () => {
+    const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first' });
+    // Each id token has run out when it is asked for again.
+    answer = () => tokens('new', 5, { refresh_token: `after-${grants.length}` });
+    await sent(read);
+    const path = join(directory, 'kubeconfig');
+    writeFileSync(path, `${readFileSync(path, 'utf8')}\n`);
+    await sent(read);
+    assert.match(grants[1]!, /refresh_token=after-1/);
   });
 
   it('concurrent reads spend a refresh token once', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { turnedAway } from '../../src/apiserver/faults.ts';
+import { makeStatus } from '../../src/kube/status.ts';
 import { histogramSamples } from '../../src/metrics/store.ts';
 import { LEASE_PATH } from '../support/election-world.ts';
 import { createPod, createService, setPodStatus, type Sim } from '../support/sim.ts';
@@ -141,16 +142,18 @@ describe('a leader that ends', () => {
     assert.equal(holder(leader), 'b-1');
   });
 
-  for (const [status, then] of [
-    [500, 'a-1'],
-    [502, 'a-1'],
-    [503, 'b-1'],
-    [504, 'a-1'],
+  for (const [name, answer, then] of [
+    ['500', 500, 'a-1'],
+    ['502', 502, 'a-1'],
+    ['503 of the API server', makeStatus(503, 'ServiceUnavailable', 'apiserver is shutting down'), 'b-1'],
+    // A proxy says so too when the connection broke behind it.
+    ['503 of a proxy', 503, 'a-1'],
+    ['504', 504, 'a-1'],
   ] as const) {
-    it(`if a leader ends after an answer ${status}, ${then} holds the Lease`, () => {
+    it(`if a leader ends after an answer ${name}, ${then} holds the Lease`, () => {
       const { leader } = replicas();
       let refused = 0;
-      leader.refuse = ({ pool }) => (pool === 'write' && refused++ < 2 ? status : 0);
+      leader.refuse = ({ pool }) => (pool === 'write' && refused++ < 2 ? answer : 0);
       setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
       leader.run(5000);
       leader.stop();

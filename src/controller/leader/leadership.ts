@@ -4,6 +4,7 @@
  */
 import type { Sync, Unit } from '../caches/service-state.ts';
 import { addWork } from '../queues/workqueue.ts';
+import { isTurnedAway } from '../writes/write-outcome.ts';
 import type { Now } from '../event.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import type { Prng } from '../../lib/prng.ts';
@@ -123,10 +124,10 @@ export function noteAnswer(leadership: Leadership | null, event: TransportEvent,
   if (leadership !== null && mayArriveLate(event)) leadership.unansweredAtMs = now.nowMs;
 }
 
-/** A server or a proxy that answers 500, 502 or 504 does not know what became of a write. A 503 comes before it. */
+/** A server or a proxy that answers 500, 502 or 504 does not know what became of a write, nor a proxy that answers 503. */
 function mayArriveLate(event: TransportEvent): boolean {
   if (event.type === 'failure') return event.mayHaveArrived;
-  return event.type === 'response' && event.status >= 500 && event.status !== 503;
+  return event.type === 'response' && event.status >= 500 && !isTurnedAway(event);
 }
 
 /** Whether a write without an answer may still arrive: the next leader is not to begin before it. */

@@ -141,9 +141,17 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
       return failed('server', false, false);
     default:
       if (event.status >= 500 && isTooLarge(status)) return failed('invalid', false, false);
-      // A 503 comes before anything is done. A bare 500 or a 504 may come afterwards.
-      return failed('server', event.status !== 503, false);
+      // A bare 500 or a 504 may come after it was done.
+      return failed('server', !isTurnedAway(event), false);
   }
+}
+
+/**
+ * Whether nothing was done: a 503 of an API server comes before. A proxy answers 503 too when the server has taken the request
+ * and the connection broke.
+ */
+export function isTurnedAway({ status, contentType, body }: Extract<TransportEvent, { type: 'response' }>): boolean {
+  return status === 503 && isApiAnswer(contentType, body);
 }
 
 /** etcd's and gRPC's limits arrive as a bare 500 (docs/spec/wire.md "Answers to writes"). */

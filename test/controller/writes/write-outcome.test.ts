@@ -13,6 +13,12 @@ function verdictOf(event: TransportEvent, isCreate = false): string {
   return [failure?.class ?? 'no failure', ...(uncertain ? ['uncertain'] : []), ...(silent ? ['silent'] : [])].join(' ');
 }
 
+const PROXY_503 = {
+  ...refusedWith(503),
+  contentType: 'text/plain',
+  body: Buffer.from('upstream connect error or disconnect/reset before headers'),
+};
+
 const ENDING = answered(403, {
   kind: 'Status',
   apiVersion: 'v1',
@@ -39,6 +45,7 @@ describe('a failure', () => {
     ['500: it may have been done', refusedWith(500), 'server uncertain'],
     ['504: it may have been done', refusedWith(504), 'server uncertain'],
     ['503: it was not', refusedWith(503), 'server'],
+    ['503 of a proxy: it may have been done', PROXY_503, 'server uncertain'],
     ['500 of etcd for what is too large', refusedWith(500, '', 'etcdserver: request is too large'), 'invalid'],
     ['refused connection', failedWith('refused', false), 'unreachable silent'],
     ['cut connection', failedWith('reset', true), 'unreachable uncertain silent'],
