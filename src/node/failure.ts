@@ -24,10 +24,17 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 /** The kind of the first known code in the chain of causes. */
 export function failureKind(error: unknown): FailureKind {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const kind = KINDS[String((cause as NodeJS.ErrnoException).code)];
+    const code = String((cause as NodeJS.ErrnoException).code);
+    const kind = KINDS[code];
     if (kind !== undefined) return kind;
+    if (isOfProxy(code, cause.message)) return 'refused';
   }
   return 'other';
+}
+
+/** Whether a proxy has made no connection to the server. Of an answer to CONNECT undici has no code of its own. */
+function isOfProxy(code: string, message: string): boolean {
+  return code.startsWith('UND_ERR_SOCKS5') || (code === 'UND_ERR_ABORTED' && message.startsWith('Proxy response ('));
 }
 
 /** OpenSSL's and Node's codes for what is wrong with a certificate, of either side. */

@@ -124,6 +124,26 @@ for (const [kind, makeProxy] of [
   });
 }
 
+test('a proxy that finds no server is a refusal, too', async () => {
+  const server = createHttpServer();
+  server.on('connect', (_request: IncomingMessage, client: Socket) =>
+    client.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n'),
+  );
+  await using proxy = await start(server, 'http', []);
+  const world = await socketWorld(() => ({ status: 200, body: '' }), {
+    accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl: proxy.url }),
+  });
+  try {
+    world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]) }));
+    await world.until(() => world.events.length === 1);
+    const failure = world.events[0]!;
+    assert.ok(failure.type === 'failure');
+    assert.deepEqual([failure.kind, failure.mayHaveArrived], ['refused', false]);
+  } finally {
+    await world.close();
+  }
+});
+
 test('an absent proxy is a refusal, so the request certainly did not arrive', async () => {
   const world = await socketWorld(() => ({ status: 200, body: '' }), {
     accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl: 'http://127.0.0.1:1' }),
