@@ -24,6 +24,7 @@ const META_LABELS = tagOf('ObjectMeta', 'labels');
 const META_ANNOTATIONS = tagOf('ObjectMeta', 'annotations');
 const META_OWNERS = tagOf('ObjectMeta', 'ownerReferences');
 const META_FINALIZERS = tagOf('ObjectMeta', 'finalizers');
+const META_DELETION_TIMESTAMP = tagOf('ObjectMeta', 'deletionTimestamp');
 const OWNER_UID = tagOf('OwnerReference', 'uid');
 const ENTRY_KEY = tagOf('MapEntry', 'key');
 const ENTRY_VALUE = tagOf('MapEntry', 'value');
@@ -39,6 +40,8 @@ export interface MetaRecord {
   /** The uids of the owners. */
   owners: readonly string[];
   finalizers: readonly string[];
+  /** Whether it has a deletionTimestamp. */
+  deleting: boolean;
   /** Whether this is the bookmark that ends the initial events of a WatchList. */
   initialEventsEnd: boolean;
 }
@@ -67,6 +70,7 @@ function emptyMeta(): MetaRecord {
     annotations: EMPTY_LABELS,
     owners: NONE,
     finalizers: NONE,
+    deleting: false,
     initialEventsEnd: false,
   };
 }
@@ -128,6 +132,11 @@ function readMetaFields(reader: ProtoReader, meta: MetaRecord): void {
         meta.finalizers = [...meta.finalizers, readUtf8(reader)];
         break;
       }
+      case META_DELETION_TIMESTAMP: {
+        meta.deleting = true;
+        skipField(reader, tag);
+        break;
+      }
       default: {
         skipField(reader, tag);
       }
@@ -169,7 +178,7 @@ function metaOfJson(value: object): MetaRecord {
   const meta = emptyMeta();
   const { metadata } = value as { metadata?: unknown };
   if (typeof metadata !== 'object' || metadata === null) return meta;
-  const { namespace, name, uid, resourceVersion, labels, annotations, ownerReferences, finalizers } =
+  const { namespace, name, uid, resourceVersion, labels, annotations, ownerReferences, finalizers, deletionTimestamp } =
     metadata as Record<string, unknown>;
   meta.namespace = stringOr(namespace, '');
   meta.name = stringOr(name, '');
@@ -179,6 +188,7 @@ function metaOfJson(value: object): MetaRecord {
   meta.annotations = pairsOfJson(annotations, 'metadata.annotations');
   if (Array.isArray(ownerReferences)) meta.owners = ownerReferences.map(ownerUid);
   if (Array.isArray(finalizers)) meta.finalizers = finalizers.map((text) => stringOr(text, ''));
+  meta.deleting = stringOr(deletionTimestamp, '') !== '';
   return meta;
 }
 

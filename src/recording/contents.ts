@@ -177,17 +177,9 @@ function countList(
 
 /** What was counted between the first lists is of no time that counts. */
 function begin(of: ResourceContents): void {
-  of.objects += of.created - of.deleted;
-  Object.assign(of, {
-    lateSeconds: 0,
-    changes: 0,
-    watched: 0,
-    created: 0,
-    deleted: 0,
-    byOthers: 0,
-    irrelevant: 0,
-    rewatched: 0,
-  });
+  const { listed, refused } = of;
+  const objects = of.objects + of.created - of.deleted;
+  Object.assign(of, emptyResource(), { objects, listed, refused });
 }
 
 /** The watch has gone on where it was. */

@@ -149,4 +149,19 @@ describe('the watch of retire-endpoints', () => {
     assert.equal(await isResolved(missed), true);
     assert.equal(watch.broken(), 'it does not show a deletion of 2m ago');
   });
+
+  it('of an object that waits for its finalizers the own deletion is no write', (context) => {
+    const { watch, answer, frame } = world(context);
+    answer(200);
+    mock.timers.tick(500);
+    const labels = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
+    const held = { namespace: 'shop', name: 'web', uid: 'web-uid', labels, finalizers: ['example.com/hold'] };
+    watch.expectDeletion('web-uid');
+    frame('MODIFIED', { ...held, resourceVersion: '9', deletionTimestamp: '2026-01-01T00:00:00Z' });
+    assert.equal(watch.written(), '');
+    // A controller was faster than the deletion, which is refused then.
+    watch.expectDeletion('web-uid');
+    frame('MODIFIED', { ...held, resourceVersion: '10' });
+    assert.match(watch.written(), /has written Endpoints shop\/web$/);
+  });
 });

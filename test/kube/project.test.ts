@@ -311,6 +311,7 @@ test('bookmarks and replies to writes keep their metadata', () => {
       annotations,
       ownerReferences: [owner],
       finalizers: ['example.com/f'],
+      deletionTimestamp: '2026-01-01T00:00:00Z',
     },
   };
   const expected = {
@@ -322,11 +323,13 @@ test('bookmarks and replies to writes keep their metadata', () => {
     annotations: ['k8s.io/initial-events-end', 'true'],
     owners: ['s'],
     finalizers: ['example.com/f'],
+    deleting: true,
     initialEventsEnd: true,
   };
   assert.deepEqual(projectMeta(json('Pod', value)), expected);
   assert.deepEqual(projectMeta(encoded('Pod', value)), expected);
-  assert.equal(projectMeta(json('Pod', { metadata: {} })).initialEventsEnd, false);
+  const { deleting, initialEventsEnd } = projectMeta(json('Pod', { metadata: {} }));
+  assert.deepEqual([deleting, initialEventsEnd], [false, false]);
 });
 
 test('a Status is no object with metadata', () => {

@@ -124,57 +124,40 @@ for (const [kind, makeProxy] of [
   });
 }
 
-test('a proxy that finds no server is a refusal, too', async () => {
-  const server = createHttpServer();
-  server.on('connect', (_request: IncomingMessage, client: Socket) =>
-    client.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n'),
-  );
-  await using proxy = await start(server, 'http', []);
+/** What becomes of a write to a server behind the proxy, to which there is no way. */
+async function failedWrite(proxyUrl: string, connectMs?: number): Promise<[kind: string, mayHaveArrived: boolean]> {
   const world = await socketWorld(() => ({ status: 200, body: '' }), {
-    accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl: proxy.url }),
-  });
-  try {
-    world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]) }));
-    await world.until(() => world.events.length === 1);
-    const failure = world.events[0]!;
-    assert.ok(failure.type === 'failure');
-    assert.deepEqual([failure.kind, failure.mayHaveArrived], ['refused', false]);
-  } finally {
-    await world.close();
-  }
-});
-
-test('an absent proxy is a refusal, so the request certainly did not arrive', async () => {
-  const world = await socketWorld(() => ({ status: 200, body: '' }), {
-    accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl: 'http://127.0.0.1:1' }),
-  });
-  try {
-    world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]) }));
-    await world.until(() => world.events.length === 1);
-    const failure = world.events[0]!;
-    assert.ok(failure.type === 'failure');
-    assert.equal(failure.kind, 'refused');
-    assert.equal(failure.mayHaveArrived, false);
-  } finally {
-    await world.close();
-  }
-});
-
-test('a proxy that never answers CONNECT is given up', async () => {
-  const server = createHttpServer();
-  server.on('connect', () => undefined);
-  await using proxy = await start(server, 'http', []);
-  const world = await socketWorld(() => ({ status: 200, body: '' }), {
-    accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl: proxy.url }),
-    connectMs: 200,
+    accessOf: (origin) => ({ ...plainAccess(origin.replace('http:', 'https:')), proxyUrl }),
+    ...(connectMs === undefined ? {} : { connectMs }),
   });
   try {
     world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 60_000 }));
     await world.until(() => world.events.length === 1);
     const failure = world.events[0]!;
     assert.ok(failure.type === 'failure');
-    assert.deepEqual([failure.kind, failure.mayHaveArrived], ['timeout', false]);
+    return [failure.kind, failure.mayHaveArrived];
   } finally {
     await world.close();
   }
+}
+
+function connectProxy(onConnect: (client: Socket) => void): Promise<Proxy> {
+  const server = createHttpServer();
+  server.on('connect', (_request: IncomingMessage, client: Socket) => onConnect(client));
+  return start(server, 'http', []);
+}
+
+test('an absent proxy is a refusal, so the request certainly did not arrive', async () => {
+  assert.deepEqual(await failedWrite('http://127.0.0.1:1'), ['refused', false]);
+});
+
+test('a proxy that finds no server is a refusal, too', async () => {
+  const unavailable = 'HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n';
+  await using proxy = await connectProxy((client) => client.end(unavailable));
+  assert.deepEqual(await failedWrite(proxy.url), ['refused', false]);
+});
+
+test('a proxy that never answers CONNECT is given up', async () => {
+  await using proxy = await connectProxy(() => undefined);
+  assert.deepEqual(await failedWrite(proxy.url, 200), ['timeout', false]);
 });

@@ -128,11 +128,13 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
 /** As `retire`. The counts are told also when it throws. */
 async function retireAndCount(retiring: Retiring): Promise<string> {
   try {
-    return await retire(retiring);
+    const stopped = await retire(retiring);
+    const isEmpty = stopped === '' && retiring.counts.size === 0;
+    if (isEmpty) retiring.progress.done(`No Endpoints were seen${scopeText(retiring.options)}.`);
+    return stopped;
   } finally {
     retiring.watch.close();
     for (const [fate, count] of retiring.counts) retiring.progress.done(`${count} ${fate}`);
-    if (retiring.counts.size === 0) retiring.progress.done(`No Endpoints were seen${scopeText(retiring.options)}.`);
   }
 }
 
@@ -224,11 +226,11 @@ async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<strin
 /** Sends it again to a busy server, as long as there is no obstacle. */
 async function sendDelete(
   retiring: Retiring,
-  { namespace, name, uid, resourceVersion, finalizers }: WrittenMeta,
+  { namespace, name, uid, resourceVersion }: WrittenMeta,
 ): Promise<{ readonly reply: Reply; readonly repeated: boolean }> {
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
   let repeated = false;
-  retiring.watch.expectDeletion(uid, finalizers.length > 0);
+  retiring.watch.expectDeletion(uid);
   const question = {
     method: 'DELETE',
     path: endpointsPath(namespace, name),

@@ -24,7 +24,7 @@ export interface WriteWatch {
   /** Resolves when the watch is open, or over. */
   readonly opened: () => Promise<void>;
   /** Has to be called before the object is deleted. */
-  readonly expectDeletion: (uid: string, isMarked?: boolean) => void;
+  readonly expectDeletion: (uid: string) => void;
   /** Resolves when the watch has shown the deletion that is expected, or is over. */
   readonly shown: () => Promise<void>;
   readonly close: () => void;
@@ -43,8 +43,6 @@ interface Watching {
   frames: number;
   /** The uid of the object whose deletion is to come; '' = it has come, or there is none. */
   expected: string;
-  /** That object has finalizers: it is only marked as deleted, which the watch shows as a change. */
-  isMarked: boolean;
   /** Why it was lost last. */
   lost: string;
   written: string;
@@ -90,7 +88,6 @@ export function watchWrites(
     isOpen: false,
     frames: 0,
     expected: '',
-    isMarked: false,
     lost: 'no answer',
     written: '',
     broken: '',
@@ -104,10 +101,7 @@ export function watchWrites(
     broken: () => watching.broken,
     over: until(watching, () => false),
     opened: () => until(watching, () => watching.isOpen),
-    expectDeletion(uid, isMarked = false) {
-      watching.expected = uid;
-      watching.isMarked = isMarked;
-    },
+    expectDeletion: (uid) => (watching.expected = uid),
     async shown() {
       const fail = (): void => giveUp(watching, `it does not show a deletion of ${formatDuration(MISSING_MS_MAX)} ago`);
       setTimer(watching, 'missing', MISSING_MS_MAX, fail);
@@ -230,10 +224,8 @@ function takeFrames(watching: Watching): void {
     watching.version = meta.resourceVersion;
     if (frame.type === 'DELETED' && meta.uid === watching.expected) watching.expected = '';
     if (frame.type !== 'ADDED' && frame.type !== 'MODIFIED') continue;
-    if (watching.isMarked && meta.uid === watching.expected) {
-      watching.expected = '';
-      continue;
-    }
+    // An object with finalizers is only marked by its deletion, and that is no write of a controller.
+    if (meta.deleting && meta.uid === watching.expected) continue;
     const said = writeOf(frame.object, meta);
     if (said !== '') watching.written ||= said;
   }

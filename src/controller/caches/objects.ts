@@ -196,7 +196,7 @@ function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
   return ensureUnit(ensureService(state, record.namespace, serviceName), controller);
 }
 
-/** Once for each object, because a watch tells of each of its changes, and a list of all objects. */
+/** Once for each object between two lists, because a watch tells of each of its changes. */
 function logNameless({ namelessTold, outbox }: ControllerState, { namespace, name, uid }: OutputRecord): void {
   if (namelessTold.has(uid) || namelessTold.size >= NAMELESS_TOLD_MAX) return;
   namelessTold.add(uid);

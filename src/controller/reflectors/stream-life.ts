@@ -9,8 +9,7 @@
 export const SILENCE_MS = 150_000;
 /**
  * Initial events come without pauses. The bookmark at their end may wait some seconds, until the server's cache is as
- * new as the request. Their whole duration has no
- * bound but that of the stream: 165,000 pods take more than a minute.
+ * new as the request. Their whole duration has no bound but that of the stream: 165,000 pods take more than a minute.
  */
 const INITIAL_SILENCE_MS = 30_000;
 const SECONDS_MIN = 300;

@@ -98,18 +98,18 @@ export function createEventRecorder(queueMax: number, prng: Prng): EventRecorder
  * Queues an Event object, or counts it in one that still waits, by client-go's limits (docs/spec/wire.md "Event
  * objects").
  */
-export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: number, wallMs: number): void {
+export function recordEvent(recorder: EventRecorder, told: EventInput, nowMs: number, wallMs: number): void {
   // What is compared later is kept, and of a long refusal no more than what is sent.
-  const message = cut(event.message);
-  const correlated = correlate(recorder.correlator, { ...event, message }, nowMs, wallMs);
+  const event = { ...told, message: cut(told.message) };
+  const correlated = correlate(recorder.correlator, event, nowMs, wallMs);
   if (correlated === null) {
     recorder.suppressedTotal++;
     return;
   }
-  const { key, observation } = correlated;
+  const { key, message, observation } = correlated;
   const unsent = recorder.unsent.get(key);
   if (unsent !== undefined) {
-    unsent.message = correlated.message;
+    unsent.message = message;
     unsent.lastWallMs = wallMs;
     return;
   }
@@ -117,7 +117,7 @@ export function recordEvent(recorder: EventRecorder, event: EventInput, nowMs: n
     key,
     event,
     observation,
-    message: correlated.message,
+    message,
     lastWallMs: wallMs,
     verb: observation.count === 1 ? 'create' : 'patch',
     tries: 0,
@@ -228,6 +228,8 @@ function withoutEmpty(object: EventInput['involvedObject']): Record<string, stri
 
 /** Cuts a message that is too long at a character, and ends it with dots. A 422 can quote a whole object. */
 function cut(message: string): string {
+  // A unit of the text takes three bytes at most.
+  if (3 * message.length <= MESSAGE_BYTES_MAX) return message;
   const bytes = new Uint8Array(MESSAGE_BYTES_MAX);
   if (encoder.encodeInto(message, bytes).read === message.length) return message;
   const { read } = encoder.encodeInto(message, bytes.subarray(3));

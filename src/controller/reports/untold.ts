@@ -25,7 +25,7 @@ export function createUntold(standsBy: () => boolean): Untold {
   return { standsBy, kept: new Map() };
 }
 
-/** Tells the report now, or keeps them while the process stands by. */
+/** Tells the report now, or keeps it while the process stands by. */
 export function tellOrKeep({ standsBy, kept }: Untold, report: Report, now: Now): void {
   if (!standsBy()) {
     report.tell(now);
