@@ -1,12 +1,15 @@
 /** Marks of benches that play no scenario. bench/marks.json keeps those of the last run of each bench. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Verdict } from './mark-result.ts';
 
 export interface BenchMark {
   /** With its limit: "CPU until the first list request <= 250 ms". */
   readonly what: string;
   /** What was measured, with its unit. */
   readonly got: string;
-  readonly isReached: boolean;
+  readonly verdict: Verdict;
+  /** How many rounds that is of. */
+  readonly rounds: number;
 }
 
 export interface BenchMarks {
@@ -31,8 +34,4 @@ export function keepMarks(own: BenchMarks): void {
   const others = readMarks().filter(({ bench }) => bench !== own.bench);
   const all = [...others, own].toSorted((a, b) => (a.bench < b.bench ? -1 : 1));
   writeFileSync(KEPT, `${JSON.stringify(all, null, 2)}\n`);
-}
-
-export function verdictOf({ isReached }: BenchMark): string {
-  return isReached ? 'reached' : 'not reached';
 }

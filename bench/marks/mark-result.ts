@@ -1,4 +1,5 @@
 /** What was found of a mark, whichever bench measures it. */
+import { overResamples, PAIRS_FOR_INTERVAL } from '../support/statistics.ts';
 
 export interface MarkResult {
   /** The scenario or the bench that measures it. */
@@ -23,6 +24,27 @@ export type Verdict =
   | 'reached in one run'
   | 'missed in one run'
   | 'not measured';
+
+/** The share of resamples that may say the contrary: what an interval of 95 % leaves on one side. */
+const CONTRARY_MAX = 0.025;
+
+/**
+ * What all rounds say of a mark, and how sure that is by resamples of them.
+ * @param isReached by these rounds, one of which may be drawn several times; null = they do not tell
+ */
+export function verdictOver<Round>(
+  rounds: readonly Round[],
+  isReached: (drawn: readonly Round[]) => boolean | null,
+): Verdict {
+  const seen = isReached(rounds);
+  if (seen === null) return 'not measured';
+  const others = overResamples(rounds, isReached).filter((other) => other !== null);
+  if (others.length === 0) return seen ? 'reached in one run' : 'missed in one run';
+  const contrary = others.filter((other) => other !== seen).length / others.length;
+  if (contrary > CONTRARY_MAX) return 'within the noise';
+  if (rounds.length < PAIRS_FOR_INTERVAL) return seen ? 'reached in few runs' : 'missed in few runs';
+  return seen ? 'reached' : 'not reached';
+}
 
 /** @param endedAt ISO 8601 */
 export function runsText(count: number, endedAt: string): string {

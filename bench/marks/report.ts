@@ -3,15 +3,14 @@ import type { Section } from '../../src/page/page.ts';
 import type { BenchMarks } from './data.ts';
 import { type MarkResult, runsText } from './mark-result.ts';
 
-/** Each bench keeps one run, so nothing tells whether another one would say the contrary. */
 export function keptMarks(all: readonly BenchMarks[]): MarkResult[] {
   return all.flatMap(({ bench, marks, endedAt }) =>
-    marks.map(({ what, got, isReached }): MarkResult => ({
+    marks.map(({ what, got, verdict, rounds }): MarkResult => ({
       by: bench,
       what,
       got,
-      verdict: isReached ? 'reached in one run' : 'missed in one run',
-      runs: runsText(1, endedAt),
+      verdict,
+      runs: runsText(rounds, endedAt),
     })),
   );
 }

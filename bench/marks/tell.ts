@@ -3,7 +3,7 @@ import { machineOf } from '../peers/machine.ts';
 import { remakeKept } from '../peers/kept-results.ts';
 import { commitText } from '../support/commit.ts';
 import type { Size } from '../support/micro-bench.ts';
-import { type BenchMark, keepMarks, verdictOf } from './data.ts';
+import { type BenchMark, keepMarks } from './data.ts';
 
 /**
  * What a bench is to call with its marks. To be made before it begins, because it may take minutes.
@@ -20,7 +20,7 @@ export function createMarksTeller(
   const isKept = rest.length > 0;
   if (isKept && size === 'tiny') throw new Error('the marks of a tiny run are not kept');
   return (marks) => {
-    for (const mark of marks) console.log(`mark: ${mark.what}: ${mark.got}: ${verdictOf(mark)}`);
+    for (const { what, got, verdict } of marks) console.log(`mark: ${what}: ${got}: ${verdict}`);
     if (!isKept) return;
     const endedAt = new Date().toISOString().slice(0, '2026-11-26T23:30'.length);
     keepMarks({ bench, commit: commitText(), endedAt, machine: machineOf(), marks });

@@ -1,10 +1,9 @@
 /** The runs as data, and the figures made from them. Plain data in and out. */
 import { isDeepStrictEqual } from 'node:util';
 import { median } from '../../src/lib/percentile.ts';
-import { type MarkResult, runsText } from '../marks/mark-result.ts';
+import { type MarkResult, runsText, verdictOver } from '../marks/mark-result.ts';
 import {
   isBeyondNoise,
-  overResamples,
   PAIRS_FOR_INTERVAL,
   pooledPercentile,
   ratioOver,
@@ -257,13 +256,7 @@ function judged(mark: Mark, runs: readonly RunRecord[], told: RunsOf): Pick<Mark
   const few = new Set([...figures.values()].map(({ basisIn }) => fewText(basisIn(rounds))));
   few.delete('');
   const got = few.size === 0 ? seen.got : `${seen.got} ${[...few].join(' and ')}`;
-  const others = overResamples(rounds, lookAt).filter((look) => look !== null);
-  if (others.length === 0) return { got, verdict: seen.reached ? 'reached in one run' : 'missed in one run' };
-  const contrary = others.filter(({ reached }) => reached !== seen.reached).length / others.length;
-  if (contrary > CONTRARY_MAX) return { got, verdict: 'within the noise' };
-  if (rounds.length < PAIRS_FOR_INTERVAL)
-    return { got, verdict: seen.reached ? 'reached in few runs' : 'missed in few runs' };
-  return { got, verdict: seen.reached ? 'reached' : 'not reached' };
+  return { got, verdict: verdictOver(rounds, (drawn) => lookAt(drawn)?.reached ?? null) };
 }
 
 /** A figure that a mark looks at. */
@@ -283,9 +276,6 @@ function judgedOf(runs: readonly RunRecord[], figure: string): Judged {
       ),
   };
 }
-
-/** The share of resamples that may say the contrary: what an interval of 95 % leaves on one side. */
-const CONTRARY_MAX = 0.025;
 
 /** The wall time, and what is divided by it. */
 const OF_WALL: ReadonlySet<string> = new Set(['wall', 'serverShare']);

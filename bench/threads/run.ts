@@ -12,6 +12,8 @@ import { createPlanner, plan } from '../../src/shard/planner.ts';
 import type { Batch, PlannerConfig, PlanReply } from '../../src/shard/protocol.ts';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import type { BenchMark } from '../marks/data.ts';
+import { median } from '../../src/lib/percentile.ts';
+import { verdictOver } from '../marks/mark-result.ts';
 import { createMarksTeller } from '../marks/tell.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf } from '../support/process-usage.ts';
@@ -22,7 +24,9 @@ import { batchEntry } from '../../test/support/batches.ts';
 /** The numbers of pods of a service. */
 const PODS = [5, 25, 250] as const;
 const SERVICES: Readonly<Record<Size, number>> = { tiny: 4, full: 200 };
+/** Of one run, with the same threads. */
 const ROUNDS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
+const RUNS: Readonly<Record<Size, number>> = { tiny: 1, full: 5 };
 const IN_FLIGHT = 64;
 const CORES = [2, 4, 8] as const;
 const HEAP_LIMIT_MB = 512;
@@ -78,63 +82,86 @@ export async function runThreadsBench(size: Size, rest: readonly string[]): Prom
   if (status !== 0) throw new Error(`the bench of the planners has ended with status ${status}`);
 }
 
+/** One run of each way with the same batches, in turn. */
+interface Run {
+  readonly inline: Costs;
+  readonly one: Costs;
+  readonly two: Costs;
+  readonly oneReady: Costs;
+  readonly twoReady: Costs;
+  /** Microseconds of the main thread to encode a snapshot, beside a planner. */
+  readonly encodeUs: number;
+}
+
+const WAYS = [
+  ['inline', 'inline'],
+  ['1 thread', 'one'],
+  ['2 threads', 'two'],
+  ['1 thread, encoded before', 'oneReady'],
+  ['2 threads, encoded before', 'twoReady'],
+] as const satisfies readonly (readonly [string, keyof Run])[];
+
 async function measureAll(size: Size): Promise<readonly BenchMark[]> {
   const marks: BenchMark[] = [];
   for (const pods of PODS) {
     const batches = snapshots(SERVICES[size], pods);
-    const encodeUs = encodingUs(batches);
-    const inline = measureInline(batches, ROUNDS[size]);
-    const measured = async (count: number, open: Open): Promise<Costs> =>
-      await measureThreads(batches, open(count), ROUNDS[size]);
-    const [one, two] = [await measured(1, openShards), await measured(2, openShards)];
-    const [oneReady, twoReady] = [await measured(1, openReady), await measured(2, openReady)];
+    const runs: Run[] = [];
+    for (let run = 0; run < RUNS[size]; run++) runs.push(await measureOnce(batches, ROUNDS[size]));
     const kilobytes = (encodeBatch(batches[0]!).length / 1000).toFixed(1);
     console.log(`\nsnapshots of ${pods} pods, ${kilobytes} KB each, ${IN_FLIGHT} under way: a batch, microseconds`);
-    const rows = [
-      rowOf('inline', inline),
-      rowOf('1 thread', one),
-      rowOf('2 threads', two),
-      rowOf('1 thread, encoded before', oneReady),
-      rowOf('2 threads, encoded before', twoReady),
-    ];
+    const rows = WAYS.map(([title, way]) => rowOf(title, runs, way));
     console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', "CPU of V8's helpers", 'writes'], rows));
-    const [faster, fasterReady] = [one.wallUs / two.wallUs, oneReady.wallUs / twoReady.wallUs];
+    const [faster, fasterReady] = [fasterOf(runs, 'one', 'two'), fasterOf(runs, 'oneReady', 'twoReady')];
     console.log(
       `from 1 to 2 threads: ${faster.toFixed(2)} times as fast, ${fasterReady.toFixed(2)} with snapshots encoded before`,
     );
+    const encodeUs = median(runs.map((run) => run.encodeUs));
     console.log(`of the main thread beside a planner, to encode a snapshot: ${encodeUs.toFixed(0)} us`);
-    const limits = limitsOf(inline, one, encodeUs);
-    printLimits(limits);
-    if (pods === MARKED_PODS) marks.push(...marksOf(fasterReady, limits.at(-1)!));
+    printLimits(CORES.map((cores) => limitOf(runs, cores)));
+    if (pods === MARKED_PODS) marks.push(...marksOf(runs));
   }
   return marks;
 }
 
-function marksOf(faster: number, { cores, ready }: Limit): readonly BenchMark[] {
+async function measureOnce(batches: readonly Batch[], rounds: number): Promise<Run> {
+  const encodeUs = encodingUs(batches);
+  const inline = measureInline(batches, rounds);
+  const measured = (count: number, open: Open): Promise<Costs> => measureThreads(batches, open(count), rounds);
+  const [one, two] = [await measured(1, openShards), await measured(2, openShards)];
+  const [oneReady, twoReady] = [await measured(1, openReady), await measured(2, openReady)];
+  return { inline, one, two, oneReady, twoReady, encodeUs };
+}
+
+function marksOf(runs: readonly Run[]): readonly BenchMark[] {
+  const faster = (drawn: readonly Run[]): number => fasterOf(drawn, 'oneReady', 'twoReady');
+  const cores = CORES.at(-1)!;
+  const limit = (drawn: readonly Run[]): number => limitOf(drawn, cores).ready;
   return [
     {
       what: `planners with encoded snapshots, from 1 to 2 threads, >= ${FASTER_MIN} times as fast`,
-      got: faster.toFixed(2),
-      isReached: faster >= FASTER_MIN,
+      got: faster(runs).toFixed(2),
+      verdict: verdictOver(runs, (drawn) => faster(drawn) >= FASTER_MIN),
+      rounds: runs.length,
     },
     {
       what: `the limit of planners with encoded snapshots at ${cores} cores >= ${LIMIT_MIN} times inline`,
-      got: ready.toFixed(1),
-      isReached: ready >= LIMIT_MIN,
+      got: limit(runs).toFixed(1),
+      verdict: verdictOver(runs, (drawn) => limit(drawn) >= LIMIT_MIN),
+      rounds: runs.length,
     },
   ];
 }
 
+/** How many times as fast `two` is as `one`, by the median over the runs. */
+function fasterOf(runs: readonly Run[], one: 'one' | 'oneReady', two: 'two' | 'twoReady'): number {
+  return median(runs.map((run) => run[one].wallUs / run[two].wallUs));
+}
+
 /** The limit by Amdahl's law: the main thread's cost of a batch, or an equal part of the planners' cost. */
-function limitsOf(inline: Costs, one: Costs, encodeUs: number): Limit[] {
-  return CORES.map((cores) => {
-    const eachUs = one.plannersUs / (cores - 1);
-    return {
-      cores,
-      ready: inline.mainUs / Math.max(one.mainUs - encodeUs, eachUs),
-      encoded: inline.mainUs / Math.max(one.mainUs, eachUs),
-    };
-  });
+function limitOf(runs: readonly Run[], cores: number): Limit {
+  const limit = (costUs: (run: Run) => number): number =>
+    median(runs.map((run) => run.inline.mainUs / Math.max(costUs(run), run.one.plannersUs / (cores - 1))));
+  return { cores, ready: limit(({ one, encodeUs }) => one.mainUs - encodeUs), encoded: limit(({ one }) => one.mainUs) };
 }
 
 function printLimits(limits: readonly Limit[]): void {
@@ -147,9 +174,13 @@ function printLimits(limits: readonly Limit[]): void {
   console.log(`the limit, times inline\n${table(['cores', 'threads', 'snapshots ready', 'and encoded'], rows)}`);
 }
 
-function rowOf(title: string, { wallUs, mainUs, plannersUs, helpersUs, writes }: Costs): string[] {
-  const micros = [wallUs, mainUs, plannersUs, helpersUs].map((us) => us.toFixed(0));
-  return [title, ...micros, String(writes)];
+function rowOf(title: string, runs: readonly Run[], way: Exclude<keyof Run, 'encodeUs'>): string[] {
+  const middle = (figure: keyof Costs): number => median(runs.map((run) => run[way][figure]));
+  return [
+    title,
+    ...(['wallUs', 'mainUs', 'plannersUs', 'helpersUs'] as const).map((figure) => middle(figure).toFixed(0)),
+    String(middle('writes')),
+  ];
 }
 
 function snapshots(services: number, pods: number): Batch[] {

@@ -4,6 +4,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { verdictOver } from '../marks/mark-result.ts';
 import { createMarksTeller } from '../marks/tell.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { median } from '../../src/lib/percentile.ts';
@@ -75,7 +76,8 @@ export async function runWriterBench(size: Size, rest: readonly string[]): Promi
       return {
         what: `CPU of a small PUT in ${protocol}, 16 under way, <= ${most} us`,
         got: `${text('busy')}; two together each 20 ms ${text('paced')}`,
-        isReached: median(of('transport').busy) <= most,
+        verdict: verdictOver(of('transport').busy, (drawn) => median(drawn) <= most),
+        rounds,
       };
     }),
   );

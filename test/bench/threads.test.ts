@@ -11,6 +11,6 @@ test('the bench of the planners plans the same inline and on threads', async () 
   assert.equal(writes.length, 15, out);
   for (const from of [0, 5, 10]) assert.deepEqual(writes.slice(from, from + 5), new Array(5).fill(writes[from]));
   assert.equal(writes.at(-1), '20');
-  assert.match(out, /\nmark: .*, from 1 to 2 threads, >= 1\.6 times as fast: [\d.]+: (?:not )?reached\n/);
-  assert.match(out, /\nmark: .* at 8 cores >= 4 times inline: [\d.]+: (?:not )?reached\n/);
+  assert.match(out, /\nmark: .*, from 1 to 2 threads, >= 1\.6 times as fast: [\d.]+: (?:reached|missed) in one run\n/);
+  assert.match(out, /\nmark: .* at 8 cores >= 4 times inline: [\d.]+: (?:reached|missed) in one run\n/);
 });
