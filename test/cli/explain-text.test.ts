@@ -242,6 +242,16 @@ const cases: [rule: string, world: World, text: string][] = [
     'ready | IPv4 ready | zone a, node node-1: its own zone and node | -',
   ],
   [
+    'PreferSameNode without a zone',
+    { service: { trafficDistribution: 'PreferSameNode' }, zones: { 'node-1': '' } },
+    'ready | IPv4 ready | node node-1: its own node | -',
+  ],
+  [
+    'PreferSameNode without a node, and published',
+    { pod: { nodeName: '' }, service: { trafficDistribution: 'PreferSameNode', publishNotReadyAddresses: true } },
+    'ready | IPv4 ready | none: it has neither a zone nor a node of its own | -',
+  ],
+  [
     'PreferClose without a zone',
     { service: { trafficDistribution: 'PreferClose' }, zones: { 'node-1': '' } },
     'ready | IPv4 ready | none: its node has no zone | -',

@@ -81,7 +81,7 @@ interface PortSet {
 interface Group {
   readonly portSets: readonly PortSet[];
   readonly ports: readonly EndpointPort[];
-  /** What `subset` was made from: the ready and not ready lists of each port set in turn. */
+  /** What `subset` was made from: the ready list of each port set, then the not ready ones. */
   lists: readonly (readonly EndpointAddress[])[];
   subset: EndpointSubset;
   /** The hash of `subset`, made only when there is another subset to compare with; '' until then. */
@@ -330,18 +330,14 @@ function layOut(membership: Membership): readonly EndpointSubset[] {
   const groups = (membership.layout ??= groupPortSets([...membership.portSets.values()]));
   let changed = known === null;
   for (const group of groups) {
-    const lists = group.portSets.flatMap(({ ready, notReady }) => [sortedAddresses(ready), sortedAddresses(notReady)]);
+    const ready = group.portSets.map((portSet) => sortedAddresses(portSet.ready));
+    const notReady = group.portSets.map((portSet) => sortedAddresses(portSet.notReady));
+    const lists = [...ready, ...notReady];
     if (lists.every((list, i) => list === group.lists[i])) continue;
     changed = true;
     group.lists = lists;
     group.hash = '';
-    let ready: readonly EndpointAddress[] = [];
-    let notReady: readonly EndpointAddress[] = [];
-    for (let i = 0; i < lists.length; i += 2) {
-      ready = mergeAddresses(ready, lists[i]!);
-      notReady = mergeAddresses(notReady, lists[i + 1]!);
-    }
-    group.subset = makeSubset(ready, notReady, group.ports);
+    group.subset = makeSubset(mergeAddresses(ready), mergeAddresses(notReady), group.ports);
   }
   if (!changed) return membership.subsets;
   if (groups.length > 1) {

@@ -47,11 +47,17 @@ export function sortedAddresses(list: SortedAddresses): readonly EndpointAddress
   return list.sorted;
 }
 
-/** Two sorted lists as one. Of equal elements those of `a` come first. */
-export function mergeAddresses(
-  a: readonly EndpointAddress[],
-  b: readonly EndpointAddress[],
-): readonly EndpointAddress[] {
+/**
+ * Sorted lists as one. Of equal elements those of the earlier list come first. Halves are merged with each other, so that
+ * no address is copied once for each of many lists.
+ */
+export function mergeAddresses(lists: readonly (readonly EndpointAddress[])[]): readonly EndpointAddress[] {
+  if (lists.length < 2) return lists[0] ?? [];
+  const middle = lists.length >>> 1;
+  return mergeTwo(mergeAddresses(lists.slice(0, middle)), mergeAddresses(lists.slice(middle)));
+}
+
+function mergeTwo(a: readonly EndpointAddress[], b: readonly EndpointAddress[]): readonly EndpointAddress[] {
   if (a.length === 0) return b;
   if (b.length === 0) return a;
   const merged: EndpointAddress[] = [];
@@ -86,7 +92,7 @@ function merge(
 ): readonly EndpointAddress[] {
   const kept = removed === null ? sorted : sorted.filter((address) => !fewHas(removed, address));
   assert(kept.length === sorted.length - fewSize(removed), 'removed addresses are in the list');
-  return mergeAddresses(kept, [...fewItems(added)].sort(compareAddresses));
+  return mergeTwo(kept, [...fewItems(added)].sort(compareAddresses));
 }
 
 /** The first index at which `address` may stand. */

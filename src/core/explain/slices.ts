@@ -137,6 +137,10 @@ function hintsText(endpoint: Endpoint, mode: ReturnType<typeof hintsMode>, failu
     const given = endpoint.hints?.forZones?.[0]?.name ?? '';
     return given === zone ? 'its own zone' : `zone ${zone} has more than its share of the CPU, zone ${given} less`;
   }
-  if (endpoint.hints === undefined || endpoint.hints === null) return 'its node has no zone';
-  return mode === 'PreferSameNode' ? 'its own zone and node' : 'its own zone';
+  const own = [
+    ...(endpoint.hints?.forZones == null ? [] : ['zone']),
+    ...(endpoint.hints?.forNodes == null ? [] : ['node']),
+  ];
+  if (own.length > 0) return `its own ${own.join(' and ')}`;
+  return mode === 'PreferSameNode' ? 'it has neither a zone nor a node of its own' : 'its node has no zone';
 }

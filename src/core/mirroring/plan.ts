@@ -105,6 +105,7 @@ export function planMirror(input: MirrorInput): MirrorPlan {
   for (const slices of storedByGroup.values()) deletable.push(...slices);
 
   const recycled = recycle(creates, deletable.sort(compareNames));
+  const reused = new Set(recycled);
   const inserts: Change[] = [];
   creates.forEach((content, i) => {
     const slice = recycled[i]!;
@@ -114,9 +115,7 @@ export function planMirror(input: MirrorInput): MirrorPlan {
     else return;
     facts.slices++;
   });
-  const deletes = deletable
-    .filter((slice) => !recycled.includes(slice))
-    .map((slice): Change => ({ slice, content: null }));
+  const deletes = deletable.filter((slice) => !reused.has(slice)).map((slice): Change => ({ slice, content: null }));
   return {
     writes: toWrites([...inserts, ...updates, ...deletes], input, metadata),
     facts: {

@@ -54,7 +54,37 @@ test('equal IPs are sorted by their uids, after few changes or many', () => {
     EndpointAddress[],
     EndpointAddress[],
   ];
-  assert.deepEqual(uids(mergeAddresses(even, odd)), sorted);
+  assert.deepEqual(uids(mergeAddresses([even, odd])), sorted);
+});
+
+test('many lists are merged in halves, the earlier first where addresses are equal', () => {
+  const one = (ip: string): EndpointAddress => ({ ip });
+  for (const count of [0, 1, 2, 3, 7]) {
+    const lists = Array.from({ length: count }, (_, i) => [one('10.0.0.1'), one(`10.0.1.${9 - i}`)]);
+    const expected = lists.flat().toSorted(compareAddresses);
+    const merged = mergeAddresses(lists);
+    assert.equal(merged.length, expected.length);
+    for (const [i, address] of merged.entries()) assert.equal(address, expected[i], `${i} of ${count} lists`);
+  }
+});
+
+/** Counts how often an IP is read, which a comparison and nothing else does. */
+function readsToMerge(count: number): number {
+  let reads = 0;
+  const lists = Array.from({ length: count }, (_, i): EndpointAddress[] => [
+    {
+      get ip(): string {
+        reads++;
+        return `10.0.${i >> 8}.${i & 255}`;
+      },
+    },
+  ]);
+  mergeAddresses(lists);
+  return reads;
+}
+
+test('twice the lists cost a little more than twice the comparisons', () => {
+  assert.ok(readsToMerge(2048) < 2.5 * readsToMerge(1024), `${readsToMerge(1024)}, ${readsToMerge(2048)}`);
 });
 
 test('a list once given does not change', () => {
