@@ -113,3 +113,36 @@ describe('a server that refuses WatchList', () => {
     assert.ok(sim.exchanges.slice(from).some(({ path }) => path.startsWith('/api/v1/pods') && path.includes('sendIn')));
   });
 });
+
+describe('a page that is refused', () => {
+  it('is asked for again alone, whether it was refused, lost, or both', () => {
+    const sim = withPods(1200, Infinity);
+    const answers = [0, 429, 503, 0];
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?limit') ? (answers.shift() ?? 0) : 0);
+    sim.run(20_000);
+    assert.deepEqual(podPages(sim), ['500 200', '+500 429', '+500 503', '+500 200', '+500 200']);
+    assert.equal(cachedPods(sim), 1200);
+    const warning = sim.logLines.find(({ level, fields }) => level === 'warning' && fields['resource'] === 'pods');
+    assert.equal(warning?.message, 'Page of a list is tried again');
+  });
+
+  it('the list begins again where the server has forgotten where it stood', () => {
+    const sim = withPods(600, Infinity);
+    const answers = [0, 503, 410];
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?limit') ? (answers.shift() ?? 0) : 0);
+    sim.run(20_000);
+    assert.deepEqual(podPages(sim), ['500 200', '+500 503', '+500 410', '500 200', '+500 200']);
+    assert.equal(cachedPods(sim), 600);
+  });
+
+  it('what goes while a page is awaited is gone at the end of the list', () => {
+    const sim = withPods(600, Infinity);
+    const answers = [0, 503];
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?limit') ? (answers.shift() ?? 0) : 0);
+    sim.run(500);
+    for (const name of ['web-1', 'web-99'])
+      sim.request('DELETE', `/api/v1/namespaces/default/pods/${name}?gracePeriodSeconds=0`);
+    sim.run(20_000);
+    assert.equal(cachedPods(sim), 598);
+  });
+});

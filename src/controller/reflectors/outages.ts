@@ -42,12 +42,20 @@ export function createOutages(): Outages {
   return { losses: new Map(), sinceMs: -1, back: 0 };
 }
 
-/** Logs why a list or a watch will be tried again after `delayMs`. */
+export type Retried = 'list' | 'page' | 'watch';
+
+const RETRIES: Readonly<Record<Retried, string>> = {
+  list: 'List is tried again',
+  page: 'Page of a list is tried again',
+  watch: 'Watch is tried again',
+};
+
+/** Logs why a list, a page or a watch will be tried again after `delayMs`. */
 export function logRetry(
   log: Log,
   outages: Outages,
   watch: Watch,
-  next: 'list' | 'watch',
+  next: Retried,
   delayMs: number,
   reason: string,
   now: Now,
@@ -55,7 +63,7 @@ export function logRetry(
   const { losses } = outages;
   let loss = losses.get(watch);
   const isNews = loss === undefined || loss.reason !== reason || now.nowMs - loss.toldAtMs >= TELL_EVERY_MS;
-  log(isNews ? 'warning' : 'info', isNews ? 0 : 2, next === 'list' ? 'List is tried again' : 'Watch is tried again', {
+  log(isNews ? 'warning' : 'info', isNews ? 0 : 2, RETRIES[next], {
     resource: watch.resource,
     ...(loss === undefined ? {} : { outage: roughDuration(now.nowMs - loss.sinceMs) }),
     afterMs: Math.round(delayMs),

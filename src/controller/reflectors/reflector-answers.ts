@@ -35,6 +35,7 @@ import {
   noteRestart,
   page,
   retry,
+  retryPage,
   scheduleWake,
   watch,
 } from './reflector-requests.ts';
@@ -66,6 +67,10 @@ export function wakeReflector(hands: ReflectorHands, reflector: Reflector, now: 
   if (phase.name === 'waiting') {
     if (phase.next === 'list') list(hands, reflector, now);
     else check(hands, reflector, now);
+    return;
+  }
+  if (phase.name === 'pausing') {
+    page(hands, reflector, phase.list, phase.continueToken);
     return;
   }
   sayProgress(hands, reflector, now);
@@ -132,10 +137,14 @@ function onFailure(
 ): void {
   const { phase } = reflector;
   if (event.kind === 'too-big' && phase.name === 'paging' && onPageTooBig(hands, reflector, phase)) return;
-  const next = listOf(reflector) === null ? 'watch' : 'list';
-  retry(hands, reflector, next, `${event.kind}: ${event.message}`, now, {
-    isUnreached: event.kind !== 'too-big',
-  });
+  const reason = `${event.kind}: ${event.message}`;
+  const isUnreached = event.kind !== 'too-big';
+  if (isUnreached && isLaterPage(phase)) retryPage(hands, reflector, phase, reason, now, { isUnreached });
+  else retry(hands, reflector, listOf(reflector) === null ? 'watch' : 'list', reason, now, { isUnreached });
+}
+
+function isLaterPage(phase: Phase): phase is PhaseOf<'paging'> {
+  return phase.name === 'paging' && phase.continueToken !== '';
 }
 
 /** Asks for the same page with fewer items. Returns false if that cannot help. */
@@ -205,7 +214,11 @@ function recordOf({ resource, target }: Reflector, source: ObjectSource): Versio
 
 /** Whether the same request may get another answer later. */
 function isTransient(status: number): boolean {
-  return status === 429 || status >= 500 || status === 401 || status === 403;
+  return isOverloaded(status) || status === 401 || status === 403;
+}
+
+function isOverloaded(status: number): boolean {
+  return status === 429 || status >= 500;
 }
 
 function onPage(
@@ -216,7 +229,10 @@ function onPage(
   now: Now,
 ): void {
   if (event.status !== 200) {
-    onListRefused(hands, reflector, event, now);
+    if (isLaterPage(phase) && isOverloaded(event.status)) {
+      const status = readStatus(event.contentType, event.status, event.body);
+      retryPage(hands, reflector, phase, describe(status), now, event);
+    } else onListRefused(hands, reflector, event, now);
     return;
   }
   const { list: underWay } = phase;

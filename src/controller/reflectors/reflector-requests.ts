@@ -1,12 +1,20 @@
 /** The requests of a reflector: a list, a page, a watch, or a check of the version before a watch goes on. */
 import { retryAfterMs } from '../queues/backoff.ts';
 import { createListProgress } from './list-progress.ts';
-import { logRetry } from './outages.ts';
+import { logRetry, type Retried } from './outages.ts';
 import { nextReconnectMs, type TryCost } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import { reachedVersion } from './history.ts';
 import { createStreamLife, lifeEndsAtMs } from './stream-life.ts';
-import { isStream, listOf, type ListUnderWay, type Phase, type Reflector, type ReflectorHands } from './reflector.ts';
+import {
+  isStream,
+  listOf,
+  type ListUnderWay,
+  type Phase,
+  type PhaseOf,
+  type Reflector,
+  type ReflectorHands,
+} from './reflector.ts';
 import type { HttpRequest } from '../../ports/transport.ts';
 import { ACCEPT } from '../../kube/media-type.ts';
 import { assert } from '../../lib/assert.ts';
@@ -164,29 +172,63 @@ export function giveUpWatchList(
   list(hands, reflector, now);
 }
 
-/**
- * Tries again after a pause.
- * @param retryAfterSeconds the server's Retry-After; -1, the default: it gave none
- * @param isUnreached the request had no answer at all; default false
- */
+/** Tries again after a pause. */
 export function retry(
   hands: ReflectorHands,
   reflector: Reflector,
   next: 'list' | 'watch',
   reason: string,
   now: Now,
-  { retryAfterSeconds = -1, isUnreached = false }: { retryAfterSeconds?: number; isUnreached?: boolean } = {},
+  refusal: Refusal = {},
+): void {
+  const cost = costOf(reflector, next, refusal.isUnreached ?? false);
+  pause(hands, reflector, { name: 'waiting', next }, next, cost, reason, now, refusal);
+  hands.metrics.watchRestarts(reflector.resource).inc();
+}
+
+/**
+ * Asks for the page once more after a pause. What the pages before it have told stays: a server under load that refuses
+ * one page in a hundred would otherwise never be done with a list of hundreds.
+ */
+export function retryPage(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  { list: underWay, continueToken }: Pick<PhaseOf<'paging'>, 'list' | 'continueToken'>,
+  reason: string,
+  now: Now,
+  refusal: Refusal,
+): void {
+  const cost = refusal.isUnreached === true ? 'nothing' : 'little';
+  pause(hands, reflector, { name: 'pausing', list: underWay, continueToken }, 'page', cost, reason, now, refusal);
+}
+
+/** Why something is tried again. */
+interface Refusal {
+  /** The server's Retry-After; -1, the default: it gave none. */
+  readonly retryAfterSeconds?: number;
+  /** The request had no answer at all; default false. */
+  readonly isUnreached?: boolean;
+}
+
+function pause(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  phase: PhaseOf<'waiting' | 'pausing'>,
+  next: Retried,
+  cost: TryCost,
+  reason: string,
+  now: Now,
+  { retryAfterSeconds = -1 }: Refusal,
 ): void {
   leave(hands, reflector);
   const delayMs = Math.max(
-    nextReconnectMs(reflector.reconnect, hands.prng, now.nowMs, costOf(reflector, next, isUnreached)),
+    nextReconnectMs(reflector.reconnect, hands.prng, now.nowMs, cost),
     retryAfterMs(retryAfterSeconds),
   );
-  reflector.phase = { name: 'waiting', next };
+  reflector.phase = phase;
   reflector.failure = reason;
   reflector.wakeAtMs = now.nowMs + delayMs;
   if (reflector.downSinceMs < 0) reflector.downSinceMs = now.nowMs;
-  hands.metrics.watchRestarts(reflector.resource).inc();
   logRetry(hands.outbox.log, hands.outages, reflector, next, delayMs, reason, now);
 }
 

@@ -107,6 +107,8 @@ export type Phase =
   | { readonly name: 'idle' }
   /** A pause until `wakeAtMs`. A watch then begins with a check of the version. */
   | { readonly name: 'waiting'; readonly next: 'list' | 'watch' }
+  /** A pause until `wakeAtMs` before a page, which is not the first, is asked for once more. */
+  | { readonly name: 'pausing'; readonly list: ListUnderWay; readonly continueToken: string }
   /** A page was asked for. `continueToken` '' = the first one. */
   | {
       readonly name: 'paging';
