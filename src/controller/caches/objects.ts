@@ -392,7 +392,7 @@ function noteConflictWriter(state: ControllerState, object: ObjectState, content
   state.reports.otherWriter(unit, writerOf(content, object.wroteAtSeconds, now.wallMs), 1, now);
 }
 
-/** The server may hold something that was never told. The next plan reads the object first. */
+/** The server may hold what it has not told. The next plan reads the object first. */
 export function becomeUncertain(object: ObjectState): void {
   noteUncertain(object.service.view, kindOf(object));
 }
@@ -411,7 +411,7 @@ function takeEndpoints(
   const isWritten = controller?.wants(service, controller.options) === true;
   if (controller?.running === true && isWritten) {
     const unit = ensureUnit(service, controller);
-    // After a lost reply the deletion may be our own doing. The next plan reads the object first.
+    // The server may hold what it has not told, and the deletion may be our own doing. The next plan reads the object first.
     const isUncertain = service.view.endpoints === 'uncertain';
     if (isUncertain || isOfThePast(known, object)) {
       if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs);
@@ -490,7 +490,7 @@ function takeSlice(
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
   } else if (unit.service.view[controller.kind] === 'uncertain' || isOfThePast(known, object)) {
-    // After a lost reply it is not known who changed the slice. The next plan reads it first.
+    // The server may hold what it has not told, and the change may be our own doing. The next plan reads the slices first.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));
     else lookLater(unit, now);
   } else queueRepair(state, unit, object, deedOf(unit, object, seen, now), now);

@@ -1,5 +1,5 @@
 /**
- * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. The sync holds a
+ * One sync of one unit (a service of one controller): read what only the server can tell, plan, write, finish. The sync holds a
  * slot of its controller's work queue from `startSync` to `finish`. Every path ends in `finish`.
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
@@ -305,7 +305,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (object.unit === null && outcome.result === 'applied' && !isWanted(unit)) queueReaders(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
-  if (outcome.uncertain) becomeUncertain(object);
+  if (outcome.mustRead) becomeUncertain(object);
   if (outcome.isConflict) noteConflict(state, object);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
