@@ -32,7 +32,7 @@ import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
-import type { Shadow } from '../writes/shadow.ts';
+import { shadowOf, tellWithdrawn } from '../writes/shadow.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../../kube/status.ts';
 import type { OutputRecord } from '../../kube/types.ts';
@@ -79,7 +79,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     shares: state.replan.shares,
     failure: null,
     applied: 0,
-    shadow: state.isShadow ? shadowOf(unit) : null,
+    shadow: shadowOf(state, unit),
     postedAtMs: -1,
     plannedAtMs: -1,
     throttledMs: -1,
@@ -91,11 +91,6 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     beginRepair(unit, now);
     beginPlan(state, unit, now);
   } else startUnwanted(state, unit, now);
-}
-
-function shadowOf({ controller, service, changedAtMs }: Unit): Shadow {
-  const { namespace, name } = service;
-  return { controller: controller.name, namespace, service: name, changedAtMs, writes: [], problems: [] };
 }
 
 /**
@@ -531,25 +526,9 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
   }
 }
 
-/**
- * Whether a write that waits is not to be sent: it is not wanted any more, or its sync began while this process was a
- * shadow. Whether the process is one now is asked in `hands.ts`.
- */
-export function isMoot(queued: QueuedWrite): boolean {
-  return queued.unit.sync?.shadow != null || hasLostReason(queued);
-}
-
-/**
- * Whether a write that waits has lost its reason. A planned one is of a Service that is not to be planned any more: what
- * has changed the Service has queued the unit. A delete is of objects that are planned again, or are to stay.
- */
-function hasLostReason({ unit, write }: QueuedWrite): boolean {
-  return write.id === UNPLANNED ? isWanted(unit) || fateOfObjects(unit) === 'stay' : !isWanted(unit);
-}
-
 /** Withdraws a write that will not be sent. */
 export function withdraw(state: ControllerState, queued: QueuedWrite, now: Now): void {
-  if (!hasLostReason(queued)) queued.unit.sync?.shadow?.writes.push(queued.write);
+  tellWithdrawn(queued);
   onWriteDone(state, queued, NOT_SENT, now);
 }
 
