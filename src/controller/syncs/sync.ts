@@ -285,15 +285,35 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     sync.throttledMs = Math.max(sync.throttledMs, queued.sentAtMs - queued.queuedAtMs);
     sync.answeredMs = Math.max(sync.answeredMs, now.nowMs - queued.sentAtMs);
   }
+  const undone = settleWrite(state, queued, outcome, now);
+  // A shadow sends nothing, and tells the writes of all phases.
+  const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
+  const isHeld = undone || withdrawn || outcome.failure !== null;
+  if (stage.name === 'writing' && isHeld) stage.held = [...stage.held, write.family];
+  if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
+  if (stage.open === 0) finish(state, unit, now);
+}
+
+/**
+ * Takes what the outcome says of the object. The order matters. The object is settled first, because the ack tells whether
+ * it exists. What the answer tells the planner comes before the held event: an ack drops the news that are older than the
+ * write, and the event is newer. The event also tells who the other writer was, so the conflict is noted before it. A slice
+ * is forgotten only when no event is held for it. History that went back is looked at last: it forgets all versions.
+ * @returns whether the update was undone: admission has put everything back
+ */
+function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: WriteOutcome, now: Now): boolean {
+  const { unit, object, write } = queued;
+  const { service } = unit;
+  const sync = unit.sync!;
   const undone = write.verb === 'update' && outcome.applied?.resourceVersion === write.resourceVersion;
   if (undone) {
     undoneWrite(state, object, now);
   } else if (outcome.result === 'applied') {
-    // A delete leaves no object to look at.
     ownWrite(state, object, outcome.applied, write.body, now);
-    if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
+    sync.applied++;
   }
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
+  // A delete leaves no object to look at.
   if (outcome.metadata !== null && !undone) compareMetadata(state, object, write.body, outcome.metadata, now);
   // The echo of an own write tells nobody anything. So the readers of the Endpoints are told here: their Service has no
   // selector, and they did not know of the object.
@@ -309,12 +329,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (object.inFlight === 0) releaseHeld(state, object, now);
   releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
-  // A shadow sends nothing, and tells the writes of all phases.
-  const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
-  const isHeld = undone || withdrawn || outcome.failure !== null;
-  if (stage.name === 'writing' && isHeld) stage.held = [...stage.held, write.family];
-  if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
-  if (stage.open === 0) finish(state, unit, now);
+  return undone;
 }
 
 /**
