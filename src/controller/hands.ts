@@ -5,7 +5,7 @@ import { releaseHeld, settleRead, sliceOf } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
 import { annotationsOf, fencedBy } from './leader/leadership.ts';
-import { beginLeading, endLeading } from './leader/leading.ts';
+import { beginLeading, endLeading } from './leader/leader-changes.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
