@@ -1,4 +1,4 @@
-import type { ShadowPlan } from './writes/shadow.ts';
+import type { ShadowPlan } from './writes/shadow-plan.ts';
 import type { HttpRequest } from '../ports/transport.ts';
 import type { Batch } from '../shard/protocol.ts';
 

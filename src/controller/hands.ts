@@ -5,12 +5,13 @@ import { releaseHeld, settleRead, sliceOf } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
 import { annotationsOf, fencedBy } from './leader/leadership.ts';
-import { beginLeading, endLeading } from './leader/leading.ts';
+import { beginLeading, endLeading } from './leader/leader-changes.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
 import type { ControllerState, Hands } from './state.ts';
-import { isMoot, withdraw } from './syncs/sync.ts';
+import { withdraw } from './syncs/sync.ts';
+import { isMoot } from './writes/shadow.ts';
 
 /** @param whole is not called before the first event */
 export function createHands(
@@ -30,7 +31,7 @@ export function createHands(
       interner,
       metrics: instruments,
       inFlightMax: options.maxWritesInFlight,
-      isMoot: (queued) => whole().isShadow || isMoot(queued),
+      isMoot: (queued) => isMoot(whole(), queued),
       withdraw: (queued, now) => withdraw(whole(), queued, now),
       reachedOf: (object) => reflectorOf(whole().reflectors, object),
       fence: () => fencedBy(whole().leadership),

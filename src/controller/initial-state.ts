@@ -30,6 +30,8 @@ export interface StateConfig {
   readonly host: string;
   /** Absent or null = the process writes without holding a Lease. */
   readonly leadership?: LeadershipOptions | null;
+  /** The process is a shadow. Default: it is one only if it has a Lease to wait for. */
+  readonly isShadow?: boolean;
   readonly reports?: (hands: ReportHands) => Reports;
   readonly sourceOf?: SourceOf;
 }
@@ -39,7 +41,7 @@ export interface StateConfig {
  * @param seed of the state's own generators
  */
 export function createState(config: StateConfig, shardCount: number, seed: number): ControllerState {
-  const { options, metrics, leadership = null } = config;
+  const { options, metrics, leadership = null, isShadow = false } = config;
   const controllers = createControllers(options, metrics, () => !standsBy(state));
   const instruments = createInstruments(metrics, config.host);
   const prng = createPrng(seed);
@@ -71,7 +73,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     writes: createWrites(
       createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     ),
-    isShadow: leadership !== null,
+    isShadow: isShadow || leadership !== null,
     leadership:
       leadership === null
         ? null

@@ -4,7 +4,7 @@ import type { Event } from './event.ts';
 import { liveness, readiness, type HealthCheck } from './reports/health.ts';
 import type { ReportHands, Reports } from './reports/reports.ts';
 import type { ControllerOptions } from './options.ts';
-import type { ShadowPlan } from './writes/shadow.ts';
+import type { ShadowPlan } from './writes/shadow-plan.ts';
 import { createState } from './initial-state.ts';
 import type { LeadershipOptions } from './leader/leadership.ts';
 import type { SourceOf } from './outbox.ts';
@@ -62,9 +62,8 @@ export function createLoop(config: LoopConfig): Loop {
   const stepSeconds = histogram(config.metrics, 'endpointd_step_duration_seconds');
   /** The monotonic ms for which a wake is set and that have not come; Infinity = none is set. */
   let wakeAskedMs = Infinity;
-  const state = createState(config, shards.count, config.random.uint32());
-
-  state.isShadow ||= config.onShadowPlan !== undefined;
+  const stateConfig = { ...config, isShadow: config.onShadowPlan !== undefined };
+  const state = createState(stateConfig, shards.count, config.random.uint32());
 
   function deliver(events: readonly Event[]): void {
     const nowMs = clock.nowMs();

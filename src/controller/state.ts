@@ -64,8 +64,8 @@ export interface ControllerState {
   readonly journal: Journal;
   readonly replan: Replan;
   /**
-   * Objects whose write was refused with 409, each with the version that was known then. An object stays here until a
-   * newer version of it is seen.
+   * Objects whose write was refused with 409, each with the version that was known then. An object stays here until the
+   * watch tells another state of it, or it is read.
    */
   readonly conflicted: Map<ObjectState, string>;
   /** Endpoints that a list lacked. What mirrors them goes only when the server itself has said that they are gone. */

@@ -7,15 +7,15 @@ import type { Event, Now } from './event.ts';
 import { onEventObjectAnswered, sendEventObjects } from './reports/event-requests.ts';
 import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
 import { endpointsTarget, sliceTarget } from './caches/objects.ts';
+import { isLeader } from './leader/elector.ts';
 import {
   hasLeftLease,
-  holdsLease,
   leaveLease,
   onLeaseEvent,
   RELEASE_MS_MAX,
   stopTakingLease,
   wakeLeadership,
-} from './leader/leading.ts';
+} from './leader/leader-changes.ts';
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
 import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
@@ -217,8 +217,9 @@ function isStreamOpened(purpose: Purpose, event: TransportEvent & { type: 'respo
 /** Does everything that can be done now. */
 function advance(state: ControllerState, now: Now): number {
   let wakeMs = wakeLeadership(state, now);
+  const { leadership } = state;
   // A cold standby has no caches until it leads.
-  if (holdsLease(state) && state.phase === 'starting') openCaches(state, now);
+  if (leadership !== null && isLeader(leadership.elector) && state.phase === 'starting') openCaches(state, now);
   for (const reflector of state.reflectors) {
     wakeReflector(state.hands.reflectors, reflector, now);
     wakeMs = Math.min(wakeMs, reflector.wakeAtMs);
@@ -227,7 +228,7 @@ function advance(state: ControllerState, now: Now): number {
   wakeMs = Math.min(wakeMs, state.resyncAtMs);
   wakeMs = Math.min(wakeMs, work(state, now), checkShardDeadlines(state, now));
   for (const { queue } of state.controllers) wakeMs = Math.min(wakeMs, nextWorkMs(queue));
-  if (!state.isShadow || state.leadership !== null)
+  if (!state.isShadow || leadership !== null)
     wakeMs = Math.min(wakeMs, sendEventObjects(state.outbox, state.recorder, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));
   return wakeMs;

@@ -71,7 +71,8 @@ export interface BatchEntry {
 
 /**
  * The outcome of a planned write. Only `applied` changes `stored` and the trigger time. The other three leave the
- * planner as if there had been no plan. `unknown` is always followed by an `observed` before the next plan.
+ * planner as if there had been no plan. `unknown`: the server may hold what it has not told. It is always followed by an
+ * `observed` before the next plan.
  */
 export interface Ack {
   readonly write: number;

@@ -15,7 +15,7 @@ export interface Stored {
    * with 409.
    */
   object: Endpoints | null;
-  /** The outcome of a write is unknown. Nothing can be planned until the object is observed. */
+  /** The ack of a write was `unknown`. Nothing can be planned until the object is observed. */
   uncertain: boolean;
   /** The newest content could not be read. Nothing can be planned until it changes. */
   unreadable: Problem | null;
@@ -35,7 +35,7 @@ export function storeApplied(stored: Stored, object: Endpoints, uid: string, res
   stored.planned = object.subsets ?? null;
 }
 
-/** Notes that the reply to a write was lost. */
+/** Notes that the ack of a write was `unknown`. */
 export function storeUnknown(stored: Stored): void {
   stored.uncertain = true;
 }

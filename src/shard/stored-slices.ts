@@ -16,7 +16,7 @@ export interface SliceMarks {
 }
 
 interface Doubts {
-  /** Slices with a write of unknown outcome, and its verb. Nothing can be planned until they are observed. */
+  /** Slices with a write whose ack was `unknown`, and its verb. Nothing can be planned until they are observed. */
   readonly uncertain: Map<string, SliceWrite['verb']>;
   /**
    * Names of creates without an answer that the server did not know when it was asked. Such a create may still be under

@@ -10,7 +10,7 @@ import type { ListReader } from '../lists/list-reader.ts';
 import { lookAgain, type Scope, type Sight } from './second-look.ts';
 import type { ControllerState } from '../controller/state.ts';
 import type { ControllerName } from '../controller/options.ts';
-import type { ShadowPlan } from '../controller/writes/shadow.ts';
+import type { ShadowPlan } from '../controller/writes/shadow-plan.ts';
 import { problemsEqual, type Problem } from '../core/problem.ts';
 import { decodeObject } from '../kube/codec.ts';
 import { serviceKey } from '../kube/key.ts';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { createPod, createService, createSim, setPodStatus, writesOf, type Sim } from '../support/sim.ts';
 import { createNode, edit, ENDPOINTS, makeEndpoints, SLICES } from '../support/sim-objects.ts';
 import { namesOf } from '../support/sim-slices.ts';
-import type { ShadowPlan } from '../../src/controller/writes/shadow.ts';
+import type { ShadowPlan } from '../../src/controller/writes/shadow-plan.ts';
 
 const ALL = { endpoints: true, slices: true, mirror: true };
 

@@ -27,8 +27,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a write whose answer was lost is taken for not done',
     file: 'controller/writes/write-outcome.ts',
-    from: 'uncertain: event.mayHaveArrived,',
-    to: 'uncertain: false,',
+    from: 'mustRead: event.mayHaveArrived,',
+    to: 'mustRead: false,',
     seed: 57,
   },
   {

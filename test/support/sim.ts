@@ -27,7 +27,7 @@ import type { LogEffect } from '../../src/controller/effect.ts';
 import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
 import { createLoop, type Loop, type LoopConfig } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
-import type { ShadowPlan } from '../../src/controller/writes/shadow.ts';
+import type { ShadowPlan } from '../../src/controller/writes/shadow-plan.ts';
 import { plannerConfigOf } from '../../src/controller/syncs/planner-config.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
 import type { KubeObject } from '../../src/kube/types.ts';

@@ -7,7 +7,7 @@ import type { ControllerOptions } from '../options.ts';
 import type { WorkQueue, WorkItem } from '../queues/workqueue.ts';
 import type { ControllerInstruments } from '../reports/instruments.ts';
 import type { FailureClass } from '../queues/backoff.ts';
-import type { Shadow } from '../writes/shadow.ts';
+import type { Shadow } from '../writes/shadow-plan.ts';
 import type { Pace } from '../queues/batch-pace.ts';
 import type { PlannerView } from '../syncs/planner-view.ts';
 import { isOptedOut as hasLabel, whyUnplanned } from '../../core/selects-pods.ts';

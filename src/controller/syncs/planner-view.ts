@@ -1,8 +1,8 @@
 /**
  * What a planner has been told of one service, and what it has still to be told. Only this file assigns these fields.
- * The view never takes a planner to know more than it does. If a reply is lost, or content is not kept, an output
- * becomes `uncertain` or `not-kept`, and its plan waits for a read (docs/protocols.md "What a planner knows"). The
- * callers tell what has happened. This file decides what follows from it.
+ * The view never takes a planner to know more than it does. If the server may hold what it has not told, or content is
+ * not kept, an output becomes `uncertain` or `not-kept`, and its plan waits for a read (docs/protocols.md "What a planner
+ * knows"). The callers tell what has happened. This file decides what follows from it.
  */
 import type { CpuShares } from '../../core/slices/cpu-shares.ts';
 import { assert } from '../../lib/assert.ts';
@@ -48,7 +48,7 @@ export interface InputsVersion {
  * - `told`: everything that is known of the server.
  * - `News`: the same, as soon as it is told the news.
  * - `not-kept`: less than is known of the server, because content was not kept.
- * - `uncertain`: the server may hold something that it has not told, because a reply was lost.
+ * - `uncertain`: the server may hold what it has not told (docs/protocols.md "What a planner knows" has the causes).
  * A read ends the last two. `not-kept` also ends with the content of an object that is the only one of its output.
  */
 export type ObjectsTold = 'told' | 'not-kept' | 'uncertain' | News;
@@ -166,7 +166,7 @@ export function noteRead(view: PlannerView, kind: OutputKind, objects: readonly 
   setTold(view, kind, { listed: true, objects: byName });
 }
 
-/** Notes that the server may hold something that it has not told. The next plan begins with a read. */
+/** Notes that the server may hold what it has not told. The next plan begins with a read. */
 export function noteUncertain(view: PlannerView, kind: OutputKind): void {
   setTold(view, kind, 'uncertain');
 }

@@ -1,5 +1,5 @@
 /**
- * One sync of one unit (a service of one controller): read what is uncertain, plan, write, finish. The sync holds a
+ * One sync of one unit (a service of one controller): read what only the server can tell, plan, write, finish. The sync holds a
  * slot of its controller's work queue from `startSync` to `finish`. Every path ends in `finish`.
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
@@ -27,12 +27,12 @@ import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
 import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan.ts';
-import { fateOfObjects, isWanted, readsEndpoints } from '../caches/unit.ts';
+import { fateOfObjects, isEndpoints, isWanted, readsEndpoints } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
-import type { Shadow } from '../writes/shadow.ts';
+import { shadowOf, tellWithdrawn } from '../writes/shadow.ts';
 import { LEADER_ANNOTATION, MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { isApiAnswer, isNotFound } from '../../kube/status.ts';
 import type { OutputRecord } from '../../kube/types.ts';
@@ -79,7 +79,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     shares: state.replan.shares,
     failure: null,
     applied: 0,
-    shadow: state.isShadow ? shadowOf(unit) : null,
+    shadow: shadowOf(state, unit),
     postedAtMs: -1,
     plannedAtMs: -1,
     throttledMs: -1,
@@ -91,11 +91,6 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     beginRepair(unit, now);
     beginPlan(state, unit, now);
   } else startUnwanted(state, unit, now);
-}
-
-function shadowOf({ controller, service, changedAtMs }: Unit): Shadow {
-  const { namespace, name } = service;
-  return { controller: controller.name, namespace, service: name, changedAtMs, writes: [], problems: [] };
 }
 
 /**
@@ -237,7 +232,7 @@ function openWrite(
 ): void {
   const sync = unit.sync!;
   const { controller, service } = unit;
-  const object = controller.writes === 'Endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
+  const object = controller.kind === 'endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
   stage.open++;
   object.inFlight++;
   const lane = sync.chore ? 'chore' : 'fresh';
@@ -290,22 +285,42 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     sync.throttledMs = Math.max(sync.throttledMs, queued.sentAtMs - queued.queuedAtMs);
     sync.answeredMs = Math.max(sync.answeredMs, now.nowMs - queued.sentAtMs);
   }
+  const undone = settleWrite(state, queued, outcome, now);
+  // A shadow sends nothing, and tells the writes of all phases.
+  const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
+  const isHeld = undone || withdrawn || outcome.failure !== null;
+  if (stage.name === 'writing' && isHeld) stage.held = [...stage.held, write.family];
+  if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
+  if (stage.open === 0) finish(state, unit, now);
+}
+
+/**
+ * Takes what the outcome says of the object. The order matters. The object is settled first, because the ack tells whether
+ * it exists. What the answer tells the planner comes before the held event: an ack drops the news that are older than the
+ * write, and the event is newer. The event also tells who the other writer was, so the conflict is noted before it. A slice
+ * is forgotten only when no event is held for it. History that went back is looked at last: it forgets all versions.
+ * @returns whether the update was undone: admission has put everything back
+ */
+function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: WriteOutcome, now: Now): boolean {
+  const { unit, object, write } = queued;
+  const { service } = unit;
+  const sync = unit.sync!;
   const undone = write.verb === 'update' && outcome.applied?.resourceVersion === write.resourceVersion;
   if (undone) {
     undoneWrite(state, object, now);
   } else if (outcome.result === 'applied') {
-    // A delete leaves no object to look at.
     ownWrite(state, object, outcome.applied, write.body, now);
-    if (outcome.applied !== null || write.verb === 'delete') sync.applied++;
+    sync.applied++;
   }
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
+  // A delete leaves no object to look at.
   if (outcome.metadata !== null && !undone) compareMetadata(state, object, write.body, outcome.metadata, now);
   // The echo of an own write tells nobody anything. So the readers of the Endpoints are told here: their Service has no
   // selector, and they did not know of the object.
-  if (object.unit === null && outcome.result === 'applied' && !isWanted(unit)) queueReaders(state, service, null, now);
+  if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit)) queueReaders(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
-  if (outcome.uncertain) becomeUncertain(object);
+  if (outcome.mustRead) becomeUncertain(object);
   if (outcome.isConflict) noteConflict(state, object);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
@@ -314,12 +329,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   if (object.inFlight === 0) releaseHeld(state, object, now);
   releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
-  // A shadow sends nothing, and tells the writes of all phases.
-  const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
-  const isHeld = undone || withdrawn || outcome.failure !== null;
-  if (stage.name === 'writing' && isHeld) stage.held = [...stage.held, write.family];
-  if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
-  if (stage.open === 0) finish(state, unit, now);
+  return undone;
 }
 
 /**
@@ -531,25 +541,9 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
   }
 }
 
-/**
- * Whether a write that waits is not to be sent: it is not wanted any more, or its sync began while this process was a
- * shadow. Whether the process is one now is asked in `hands.ts`.
- */
-export function isMoot(queued: QueuedWrite): boolean {
-  return queued.unit.sync?.shadow != null || hasLostReason(queued);
-}
-
-/**
- * Whether a write that waits has lost its reason. A planned one is of a Service that is not to be planned any more: what
- * has changed the Service has queued the unit. A delete is of objects that are planned again, or are to stay.
- */
-function hasLostReason({ unit, write }: QueuedWrite): boolean {
-  return write.id === UNPLANNED ? isWanted(unit) || fateOfObjects(unit) === 'stay' : !isWanted(unit);
-}
-
 /** Withdraws a write that will not be sent. */
 export function withdraw(state: ControllerState, queued: QueuedWrite, now: Now): void {
-  if (!hasLostReason(queued)) queued.unit.sync?.shadow?.writes.push(queued.write);
+  tellWithdrawn(queued);
   onWriteDone(state, queued, NOT_SENT, now);
 }
 

@@ -4,30 +4,42 @@
  * everything that would be written. Of Services no Event object is sent either; a standby still asks for its Lease, and
  * sends the Event objects about that. A change by another writer starts no fight: it is simply what is stored.
  */
-import type { ControllerName } from '../options.ts';
-import type { Problem } from '../../core/problem.ts';
-import type { PlannedWrite } from '../../shard/protocol.ts';
+import type { Sync, Unit } from '../caches/service-state.ts';
+import { fateOfObjects, isWanted } from '../caches/unit.ts';
+import { UNPLANNED } from '../../shard/protocol.ts';
+import type { Shadow } from './shadow-plan.ts';
+import type { QueuedWrite } from './writes.ts';
 
-/** The end of a shadow's sync: everything that one controller would write now for a service. */
-export interface ShadowPlan {
-  readonly controller: ControllerName;
-  readonly namespace: string;
-  readonly service: string;
-  /**
-   * In the order in which they would be sent; empty = what is stored is right. From a thread, bodies are views into the
-   * shard's reply.
-   */
-  readonly writes: readonly PlannedWrite[];
-  /** Problems that have come up since the last plan of the service, by any controller. */
-  readonly problems: readonly Problem[];
-  /** Why there is no plan; null = there is one. */
-  readonly failure: string | null;
-  /** Monotonic ms of the earliest change of a pod that the plan covers; -1 = none. */
-  readonly changedAtMs: number;
+interface MayBeShadow {
+  readonly isShadow: boolean;
 }
 
-/** The part of a `ShadowPlan` that a sync gathers. */
-export type Shadow = Pick<ShadowPlan, 'controller' | 'namespace' | 'service' | 'changedAtMs'> & {
-  readonly writes: PlannedWrite[];
-  readonly problems: Problem[];
-};
+/** What the unit's sync is to gather, as it begins; null = its writes are sent. */
+export function shadowOf({ isShadow }: MayBeShadow, { controller, service, changedAtMs }: Unit): Shadow | null {
+  if (!isShadow) return null;
+  const { namespace, name } = service;
+  return { controller: controller.name, namespace, service: name, changedAtMs, writes: [], problems: [] };
+}
+
+/** Whether a write that waits is not to be sent: nothing of its sync is, or it is not wanted any more. */
+export function isMoot(state: MayBeShadow, queued: QueuedWrite): boolean {
+  return isUnsent(state, queued.unit.sync) || hasLostReason(queued);
+}
+
+/** Whether this process is a shadow, or was one when the sync began: a sync that has told a write sends none. */
+function isUnsent({ isShadow }: MayBeShadow, sync: Sync | null): boolean {
+  return isShadow || sync?.shadow != null;
+}
+
+/**
+ * Whether a write that waits has lost its reason. A planned one is of a Service that is not to be planned any more: what
+ * has changed the Service has queued the unit. A delete is of objects that are planned again, or are to stay.
+ */
+function hasLostReason({ unit, write }: QueuedWrite): boolean {
+  return write.id === UNPLANNED ? isWanted(unit) || fateOfObjects(unit) === 'stay' : !isWanted(unit);
+}
+
+/** Tells a write that is withdrawn, if its sync is a shadow's. */
+export function tellWithdrawn(queued: QueuedWrite): void {
+  if (!hasLostReason(queued)) queued.unit.sync?.shadow?.writes.push(queued.write);
+}

@@ -19,8 +19,8 @@ export interface WriteOutcome {
   readonly applied: OutputRecord | null;
   /** The metadata of `applied`. */
   readonly metadata: MetaRecord | null;
-  /** The server may hold something that it has not told. */
-  readonly uncertain: boolean;
+  /** The server may hold what it has not told. The object is read before the next plan. */
+  readonly mustRead: boolean;
   /** 409: another writer has changed the object since. */
   readonly isConflict: boolean;
   /** The write succeeded, but its answer cannot be read. */
@@ -38,7 +38,7 @@ const OVERTAKEN: WriteOutcome = {
   result: 'unknown',
   applied: null,
   metadata: null,
-  uncertain: true,
+  mustRead: true,
   isConflict: false,
   isUndecodable: false,
   failure: { class: 'conflict', message: 'a list was asked for while the delete was under way', retryAfterMs: -1 },
@@ -48,7 +48,7 @@ const APPLIED: WriteOutcome = {
   result: 'applied',
   applied: null,
   metadata: null,
-  uncertain: false,
+  mustRead: false,
   isConflict: false,
   isUndecodable: false,
   failure: null,
@@ -82,23 +82,25 @@ export function outcomeOf(
       } catch (error) {
         if (!(error instanceof DecodeError)) throw error;
         const failure: Failure = { class: 'server', message: `undecodable reply: ${error.message}`, retryAfterMs: -1 };
-        return { ...APPLIED, result: 'unknown', uncertain: true, isUndecodable: true, failure };
+        return { ...APPLIED, result: 'unknown', mustRead: true, isUndecodable: true, failure };
       }
     }
   }
-  const { failure, uncertain, silent } = classify(event, write.verb === 'create');
-  // A create whose name is taken has changed nothing. If the object is not ours, the create must not be repeated.
+  const { failure, mustRead, silent } = classify(event, write.verb === 'create');
   const isConflict = event.type === 'response' && event.status === 409;
+  // A create whose name is taken has changed nothing. If the object is not ours, the create must not be repeated.
   const isTaken = write.verb === 'create' && isConflict;
-  const result = uncertain && !isTaken ? 'unknown' : 'refused';
-  return { result, applied: null, metadata: null, uncertain, isConflict, isUndecodable: false, failure, silent };
+  // Also of an update that was certainly refused: the version that the planner knows is wrong, and `unknown` keeps it from
+  // planning anything before it is told the object.
+  const result = mustRead && !isTaken ? 'unknown' : 'refused';
+  return { result, applied: null, metadata: null, mustRead, isConflict, isUndecodable: false, failure, silent };
 }
 
 interface Verdict {
   /** null = the service is fine: the namespace of the create is being deleted. */
   readonly failure: Failure | null;
-  /** The write may have been applied, or the object is not as it was known. It is read before the next plan. */
-  readonly uncertain: boolean;
+  /** The write may have been applied, or the object is not as it was known. */
+  readonly mustRead: boolean;
   readonly silent: boolean;
 }
 
@@ -109,13 +111,13 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
     const hadNoConnection = kind === 'timeout' && !event.mayHaveArrived;
     const failureClass = kind === 'refused' || kind === 'reset' || hadNoConnection ? 'unreachable' : 'server';
     const failure: Failure = { class: failureClass, message: `${kind}: ${message}`, retryAfterMs: -1 };
-    return { failure, uncertain: event.mayHaveArrived, silent: true };
+    return { failure, mustRead: event.mayHaveArrived, silent: true };
   }
   assert(event.type === 'response', `${event.type} is no answer`);
   const status = readStatus(event.contentType, event.status, event.body);
-  const failed = (failureClass: Failure['class'], uncertain: boolean, silent: boolean): Verdict => ({
+  const failed = (failureClass: Failure['class'], mustRead: boolean, silent: boolean): Verdict => ({
     failure: { class: failureClass, message: messageOf(status), retryAfterMs: retryAfterMs(event.retryAfterSeconds) },
-    uncertain,
+    mustRead,
     silent,
   });
   switch (event.status) {
@@ -126,7 +128,7 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
       // For a create the namespace does not exist, for an update the object.
       return failed(isCreate ? 'forbidden' : 'conflict', !isCreate, true);
     case 403:
-      if (isCreate && isNamespaceTerminating(status)) return { failure: null, uncertain: false, silent: true };
+      if (isCreate && isNamespaceTerminating(status)) return { failure: null, mustRead: false, silent: true };
       return failed('forbidden', false, false);
     case 429:
       return failed('throttled', false, true);

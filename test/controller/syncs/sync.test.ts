@@ -6,10 +6,10 @@ import type { ServiceState, Unit } from '../../../src/controller/caches/service-
 import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/caches/services.ts';
 import { createState } from '../../../src/controller/initial-state.ts';
 import { takeWork } from '../../../src/controller/queues/workqueue.ts';
+import type { ControllerState } from '../../../src/controller/state.ts';
 import { noteAnswered, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import { flushShards } from '../../../src/controller/syncs/shard-batches.ts';
 import {
-  isMoot,
   onEndpointsRead,
   onOrphanConfirmed,
   onPlanned,
@@ -17,6 +17,7 @@ import {
   onWriteDone,
   startSync,
 } from '../../../src/controller/syncs/sync.ts';
+import { isMoot, shadowOf } from '../../../src/controller/writes/shadow.ts';
 import { outcomeOf } from '../../../src/controller/writes/write-outcome.ts';
 import type { QueuedWrite } from '../../../src/controller/writes/writes.ts';
 import { encodeObject } from '../../../src/kube/codec.ts';
@@ -59,6 +60,7 @@ interface World {
   /** The unit has had the slice for long. */
   slice(kind: OutputKind, name: string): void;
   nowMs: number;
+  readonly state: ControllerState;
 }
 
 function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
@@ -85,6 +87,7 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
     onWriteDone(state, last!, outcomeOf(write, event, false, state.interner), now());
   };
   const world: World = {
+    state,
     units,
     start(unit) {
       const { queue } = unit.controller;
@@ -337,6 +340,23 @@ describe('writes', () => {
     assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 1]);
   });
 
+  it('a write that waits is not sent once the process, or its sync, is a shadow', () => {
+    const w = world();
+    const { endpoints } = w.units;
+    w.service({});
+    w.start(endpoints);
+    const queued = { unit: endpoints, object: endpoints.service.endpoints, write: write(1, 'create', 'web') };
+    const times = { queuedAtMs: 0, heldBeforeMs: -1, sentAtMs: -1, reachedBefore: '' };
+    const waits = { ...queued, ...times, lane: 'fresh' } as const;
+    assert.equal(isMoot(w.state, waits), false);
+    w.state.isShadow = true;
+    assert.equal(isMoot(w.state, waits), true);
+    const { sync } = endpoints;
+    endpoints.sync = { ...sync!, shadow: shadowOf(w.state, endpoints) };
+    w.state.isShadow = false;
+    assert.equal(isMoot(w.state, waits), true);
+  });
+
   it('a write whose reply was lost makes the next sync begin with a read', () => {
     const w = world();
     w.service({});
@@ -420,9 +440,9 @@ describe('a sync of what is not to be planned', () => {
     const queued = { unit: mirror, object: mirror.slices!.get('web-m')!, write: write(0, 'delete', 'web-m') };
     const times = { queuedAtMs: 0, heldBeforeMs: -1, sentAtMs: -1, reachedBefore: '' };
     const waits = { ...queued, ...times, lane: 'fresh' } as const;
-    assert.equal(isMoot(waits), false);
+    assert.equal(isMoot(w.state, waits), false);
     mirror.service.endpoints.record = record('web');
-    assert.equal(isMoot(waits), true);
+    assert.equal(isMoot(w.state, waits), true);
   });
 });
 

@@ -9,8 +9,8 @@ import { answered, failedWith, refusedWith } from '../../support/answers.ts';
 
 /** `class`, and what else is so. */
 function verdictOf(event: TransportEvent, isCreate = false): string {
-  const { failure, uncertain, silent } = classify(event, isCreate);
-  return [failure?.class ?? 'no failure', ...(uncertain ? ['uncertain'] : []), ...(silent ? ['silent'] : [])].join(' ');
+  const { failure, mustRead, silent } = classify(event, isCreate);
+  return [failure?.class ?? 'no failure', ...(mustRead ? ['must read'] : []), ...(silent ? ['silent'] : [])].join(' ');
 }
 
 const PROXY_503 = {
@@ -30,8 +30,8 @@ const ENDING = answered(403, {
 
 describe('a failure', () => {
   const CASES: readonly (readonly [string, TransportEvent, string, string?])[] = [
-    ['409', refusedWith(409), 'conflict uncertain silent'],
-    ['404: of a create the namespace is missing', refusedWith(404), 'conflict uncertain silent', 'forbidden silent'],
+    ['409', refusedWith(409), 'conflict must read silent'],
+    ['404: of a create the namespace is missing', refusedWith(404), 'conflict must read silent', 'forbidden silent'],
     ['403', refusedWith(403), 'forbidden'],
     ['403 in a namespace that ends: no create is missed', ENDING, 'forbidden', 'no failure silent'],
     ['429', refusedWith(429), 'throttled silent'],
@@ -42,14 +42,14 @@ describe('a failure', () => {
     ['415', refusedWith(415), 'invalid'],
     ['422', refusedWith(422), 'invalid'],
     ['401', refusedWith(401), 'server'],
-    ['500: it may have been done', refusedWith(500), 'server uncertain'],
-    ['504: it may have been done', refusedWith(504), 'server uncertain'],
+    ['500: it may have been done', refusedWith(500), 'server must read'],
+    ['504: it may have been done', refusedWith(504), 'server must read'],
     ['503: it was not', refusedWith(503), 'server'],
-    ['503 of a proxy: it may have been done', PROXY_503, 'server uncertain'],
+    ['503 of a proxy: it may have been done', PROXY_503, 'server must read'],
     ['500 of etcd for what is too large', refusedWith(500, '', 'etcdserver: request is too large'), 'invalid'],
     ['refused connection', failedWith('refused', false), 'unreachable silent'],
-    ['cut connection', failedWith('reset', true), 'unreachable uncertain silent'],
-    ['no answer in time', failedWith('timeout', true), 'server uncertain silent'],
+    ['cut connection', failedWith('reset', true), 'unreachable must read silent'],
+    ['no answer in time', failedWith('timeout', true), 'server must read silent'],
     ['no connection in time', failedWith('timeout', false), 'unreachable silent'],
   ];
   for (const [name, event, ofUpdate, ofCreate = ofUpdate] of CASES) {
@@ -78,8 +78,8 @@ function write(verb: PlannedWrite['verb']): PlannedWrite {
 describe('the answer to a delete', () => {
   const SUCCESS = { kind: 'Status', apiVersion: 'v1', status: 'Success' };
   const resultOf = (event: TransportEvent, isOvertaken = false): string => {
-    const { result, uncertain } = outcomeOf(write('delete'), event, isOvertaken, createInterner());
-    return `${result}${uncertain ? ' uncertain' : ''}`;
+    const { result, mustRead } = outcomeOf(write('delete'), event, isOvertaken, createInterner());
+    return `${result}${mustRead ? ' must read' : ''}`;
   };
 
   for (const code of [200, 202]) {
@@ -91,18 +91,18 @@ describe('the answer to a delete', () => {
   it('404 as the answer to a delete: the object is gone already', () =>
     assert.equal(resultOf(refusedWith(404, 'NotFound')), 'applied'));
   it('200 to a delete after a list was asked for: the outcome is unknown', () =>
-    assert.equal(resultOf(answered(200, SUCCESS), true), 'unknown uncertain'));
+    assert.equal(resultOf(answered(200, SUCCESS), true), 'unknown must read'));
 });
 
 describe('the answer to a create', () => {
   it('409 to a create: the name is taken, nothing was done, the object is looked at', () => {
-    const { result, uncertain, isConflict } = outcomeOf(write('create'), refusedWith(409), false, createInterner());
-    assert.deepEqual([result, uncertain, isConflict], ['refused', true, true]);
+    const { result, mustRead, isConflict } = outcomeOf(write('create'), refusedWith(409), false, createInterner());
+    assert.deepEqual([result, mustRead, isConflict], ['refused', true, true]);
   });
 
   it('201 with another object: the outcome of the create is unknown', () => {
     const other = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: 'other', namespace: 'a', uid: 'u' } };
-    const { result, uncertain } = outcomeOf(write('create'), answered(201, other), false, createInterner());
-    assert.deepEqual([result, uncertain], ['unknown', true]);
+    const { result, mustRead } = outcomeOf(write('create'), answered(201, other), false, createInterner());
+    assert.deepEqual([result, mustRead], ['unknown', true]);
   });
 });

@@ -27,10 +27,6 @@ export function wakeLeadership(state: ControllerState, now: Now): number {
   return Math.min(takeOverMs, wakeElector(leadership.elector, hands.elector, now));
 }
 
-export function holdsLease({ leadership, isShadow }: ControllerState): boolean {
-  return leadership === null ? !isShadow : isLeader(leadership.elector);
-}
-
 /** Takes the answer to a request for the Lease, or an event of its watch. */
 export function onLeaseEvent(state: ControllerState, event: TransportEvent, now: Now): void {
   const { leadership, hands } = state;
@@ -121,14 +117,15 @@ function untoldSinceMs({ elector: { otherSeenMs, options } }: Leadership): numbe
 }
 
 function beginWriting(state: ControllerState, leadership: Leadership, untoldMs: number, now: Now): void {
-  assert(state.isShadow && holdsLease(state), 'a process begins to write that writes already, or does not lead');
+  const { isShadow } = state;
+  assert(isShadow && isLeader(leadership.elector), 'a process begins to write that writes already, or does not lead');
   state.isShadow = false;
   const waiting = [...leadership.behind].sort(([, a], [, b]) => a - b);
   leadership.behind.clear();
   leadership.listed.clear();
   if (waiting.length > 0) {
     const oldestMs = Math.round(now.nowMs - waiting[0]![1]);
-    state.outbox.log('info', 0, 'Took over services that the leader before has not put right', {
+    state.outbox.log('info', 0, 'Writes first the services that the leader before has not put right', {
       count: waiting.length,
       oldestMs,
     });
