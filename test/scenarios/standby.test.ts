@@ -8,7 +8,7 @@ import { histogramSamples } from '../../src/metrics/store.ts';
 import { LEASE_PATH } from '../support/election-world.ts';
 import { createPod, createService, deleteObject, endpointsTable, setPodStatus, type Sim } from '../support/sim.ts';
 import { createNode, edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
-import { holder, objectWrites, replica, replicas } from '../support/sim-replicas.ts';
+import { holder, objectWrites, replica, replicas, type Replicas } from '../support/sim-replicas.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
 import { namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 
@@ -27,8 +27,10 @@ function told(sim: Sim): string[] {
 
 /** No answer comes within any time limit. */
 const LOST = { toMs: 0, backMs: 60_000 };
+const IN_TIME = { toMs: 0, backMs: 0 };
 
 const WEB = 'default/web 10.0.0.1 : http:8080/TCP';
+const WEB_BOTH = 'default/web 10.0.0.1 10.0.0.2 : http:8080/TCP';
 const WEB_NOT_READY = 'default/web | 10.0.0.1 : http:8080/TCP';
 
 describe('one that stands by', () => {
@@ -375,6 +377,62 @@ describe('a failover', () => {
       'PUT /api/v1/namespaces/default/endpoints/web?timeout=4s 200',
     ]);
     assert.deepEqual(endpointsTable(leader), ['default/quiet -', WEB_NOT_READY]);
+  });
+
+  /** A standby of which one watch tells nothing any more, while the leader writes a second pod. */
+  function withSilentPods(): Replicas {
+    const both = replicas();
+    const { leader, standby } = both;
+    const silent = new Set(standby.streams().map(({ path }) => path));
+    standby.lag = ({ path }) =>
+      silent.has(path) && path.startsWith('/api/v1/pods?') ? { toMs: 0, backMs: 3_600_000 } : IN_TIME;
+    createPod(leader, { name: 'web-2', ip: '10.0.0.2' });
+    leader.run(2000);
+    assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    assert.equal(metric(standby, 'endpointd_standby_services_behind'), 2, 'it does not know why');
+    return both;
+  }
+
+  it('one whose watch has fallen silent takes no pod away that the leader has told', () => {
+    const { leader, standby } = withSilentPods();
+    leader.stop();
+    for (let i = 0; i < 50; i++) {
+      leader.run(100);
+      assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    }
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(objectWrites(standby), []);
+    setPodStatus(leader, { name: 'web-2', ip: '10.0.0.2', ready: false });
+    leader.run(1000);
+    assert.equal(objectWrites(standby).length, 2, 'it writes what comes then');
+  });
+
+  it('one whose watch cannot be opened writes nothing, and says so', () => {
+    const { leader, standby } = withSilentPods();
+    let isRefused = true;
+    standby.refuse = ({ path }) => (isRefused && path.startsWith('/api/v1/pods') ? 503 : 0);
+    leader.stop();
+    leader.run(130_000);
+    assert.equal(holder(leader), 'b-1');
+    assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    const lines = standby.logLines.filter(({ message }) => message.startsWith('Holds the Lease and writes nothing'));
+    assert.deepEqual(
+      lines.map(({ level, fields }) => [level, fields['lost']]),
+      [
+        ['warning', 'pods'],
+        ['warning', 'pods'],
+      ],
+    );
+    const now = { nowMs: standby.processMs(), wallMs: 1_800_000_000_000 };
+    assert.match(
+      debugView(standby.loop!.state, now, '').leader,
+      /writes nothing yet: it brings its caches up to date$/,
+    );
+    isRefused = false;
+    leader.run(20_000);
+    setPodStatus(leader, { name: 'web-2', ip: '10.0.0.2', ready: false });
+    leader.run(1000);
+    assert.equal(objectWrites(standby).length, 2);
   });
 
   it('after an ordinary end the failover comes in a second, and writes the rest', () => {

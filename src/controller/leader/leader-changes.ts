@@ -11,7 +11,8 @@ import { takeWriteAnswer } from '../syncs/sync.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
-import { hasTakenOver, TOOK_OVER_ANNOTATION } from './take-over.ts';
+import { hasTakenOver, TOOK_OVER_ANNOTATION, type TakeOver } from './take-over.ts';
+import { stepCatchUp } from './catch-up.ts';
 import { giveUpTakeOver, stepTakeOver } from './take-over-steps.ts';
 import { awaitsLateWrite, otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
 
@@ -19,12 +20,12 @@ import { awaitsLateWrite, otherControllers, OWN_LEASE, type Leadership } from '.
 export const RELEASE_MS_MAX = 2000;
 const OTHER_TOLD_EVERY_MS = 3_600_000;
 
-/** Does what is due for the Lease and for the take-over. Returns when something is due next, as `step` does. */
+/** Does what is due for the Lease, and before a leader writes. Returns when something is due next, as `step` does. */
 export function wakeLeadership(state: ControllerState, now: Now): number {
   const { leadership, hands } = state;
   if (leadership === null) return Infinity;
-  const takeOverMs = wakeTakeOver(state, leadership, now);
-  return Math.min(takeOverMs, wakeElector(leadership.elector, hands.elector, now));
+  const waitingMs = wakeWaiting(state, leadership, now);
+  return Math.min(waitingMs, wakeElector(leadership.elector, hands.elector, now));
 }
 
 /** Takes the answer to a request for the Lease, or an event of its watch. */
@@ -76,36 +77,43 @@ export function leaveLease({ leadership, hands }: ControllerState, answered: boo
   leave(leadership.elector, hands.elector, now);
 }
 
-/** @returns as `wakeLeadership` */
-function wakeTakeOver(state: ControllerState, leadership: Leadership, now: Now): number {
+/**
+ * What a leader that does not write yet waits for: a take-over, then its caches. A take-over that was decided just now has
+ * looked through new watches already.
+ * @returns as `wakeLeadership`
+ */
+function wakeWaiting(state: ControllerState, leadership: Leadership, now: Now): number {
   const { takeOver, elector } = leadership;
-  if (takeOver === null || !state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
-  if (!hasTakenOver(leadership)) return stepTakeOver(state, leadership, takeOver, now);
-  const manager = takeOver.from;
-  const isFirst = takeOver.step.name === 'decided';
-  if (isFirst) tell(state, leadership, `took over from ${manager}`, now);
-  else if (takeOver.step.name !== 'begun') {
+  if (!state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
+  if (takeOver !== null && !hasTakenOver(leadership)) return stepTakeOver(state, leadership, takeOver, now);
+  const isFirst = takeOver?.step.name === 'decided';
+  const caughtUpMs = isFirst ? -Infinity : stepCatchUp(state, leadership, now);
+  if (caughtUpMs > -Infinity) return caughtUpMs;
+  if (takeOver !== null) endTakeOver(state, leadership, takeOver, now);
+  // The other controller tells nothing of what endpointd leaves out.
+  beginWriting(state, leadership, isFirst ? -Infinity : untoldSinceMs(leadership), now);
+  return Infinity;
+}
+
+function endTakeOver(state: ControllerState, leadership: Leadership, takeOver: TakeOver, now: Now): void {
+  const { from: manager, step } = takeOver;
+  if (step.name === 'decided') tell(state, leadership, `took over from ${manager}`, now);
+  else if (step.name !== 'begun') {
     const message = 'Waits for nobody: the Lease says that endpointd has taken over before';
     state.outbox.log('info', 0, message, { manager, annotation: TOOK_OVER_ANNOTATION });
   }
   takeOver.step = { name: 'begun' };
   takeOver.due.clear();
   leadership.tookOverAtMs = now.nowMs;
-  // The other controller tells nothing of what endpointd leaves out.
-  beginWriting(state, leadership, isFirst ? -Infinity : untoldSinceMs(leadership), now);
-  return Infinity;
 }
 
 export function hasLeftLease({ leadership }: ControllerState): boolean {
   return leadership === null || leadership.elector.phase.name === 'released';
 }
 
-/** The process holds the Lease from now on. It writes, unless it waits for a take-over. */
+/** The process holds the Lease from now on. Later in this step it writes, unless it has to wait (`wakeWaiting`). */
 export function beginLeading(state: ControllerState, now: Now): void {
-  const leadership = leadershipOf(state);
-  tell(state, leadership, 'became leader', now);
-  // A take-over is looked at later in this step (`wakeTakeOver`).
-  if (leadership.takeOver === null) beginWriting(state, leadership, untoldSinceMs(leadership), now);
+  tell(state, leadershipOf(state), 'became leader', now);
 }
 
 /**
@@ -120,6 +128,7 @@ function beginWriting(state: ControllerState, leadership: Leadership, untoldMs: 
   const { isShadow } = state;
   assert(isShadow && isLeader(leadership.elector), 'a process begins to write that writes already, or does not lead');
   state.isShadow = false;
+  leadership.catchUp = null;
   const waiting = [...leadership.behind].sort(([, a], [, b]) => a - b);
   leadership.behind.clear();
   leadership.listed.clear();
@@ -141,6 +150,7 @@ function beginWriting(state: ControllerState, leadership: Leadership, untoldMs: 
 export function endLeading(state: ControllerState, now: Now): void {
   const leadership = leadershipOf(state);
   state.isShadow = true;
+  leadership.catchUp = null;
   giveUpTakeOver(leadership);
   tell(state, leadership, 'stopped leading', now);
   abortWrites(state, now);

@@ -38,6 +38,8 @@ export interface Leadership extends TakeOverHolder {
   readonly behind: Map<Unit, number>;
   /** Units whose slices have been listed in this leadership before one was created. */
   readonly listed: Set<Unit>;
+  /** Of a leader that does not write yet: how far its caches are; null = it has not looked. */
+  catchUp: CatchUp | null;
   /** Monotonic ms at which this process began to write after another controller; -Infinity = it did not. */
   tookOverAtMs: number;
   /** Monotonic ms at which a write was last given up without an answer; -Infinity = every write was answered. */
@@ -46,6 +48,14 @@ export interface Leadership extends TakeOverHolder {
   readonly controllers: string;
   /** The holder with other controllers that the log has last told of, and the monotonic ms of that line. */
   otherTold: { readonly holder: string; readonly atMs: number };
+}
+
+/** How far a process that begins to lead is with bringing its caches up to date (`catch-up.ts`). */
+interface CatchUp {
+  /** Monotonic ms at which the new watches have brought what the old ones missed; Infinity = they do not run yet. */
+  settledAtMs: number;
+  /** Monotonic ms at which the log tells next that this lasts. */
+  tellAtMs: number;
 }
 
 /**
@@ -79,6 +89,7 @@ export function createLeadership(
     behind: new Map(),
     listed: new Set(),
     takeOver: takeOver === null ? null : createTakeOver(takeOver),
+    catchUp: null,
     tookOverAtMs: -Infinity,
     unansweredAtMs: -Infinity,
     controllers: controllers.join(','),
@@ -190,12 +201,11 @@ export function forgetBehind(leadership: Leadership | null, unit: Unit): void {
 /** Who leads, for a person. */
 export function leaderText(leadership: Leadership | null): string {
   if (leadership === null) return 'this process, without a Lease';
-  const { elector, takeOver, controllers } = leadership;
+  const { elector, takeOver, controllers, catchUp } = leadership;
   if (isLeader(elector)) {
     const self = `this process, ${elector.options.identity}`;
-    return hasTakenOver(leadership)
-      ? self
-      : `${self}, which writes nothing: it waits to take over from ${takeOver!.from}`;
+    if (!hasTakenOver(leadership)) return `${self}, which writes nothing: it waits to take over from ${takeOver!.from}`;
+    return catchUp === null ? self : `${self}, which writes nothing yet: it brings its caches up to date`;
   }
   const holder = holderOf(elector);
   if (holder === null) return 'nobody, this process stands by';
