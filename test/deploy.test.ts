@@ -61,12 +61,7 @@ function manifests(path: string): Manifest[] {
 
 /** What a pod needs for the Pod Security Standard `restricted`, and what is written nowhere but to memory. */
 const RESTRICTED = {
-  pod: {
-    runAsNonRoot: true,
-    runAsUser: 65532,
-    runAsGroup: 65532,
-    seccompProfile: { type: 'RuntimeDefault' },
-  },
+  pod: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
   container: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
 };
 
@@ -79,6 +74,7 @@ interface Toleration {
 
 interface PodSpec {
   readonly securityContext: object;
+  readonly nodeSelector?: object;
   readonly priorityClassName: string;
   readonly affinity: Readonly<Record<string, Readonly<Record<string, readonly object[]>>>>;
   readonly tolerations: readonly Toleration[];
@@ -99,8 +95,14 @@ test('the Deployment outlives a node and a drain, and may do little', () => {
   });
   assert.deepEqual(
     tolerations.map(({ key }) => key),
-    ['node-role.kubernetes.io/control-plane', 'node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'],
+    [
+      'node-role.kubernetes.io/control-plane',
+      'node-role.kubernetes.io/master',
+      'node.kubernetes.io/not-ready',
+      'node.kubernetes.io/unreachable',
+    ],
   );
+  assert.deepEqual(template.spec.nodeSelector, { 'kubernetes.io/os': 'linux' });
   assert.deepEqual(securityContext, RESTRICTED.pod);
   assert.deepEqual(containers[0].securityContext, RESTRICTED.container);
   assert.deepEqual(containers[0].resources, {
@@ -112,6 +114,16 @@ test('the Deployment outlives a node and a drain, and may do little', () => {
     unhealthyPodEvictionPolicy: 'AlwaysAllow',
     selector: { matchLabels: { 'app.kubernetes.io/name': 'endpointd' } },
   });
+});
+
+test('the API server has no name on Gardener, and the selector is as before', () => {
+  const inject = 'apiserver-proxy.networking.gardener.cloud/inject';
+  const { selector, template } = manifests('endpointd.yaml')[0]!.spec as {
+    selector: object;
+    template: { metadata: { labels: Readonly<Record<string, string>> } };
+  };
+  assert.deepEqual(selector, { matchLabels: { 'app.kubernetes.io/name': 'endpointd' } });
+  assert.equal(template.metadata.labels[inject], 'disable');
 });
 
 interface Operation {
@@ -141,6 +153,7 @@ test('on the host network, a broken network of pods drives no replica away', () 
   const operations = load(component.patches[0].patch) as Operation[];
   assert.deepEqual(patchTolerations(deployment.template.spec.tolerations, operations), [
     { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
+    { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
     { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 },
     // Of each effect, without a limit.
     { key: 'node.kubernetes.io/not-ready', operator: 'Exists' },
@@ -151,7 +164,7 @@ test('on the host network, a broken network of pods drives no replica away', () 
 test('the static pod has the limits and the security of the Deployment', () => {
   const [pod] = manifests('static-pod/endpointd.yaml');
   const { securityContext, containers } = pod!.spec as PodSpec;
-  assert.deepEqual(securityContext, RESTRICTED.pod);
+  assert.deepEqual(securityContext, { ...RESTRICTED.pod, runAsUser: 65532, runAsGroup: 65532 });
   assert.deepEqual(containers[0].securityContext, RESTRICTED.container);
   const deployment = manifests('endpointd.yaml')[0]!.spec as { template: { spec: PodSpec } };
   assert.deepEqual(containers[0].resources, deployment.template.spec.containers[0].resources);
