@@ -222,25 +222,40 @@ interface FlagsSchema {
   };
 }
 
-test('the chart takes each flag that it does not set itself, as the runbook asks', () => {
-  const root = join(import.meta.dirname, '..');
-  const schema = readFileSync(join(root, 'deploy/helm/endpointd/values.schema.json'), 'utf8');
+/** Whether the schema of the chart takes it among the flags. */
+function isTaken(flag: string): boolean {
+  const schema = readFileSync(join(import.meta.dirname, '..', 'deploy/helm/endpointd/values.schema.json'), 'utf8');
   const { pattern, not } = (JSON.parse(schema) as FlagsSchema).properties.flags.items;
-  const isTaken = (flag: string): boolean => new RegExp(pattern).test(flag) && !new RegExp(not.pattern).test(flag);
+  return new RegExp(pattern).test(flag) && !new RegExp(not.pattern).test(flag);
+}
 
+test('the chart takes each flag that it does not set itself, as the runbook asks', () => {
   const names = RUN_FLAGS.groups.flatMap(({ flags }) => Object.keys(flags));
   const refused = names.filter((name) => !isTaken(`--${name}=1`));
   assert.deepEqual(refused.sort(), ['leader-elect-resource-name', 'leader-elect-resource-namespace', 'secure-port']);
 
-  const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8');
-  const inValues = [...runbook.matchAll(/'flags=\{(.+?)\}'/g)].flatMap(([, flags]) => flags!.split(','));
+  const runbook = readFileSync(join(import.meta.dirname, '..', 'docs/runbook.md'), 'utf8');
+  // As Helm splits them: not at a comma behind a backslash.
+  const inValues = [...runbook.matchAll(/'flags=\{(.+?)\}'/g)].flatMap(([, flags]) => flags!.split(/(?<!\\),/));
   const inText = [...runbook.matchAll(/add `(-.+?)` to the flags/g)].map(([, flag]) => flag!);
   assert.deepEqual(
-    [...inValues, ...inText].map((flag) => [flag, isTaken(flag)]),
+    [...inValues, ...inText].map((flag) => [flag.replaceAll('\\,', ','), isTaken(flag)]),
     [
       ['--take-over-from=kube-controller-manager', true],
       ['--concurrent-service-endpoint-syncs=10', true],
+      ['--controllers=*,-endpoints-controller', true],
       ['-v=1', true],
     ],
   );
+});
+
+test('the runbook quotes flags where a comma would end them, for who copies the line', () => {
+  const runbook = readFileSync(join(import.meta.dirname, '..', 'docs/runbook.md'), 'utf8');
+  const operations = [...runbook.matchAll(/^ *- (\{op: add, .+\})$/gm)].map(([, text]) => text!);
+  assert.ok(operations.some((text) => text.includes(',-endpoints-controller')));
+  for (const text of operations) {
+    const flag = /value: '(.+)'\}$/.exec(text)?.[1];
+    assert.ok(flag !== undefined && isTaken(flag), text);
+    assert.deepEqual(load(text), { op: 'add', path: '/spec/template/spec/containers/0/args/-', value: flag });
+  }
 });
