@@ -7,7 +7,7 @@ import { load, loadAll } from 'js-yaml';
 import { RUN_FLAGS } from '../src/cli/flags/flags.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 import { askedBy } from './support/asked-rights.ts';
-import { alerts, allExpressions } from './support/monitoring.ts';
+import { alerts, allExpressions, scrapeJob } from './support/monitoring.ts';
 import { unknownIn } from './support/promql.ts';
 import { ASKED_BY_ADMISSION, rightsIn, rolesOf } from './support/roles.ts';
 
@@ -184,6 +184,39 @@ test("upstream's job is off by default, and for upstream's families alone", () =
   }
   const base = readFileSync(join(import.meta.dirname, '..', 'deploy/kustomization.yaml'), 'utf8');
   assert.doesNotMatch(base, /^components:|service-monitor/m);
+});
+
+interface ServiceMonitor {
+  readonly metadata: { readonly namespace: string };
+  readonly spec: {
+    readonly endpoints: readonly [Readonly<Record<string, unknown>>];
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+  };
+}
+
+test('a Prometheus without the operator scrapes what the ServiceMonitor has', () => {
+  const [monitor] = manifests('components/service-monitor/service-monitor.yaml') as unknown as [ServiceMonitor];
+  const [endpoint] = monitor.spec.endpoints;
+  const name = monitor.spec.selector.matchLabels['app.kubernetes.io/name']!;
+  assert.deepEqual(load(scrapeJob()), [
+    {
+      job_name: name,
+      scrape_interval: endpoint['interval'],
+      scheme: endpoint['scheme'],
+      tls_config: { insecure_skip_verify: true },
+      authorization: { credentials_file: endpoint['bearerTokenFile'] },
+      honor_labels: endpoint['honorLabels'],
+      kubernetes_sd_configs: [{ role: 'endpointslice', namespaces: { names: [monitor.metadata.namespace] } }],
+      relabel_configs: [
+        {
+          source_labels: ['__meta_kubernetes_service_name', '__meta_kubernetes_endpointslice_port_name'],
+          regex: `${name};${String(endpoint['port'])}`,
+          action: 'keep',
+        },
+      ],
+    },
+  ]);
+  assert.deepEqual(endpoint['tlsConfig'], { insecureSkipVerify: true });
 });
 
 interface StaticPod {
