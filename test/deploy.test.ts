@@ -7,7 +7,7 @@ import { load, loadAll } from 'js-yaml';
 import { RUN_FLAGS } from '../src/cli/flags/flags.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 import { askedBy } from './support/asked-rights.ts';
-import { alerts, allExpressions } from './support/monitoring.ts';
+import { alerts, allExpressions, scrapeJob } from './support/monitoring.ts';
 import { unknownIn } from './support/promql.ts';
 import { ASKED_BY_ADMISSION, rightsIn, rolesOf } from './support/roles.ts';
 
@@ -61,12 +61,7 @@ function manifests(path: string): Manifest[] {
 
 /** What a pod needs for the Pod Security Standard `restricted`, and what is written nowhere but to memory. */
 const RESTRICTED = {
-  pod: {
-    runAsNonRoot: true,
-    runAsUser: 65532,
-    runAsGroup: 65532,
-    seccompProfile: { type: 'RuntimeDefault' },
-  },
+  pod: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
   container: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
 };
 
@@ -79,6 +74,7 @@ interface Toleration {
 
 interface PodSpec {
   readonly securityContext: object;
+  readonly nodeSelector?: object;
   readonly priorityClassName: string;
   readonly affinity: Readonly<Record<string, Readonly<Record<string, readonly object[]>>>>;
   readonly tolerations: readonly Toleration[];
@@ -99,8 +95,14 @@ test('the Deployment outlives a node and a drain, and may do little', () => {
   });
   assert.deepEqual(
     tolerations.map(({ key }) => key),
-    ['node-role.kubernetes.io/control-plane', 'node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'],
+    [
+      'node-role.kubernetes.io/control-plane',
+      'node-role.kubernetes.io/master',
+      'node.kubernetes.io/not-ready',
+      'node.kubernetes.io/unreachable',
+    ],
   );
+  assert.deepEqual(template.spec.nodeSelector, { 'kubernetes.io/os': 'linux' });
   assert.deepEqual(securityContext, RESTRICTED.pod);
   assert.deepEqual(containers[0].securityContext, RESTRICTED.container);
   assert.deepEqual(containers[0].resources, {
@@ -112,6 +114,16 @@ test('the Deployment outlives a node and a drain, and may do little', () => {
     unhealthyPodEvictionPolicy: 'AlwaysAllow',
     selector: { matchLabels: { 'app.kubernetes.io/name': 'endpointd' } },
   });
+});
+
+test('the API server has no name on Gardener, and the selector is as before', () => {
+  const inject = 'apiserver-proxy.networking.gardener.cloud/inject';
+  const { selector, template } = manifests('endpointd.yaml')[0]!.spec as {
+    selector: object;
+    template: { metadata: { labels: Readonly<Record<string, string>> } };
+  };
+  assert.deepEqual(selector, { matchLabels: { 'app.kubernetes.io/name': 'endpointd' } });
+  assert.equal(template.metadata.labels[inject], 'disable');
 });
 
 interface Operation {
@@ -141,6 +153,7 @@ test('on the host network, a broken network of pods drives no replica away', () 
   const operations = load(component.patches[0].patch) as Operation[];
   assert.deepEqual(patchTolerations(deployment.template.spec.tolerations, operations), [
     { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
+    { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
     { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 },
     // Of each effect, without a limit.
     { key: 'node.kubernetes.io/not-ready', operator: 'Exists' },
@@ -151,7 +164,7 @@ test('on the host network, a broken network of pods drives no replica away', () 
 test('the static pod has the limits and the security of the Deployment', () => {
   const [pod] = manifests('static-pod/endpointd.yaml');
   const { securityContext, containers } = pod!.spec as PodSpec;
-  assert.deepEqual(securityContext, RESTRICTED.pod);
+  assert.deepEqual(securityContext, { ...RESTRICTED.pod, runAsUser: 65532, runAsGroup: 65532 });
   assert.deepEqual(containers[0].securityContext, RESTRICTED.container);
   const deployment = manifests('endpointd.yaml')[0]!.spec as { template: { spec: PodSpec } };
   assert.deepEqual(containers[0].resources, deployment.template.spec.containers[0].resources);
@@ -171,6 +184,39 @@ test("upstream's job is off by default, and for upstream's families alone", () =
   }
   const base = readFileSync(join(import.meta.dirname, '..', 'deploy/kustomization.yaml'), 'utf8');
   assert.doesNotMatch(base, /^components:|service-monitor/m);
+});
+
+interface ServiceMonitor {
+  readonly metadata: { readonly namespace: string };
+  readonly spec: {
+    readonly endpoints: readonly [Readonly<Record<string, unknown>>];
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+  };
+}
+
+test('a Prometheus without the operator scrapes what the ServiceMonitor has', () => {
+  const [monitor] = manifests('components/service-monitor/service-monitor.yaml') as unknown as [ServiceMonitor];
+  const [endpoint] = monitor.spec.endpoints;
+  const name = monitor.spec.selector.matchLabels['app.kubernetes.io/name']!;
+  assert.deepEqual(load(scrapeJob()), [
+    {
+      job_name: name,
+      scrape_interval: endpoint['interval'],
+      scheme: endpoint['scheme'],
+      tls_config: { insecure_skip_verify: true },
+      authorization: { credentials_file: endpoint['bearerTokenFile'] },
+      honor_labels: endpoint['honorLabels'],
+      kubernetes_sd_configs: [{ role: 'endpointslice', namespaces: { names: [monitor.metadata.namespace] } }],
+      relabel_configs: [
+        {
+          source_labels: ['__meta_kubernetes_service_name', '__meta_kubernetes_endpointslice_port_name'],
+          regex: `${name};${String(endpoint['port'])}`,
+          action: 'keep',
+        },
+      ],
+    },
+  ]);
+  assert.deepEqual(endpoint['tlsConfig'], { insecureSkipVerify: true });
 });
 
 interface StaticPod {
@@ -209,25 +255,40 @@ interface FlagsSchema {
   };
 }
 
-test('the chart takes each flag that it does not set itself, as the runbook asks', () => {
-  const root = join(import.meta.dirname, '..');
-  const schema = readFileSync(join(root, 'deploy/helm/endpointd/values.schema.json'), 'utf8');
+/** Whether the schema of the chart takes it among the flags. */
+function isTaken(flag: string): boolean {
+  const schema = readFileSync(join(import.meta.dirname, '..', 'deploy/helm/endpointd/values.schema.json'), 'utf8');
   const { pattern, not } = (JSON.parse(schema) as FlagsSchema).properties.flags.items;
-  const isTaken = (flag: string): boolean => new RegExp(pattern).test(flag) && !new RegExp(not.pattern).test(flag);
+  return new RegExp(pattern).test(flag) && !new RegExp(not.pattern).test(flag);
+}
 
+test('the chart takes each flag that it does not set itself, as the runbook asks', () => {
   const names = RUN_FLAGS.groups.flatMap(({ flags }) => Object.keys(flags));
   const refused = names.filter((name) => !isTaken(`--${name}=1`));
   assert.deepEqual(refused.sort(), ['leader-elect-resource-name', 'leader-elect-resource-namespace', 'secure-port']);
 
-  const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8');
-  const inValues = [...runbook.matchAll(/'flags=\{(.+?)\}'/g)].flatMap(([, flags]) => flags!.split(','));
+  const runbook = readFileSync(join(import.meta.dirname, '..', 'docs/runbook.md'), 'utf8');
+  // As Helm splits them: not at a comma behind a backslash.
+  const inValues = [...runbook.matchAll(/'flags=\{(.+?)\}'/g)].flatMap(([, flags]) => flags!.split(/(?<!\\),/));
   const inText = [...runbook.matchAll(/add `(-.+?)` to the flags/g)].map(([, flag]) => flag!);
   assert.deepEqual(
-    [...inValues, ...inText].map((flag) => [flag, isTaken(flag)]),
+    [...inValues, ...inText].map((flag) => [flag.replaceAll('\\,', ','), isTaken(flag)]),
     [
       ['--take-over-from=kube-controller-manager', true],
       ['--concurrent-service-endpoint-syncs=10', true],
+      ['--controllers=*,-endpoints-controller', true],
       ['-v=1', true],
     ],
   );
+});
+
+test('the runbook quotes flags where a comma would end them, for who copies the line', () => {
+  const runbook = readFileSync(join(import.meta.dirname, '..', 'docs/runbook.md'), 'utf8');
+  const operations = [...runbook.matchAll(/^ *- (\{op: add, .+\})$/gm)].map(([, text]) => text!);
+  assert.ok(operations.some((text) => text.includes(',-endpoints-controller')));
+  for (const text of operations) {
+    const flag = /value: '(.+)'\}$/.exec(text)?.[1];
+    assert.ok(flag !== undefined && isTaken(flag), text);
+    assert.deepEqual(load(text), { op: 'add', path: '/spec/template/spec/containers/0/args/-', value: flag });
+  }
 });

@@ -13,7 +13,7 @@ const NAMES_OF_OTHERS: ReadonlySet<string> = new Set(
   [
     'Host Origin gRPC',
     'basicConstraints digitalSignature extKeyUsage keyCertSign serverAuth',
-    'patchMergeKey unhealthyPodEvictionPolicy',
+    'matchConditions namespaceSelector patchMergeKey unhealthyPodEvictionPolicy',
   ].flatMap((line) => line.split(' ')),
 );
 

@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { request } from 'undici';
 import { parseMetrics, samplesOf, sumOf, type Metrics } from '../../src/metrics/text.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
-import { alerts, allExpressions, ruleGroups } from '../support/monitoring.ts';
+import { alerts, allExpressions, ruleGroups, scrapeJob } from '../support/monitoring.ts';
 import { metricsIn, unknownIn } from '../support/promql.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { ALERT_CASES, unitTests, type AlertCase, type Series } from './alert-cases.ts';
@@ -87,6 +87,14 @@ describe('alerts and dashboard', () => {
   it('promtool accepts the rules', async () => {
     const { stdout } = await run(promtool, ['check', 'rules', '--lint=all', '--lint-fatal', rules]);
     assert.match(stdout, new RegExp(`SUCCESS: ${alerts().length} rules found`));
+  });
+
+  it("promtool accepts the manual's job", async () => {
+    const config = join(place.directory, 'prometheus.yaml');
+    await writeFile(config, `scrape_configs:\n${scrapeJob()}`);
+    // The token that the job reads is in a pod alone.
+    const { stdout } = await run(promtool, ['check', 'config', '--syntax-only', '--lint-fatal', config]);
+    assert.match(stdout, /SUCCESS/);
   });
 
   it('the leader of a run raises the alerts, and the standby none', async () => {

@@ -55,7 +55,7 @@ const CHOICES: readonly Choice[] = [
   },
 ];
 
-/** What `helm` says of a value that makes no sense, by the flag that sets it. */
+/** What `helm` says of values that make no sense, by what sets them, with a blank between two. */
 const REFUSED: Readonly<Record<string, RegExp>> = {
   'replica=3': /additional properties 'replica' not allowed/,
   'replicas=two': /at '\/replicas': got string, want integer/,
@@ -66,6 +66,14 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   'flags={run}': /at '\/flags\/0': 'run' does not match pattern/,
   'flags={--leader-elect-resource-name=other}': /at '\/flags\/0': 'not' failed/,
   'networkPolicy.apiServerPorts={0}': /at '\/networkPolicy\/apiServerPorts\/0': minimum/,
+  'flags={--leader-elect=false}': /Without leader election all replicas write: set replicas to 1/,
+  'flags={-v=1,--leader-elect=F} replicas=3': /Without leader election all replicas write: set replicas to 1/,
+  'name=slices alerts.enabled=true': /jobs that begin with endpointd, so name has to begin with it/,
+  'name=slices dashboard.enabled=true': /jobs that begin with endpointd, so name has to begin with it/,
+  'volumes[0].emptyDir.medium=Memory': /at '\/volumes\/0': missing property 'name'/,
+  'volumeMounts[0].name=certificate': /at '\/volumeMounts\/0': missing property 'mountPath'/,
+  'env[0].name=A env[0].valu=b': /at '\/env\/0': additional properties 'valu' not allowed/,
+  'podDisruptionBudget.unhealthyPodEvictionPolicy=Never': /unhealthyPodEvictionPolicy': value must be one of/,
   'serviceMonitor.interval=often': /at '\/serviceMonitor\/interval': 'often' does not match pattern/,
 };
 
@@ -134,6 +142,13 @@ describe('installed', () => {
     return (await run(helm, ['template', 'endpointd', CHART, '--namespace', namespace, ...set])).stdout;
   }
 
+  /** With a file of values, as they are not when `--set` has read them. */
+  async function templatedWith(values: object): Promise<string> {
+    const file = join(cluster.directory, 'values.json');
+    await writeFile(file, JSON.stringify(values));
+    return (await run(helm, ['template', 'endpointd', CHART, '--namespace', 'kube-system', '--values', file])).stdout;
+  }
+
   for (const choice of CHOICES) {
     it(`${choice.title}: the chart makes what kustomize makes, and the server takes it`, async () => {
       const text = await kustomized(choice);
@@ -151,14 +166,47 @@ describe('installed', () => {
 
   for (const [value, said] of Object.entries(REFUSED)) {
     it(`the chart refuses ${value}`, async () => {
-      await assert.rejects(templated({ values: [value] }), (error: Error) => said.test(error.message));
+      await assert.rejects(templated({ values: value.split(' ') }), (error: Error) => said.test(error.message));
     });
   }
 
-  it('flags may have digits, and -v is one', async () => {
-    const flags = ['-v=1', '--http2-max-streams-per-connection=100'];
-    const objects = byName(await templated({ values: [`flags={${flags.join(',')}}`] }));
+  it('flags may have digits and commas, and -v is one', async () => {
+    const flags = ['-v=1', '--http2-max-streams-per-connection=100', '--controllers=*,-endpoints-controller'];
+    const list = flags.map((flag) => flag.replaceAll(',', '\\,')).join(',');
+    const objects = byName(await templated({ values: [`flags={${list}}`] }));
     assert.deepEqual(containerOf(objects['Deployment kube-system/endpointd']).args, ['run', ...flags]);
+  });
+
+  it('one replica may do without leader election', async () => {
+    const objects = byName(await templated({ values: ['flags={--leader-elect=false}', 'replicas=1'] }));
+    assert.deepEqual(containerOf(objects['Deployment kube-system/endpointd']).args, ['run', '--leader-elect=false']);
+  });
+
+  it('flags that name files have volumes to read from', async () => {
+    const certificate = { name: 'certificate', secret: { secretName: 'endpointd-tls' } };
+    const mount = { name: 'certificate', mountPath: '/certificate', readOnly: true };
+    const env = [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=3072' }];
+    const values = { volumes: [certificate], volumeMounts: [mount], env };
+    const objects = byName(await templatedWith(values));
+    const { spec } = objects['Deployment kube-system/endpointd'] as { spec: { template: { spec: PodSpec } } };
+    assert.deepEqual(spec.template.spec.volumes, values.volumes);
+    const { volumeMounts, env: own } = spec.template.spec.containers[0];
+    assert.deepEqual([volumeMounts, own], [values.volumeMounts, env]);
+  });
+
+  it('what an older cluster or a Prometheus without files does not know can go', async () => {
+    const authorization = { credentials: { name: 'prometheus', key: 'token' } };
+    const objects = byName(
+      await templatedWith({
+        podDisruptionBudget: { unhealthyPodEvictionPolicy: '' },
+        serviceMonitor: { enabled: true, authorization },
+      }),
+    );
+    const { spec: budget } = objects['PodDisruptionBudget kube-system/endpointd'] as { spec: object };
+    assert.deepEqual(Object.keys(budget), ['maxUnavailable', 'selector']);
+    const { spec } = objects['ServiceMonitor kube-system/endpointd'] as { spec: { endpoints: [object] } };
+    const [endpoint] = spec.endpoints as [Readonly<Record<string, unknown>>];
+    assert.deepEqual([endpoint['authorization'], endpoint['bearerTokenFile']], [authorization, undefined]);
   });
 
   it('a second name has a Lease and roles of its own', async () => {
@@ -295,6 +343,11 @@ function byName(text: string): Readonly<Record<string, object>> {
 interface Container {
   readonly image?: string;
   readonly args?: readonly string[];
+}
+
+interface PodSpec {
+  readonly volumes?: readonly object[];
+  readonly containers: readonly [{ readonly volumeMounts?: readonly object[]; readonly env?: readonly object[] }];
 }
 
 function containerOf(deployment: object | undefined): Container {

@@ -112,6 +112,26 @@ describe('the runbook', () => {
     assert.match(asked, /The user has all rights that these flags need/);
   });
 
+  it('the runbook finds webhooks that a start from nothing would wait for', async () => {
+    const service = { name: 'guard', namespace: 'shop', path: '/' };
+    const rules = [{ apiGroups: ['example.com'], apiVersions: ['*'], operations: ['CREATE'], resources: ['widgets'] }];
+    const webhook = { clientConfig: { service }, rules, sideEffects: 'None', admissionReviewVersions: ['v1'] };
+    await client.send({
+      method: 'POST',
+      path: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+      body: {
+        metadata: { name: 'guard' },
+        webhooks: [
+          { ...webhook, name: 'strict.example.com', failurePolicy: 'Fail' },
+          { ...webhook, name: 'lenient.example.com', failurePolicy: 'Ignore' },
+          { ...webhook, name: 'outside.example.com', clientConfig: { url: 'https://guard.example.com' } },
+        ],
+      },
+    });
+    const found = await follow('Before the switch', 'kubectl get validatingwebhook');
+    assert.equal(found, 'strict.example.com ["widgets"]\n');
+  });
+
   it('the runbook looks for policies, and asks what admission says of endpointd', async () => {
     const policy = join(clone, 'audit-policy.yaml');
     await writeFile(policy, 'users: [system:serviceaccount:kube-system:endpoint-controller]\n');

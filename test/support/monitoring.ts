@@ -24,6 +24,12 @@ export function ruleGroups(): RuleFile['spec'] {
   return (load(readFileSync(join(CHART, 'alerts/prometheus-rule.yaml'), 'utf8')) as RuleFile).spec;
 }
 
+/** The job that the manual gives to a Prometheus without the operator, as text. */
+export function scrapeJob(): string {
+  const manual = readFileSync(join(import.meta.dirname, '..', '..', 'docs/manual.md'), 'utf8');
+  return /^- job_name: [^]+?(?=^```$)/m.exec(manual)![0];
+}
+
 export function alerts(): readonly Alert[] {
   return ruleGroups().groups.flatMap(({ rules }) => rules);
 }
