@@ -7,7 +7,7 @@
  */
 import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, queueRepair, type Deed } from '../queues/fights.ts';
-import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
+import { FORGOTTEN_VERSION, givesWay, noteAnsweredVersion } from '../reflectors/history.ts';
 import type { Distrust, ReflectorTarget } from '../reflectors/reflector.ts';
 import { isBehind } from '../leader/leadership.ts';
 import { hasTakenOver, noteObjectWritten } from '../leader/take-over.ts';
@@ -32,11 +32,11 @@ import {
   type Unit,
   AS_SENT,
   type ExpectedEcho,
-  type HeldState,
+  type SeenState,
   type ObjectState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, isEndpoints, isWanted, kindOf, readsEndpoints } from './unit.ts';
+import { fateOfObjects, isEndpoints, isWanted, kindOf, needsEndpoints } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
 import { dropNews, noteObserved, noteUncertain, noteUnkept } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
@@ -101,12 +101,12 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
     project: (source) => projectOutput(source, state.interner),
     cachedVersion: ({ namespace, name }) => versionTold(getSlice(state, namespace, name)),
     upsert(record, source, upTo, now) {
-      const unit = unitOf(state, record);
+      const unit = ensureOwner(state, record);
       if (unit === null) {
         leaveOthers(state, null, record, upTo, now);
         return record;
       }
-      const slice = sliceOf(state, unit, record, upTo, now);
+      const slice = claimFromOthers(state, unit, record, upTo, now);
       takeOrHold(state, slice, appeared(slice, record, source, upTo), now);
       return slice;
     },
@@ -167,7 +167,13 @@ function forgetVersion(state: ControllerState, object: ObjectState, reason: Dist
  * Finds or makes the state of a slice that a watch or a list tells of. If the slice belonged to another service or
  * controller before, it is gone for those (D4).
  */
-export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): ObjectState {
+export function claimFromOthers(
+  state: ControllerState,
+  unit: Unit,
+  record: OutputRecord,
+  upTo: string,
+  now: Now,
+): ObjectState {
   leaveOthers(state, unit, record, upTo, now);
   return claimSlice(state, unit, record.name);
 }
@@ -183,8 +189,8 @@ function leaveOthers(
   if (known !== undefined && known.unit !== unit) takeOrHold(state, known, vanished(upTo), now);
 }
 
-/** The unit that a slice belongs to by its labels; null = no unit of this process. */
-function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
+/** Finds or makes the unit that a slice belongs to by its labels; null = no unit of this process. */
+function ensureOwner(state: ControllerState, record: OutputRecord): Unit | null {
   const managedBy = labelsGet(record.labels, SLICE_MANAGED_BY_LABEL) ?? '';
   const controller = state.controllers.find((one) => one.managedBy !== '' && one.managedBy === managedBy);
   if (controller === undefined) return null;
@@ -204,14 +210,14 @@ function logNameless({ namelessTold, outbox }: ControllerState, { namespace, nam
   outbox.log('warning', 0, 'An EndpointSlice without the name of a Service is left alone', { namespace, slice: name });
 }
 
-function appeared(object: ObjectState, record: OutputRecord, source: ObjectSource, upTo: string): HeldState {
+function appeared(object: ObjectState, record: OutputRecord, source: ObjectSource, upTo: string): SeenState {
   const sent = object.sent ?? object.expected?.body;
   const isEcho = sent !== undefined && source.encoding === 'protobuf' && sameBeyondMetadata(sent, source.bytes);
   const { resourceVersion } = record;
   return { resourceVersion, upTo, record, content: isEcho ? AS_SENT : contentOf(source) };
 }
 
-function vanished(resourceVersion: string): HeldState {
+function vanished(resourceVersion: string): SeenState {
   return { resourceVersion, upTo: resourceVersion, record: null, content: null };
 }
 
@@ -225,8 +231,8 @@ function missObject(state: ControllerState, object: ObjectState, listVersion: st
   const { record, service, unit, inFlight } = object;
   const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && inFlight === 0;
   if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
-  const isRead = (one: Unit): boolean => readsEndpoints(one) && one.slices !== null;
-  if (isGone && isEndpoints(object) && service.units.some(isRead)) state.missed.add(object);
+  const isMadeFrom = (one: Unit): boolean => needsEndpoints(one) && one.slices !== null;
+  if (isGone && isEndpoints(object) && service.units.some(isMadeFrom)) state.missed.add(object);
   takeOrHold(state, object, vanished(listVersion), now);
 }
 
@@ -238,7 +244,7 @@ function contentOf(source: ObjectSource): ObjectBytes {
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
 }
 
-function takeOrHold(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
+function takeOrHold(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
   const { inFlight, held, unit } = object;
   if (inFlight === 0 && unit?.reading !== true) takeObject(state, object, seen, now);
   else if (held === null || !givesWay(seen.upTo, held.upTo)) object.held = seen;
@@ -248,7 +254,7 @@ function takeOrHold(state: ControllerState, object: ObjectState, seen: HeldState
  * Takes the state that was held while requests were under way. Their replies have moved `object.record` forward.
  * @param readVersion of a list that told everything: a state that is not newer says nothing new
  */
-export function releaseHeld(state: ControllerState, object: ObjectState, now: Now, readVersion = ''): void {
+export function takeHeld(state: ControllerState, object: ObjectState, now: Now, readVersion = ''): void {
   const { held } = object;
   object.held = null;
   // The watch has told of the deletion. It counts even where a list was faster and the event itself is dropped here.
@@ -281,7 +287,7 @@ function settle(state: ControllerState, object: ObjectState, record: OutputRecor
   state.missed.delete(object);
   if (record === null) return;
   object.deletedUid = '';
-  noteAnswered(state.reflectors, object, record.resourceVersion);
+  noteAnsweredVersion(state.reflectors, object, record.resourceVersion);
 }
 
 function setExpected(state: ControllerState, object: ObjectState, expected: ExpectedEcho | null): void {
@@ -296,7 +302,7 @@ function setExpected(state: ControllerState, object: ObjectState, expected: Expe
  * Compares an echo with the body that was sent. Only admission can make a difference. The planner is told, and the
  * repair waits longer each time, so that the two never chase each other.
  */
-function compareEcho(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
+function compareEcho(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
   const { expected } = object;
   if (expected === null) return;
   if (!givesWay(expected.resourceVersion, seen.upTo)) return;
@@ -325,7 +331,7 @@ export function settleRead(
 }
 
 /** Takes one state of the object: the echo of an own write, an older state, or another writer's doing. */
-function takeObject(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
+function takeObject(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
   const known = object.record;
   const deleted = seen.record === null;
   compareEcho(state, object, seen, now);
@@ -402,12 +408,12 @@ function takeEndpoints(
   state: ControllerState,
   service: ServiceState,
   known: OutputRecord | null,
-  seen: HeldState,
+  seen: SeenState,
   now: Now,
 ): void {
   const { endpoints: object } = service;
   const deleted = seen.record === null;
-  const isMirrored = queueReaders(state, service, null, now);
+  const isMirrored = queueDependents(state, service, null, now);
   const controller = endpointsController(state);
   const isWritten = controller?.wants(service, controller.options) === true;
   if (controller?.running === true && isWritten) {
@@ -427,8 +433,8 @@ function takeEndpoints(
   }
   // No unit plans from the object now, so it is read again when one does. A controller that starts looks at all of
   // them.
-  const haveReadersStarted = state.controllers.every(({ reads, running }) => running || !reads.includes('endpoints'));
-  if (!isMirrored && !isWritten && haveReadersStarted) dropEndpoints(service);
+  const haveAllStarted = state.controllers.every(({ needs, running }) => running || !needs.includes('endpoints'));
+  if (!isMirrored && !isWritten && haveAllStarted) dropEndpoints(service);
   if (deleted) releaseService(state, service);
 }
 
@@ -457,17 +463,17 @@ function isOfThePast(known: OutputRecord | null, { record }: ObjectState): boole
  * @param by the unit that has read them and plans from them now; null = none
  * @returns whether any such output is wanted
  */
-export function queueReaders(state: ControllerState, service: ServiceState, by: Unit | null, now: Now): boolean {
-  let isRead = false;
+export function queueDependents(state: ControllerState, service: ServiceState, by: Unit | null, now: Now): boolean {
+  let isMade = false;
   for (const controller of state.controllers) {
-    if (controller.kind === 'endpoints' || !controller.reads.includes('endpoints')) continue;
+    if (controller.kind === 'endpoints' || !controller.needs.includes('endpoints')) continue;
     const isWanted = controller.wants(service, controller.options);
-    isRead ||= isWanted;
+    isMade ||= isWanted;
     const unit = isWanted ? ensureUnit(service, controller) : getUnit(service, controller.kind);
     if (unit === undefined || !controller.running || (isWanted && unit === by)) continue;
     addWork(controller.queue, unit.item, 'fresh', now.nowMs);
   }
-  return isRead;
+  return isMade;
 }
 
 /** The planner is not told of the Endpoints object any more. A unit that needs it again reads it from the server. */
@@ -480,7 +486,7 @@ function takeSlice(
   object: ObjectState,
   unit: Unit,
   known: OutputRecord | null,
-  seen: HeldState,
+  seen: SeenState,
   now: Now,
 ): void {
   const { controller } = unit;
@@ -498,7 +504,7 @@ function takeSlice(
 }
 
 /** What somebody has done to the object, as the event shows. */
-function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: HeldState, now: Now): Deed {
+function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: SeenState, now: Now): Deed {
   const writer = (): string => writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
   return record === null
     ? { damage: 'missing', writer, message: `${controller.writes} deleted by another writer` }

@@ -10,7 +10,7 @@ import type { FailureClass } from '../queues/backoff.ts';
 import type { Shadow } from '../writes/shadow-plan.ts';
 import type { Pace } from '../queues/batch-pace.ts';
 import type { PlannerView } from '../syncs/planner-view.ts';
-import { isOptedOut as hasLabel, whyUnplanned } from '../../core/selects-pods.ts';
+import { hasOptOutLabel, whyUnplanned } from '../../core/selects-pods.ts';
 import { serviceKey } from '../../kube/key.ts';
 import type { ServiceRecord, OutputRecord } from '../../kube/types.ts';
 import type { Facts, PlannedWrite, ObjectBytes } from '../../shard/protocol.ts';
@@ -115,11 +115,11 @@ export type SyncStage =
   | { readonly name: 'reading'; open: number }
   | { readonly name: 'planning' }
   /**
-   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `held`: the
+   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `blockedFamilies`: the
    * families of writes that were not applied. Their later phases would take away what nobody has added. A write that was
    * withdrawn or undone fails no sync.
    */
-  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; held: readonly string[] }
+  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; blockedFamilies: readonly string[] }
   /** The server is asked whether the Service of an orphan exists. */
   | { readonly name: 'confirming' }
   /** Objects are deleted that no unit plans any more. `open`: as in writing. */
@@ -150,7 +150,7 @@ export interface ObjectState {
   /** The body of the write that is under way; null = none was sent. */
   sent: Uint8Array | null;
   /** The newest watch event that is held. */
-  held: HeldState | null;
+  held: SeenState | null;
   /** The echo that is awaited for an applied write; null = it has come, or none was awaited. */
   expected: ExpectedEcho | null;
   /** When the last own write was applied: seconds since the epoch; 0 = never. */
@@ -163,7 +163,7 @@ export interface ObjectState {
 }
 
 /** A state of the object as the watch or a list tells it. */
-export interface HeldState {
+export interface SeenState {
   readonly resourceVersion: string;
   /** The version up to which it speaks: a list's own version, or the `resourceVersion` of a watch event. */
   readonly upTo: string;
@@ -221,12 +221,15 @@ export function keyOf(service: ServiceState): string {
   return serviceKey(service.namespace, service.name);
 }
 
-/** Whether this process keeps the Endpoints and slices of the Service. */
-export function isPlanned(record: ServiceRecord, options: ControllerOptions): boolean {
+/**
+ * Whether the endpoints and the endpointslice controller plan the Service, from the pods that it selects. Of any other
+ * Service the mirroring controller may plan slices.
+ */
+export function keepsSelected(record: ServiceRecord, options: ControllerOptions): boolean {
   return whyUnplanned(record, options.optOutLabel) === null;
 }
 
 /** Whether the Service opts out (D40): its objects are then neither written nor deleted. */
 export function isOptedOut(record: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
-  return hasLabel(record, optOutLabel);
+  return hasOptOutLabel(record, optOutLabel);
 }

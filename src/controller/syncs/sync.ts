@@ -4,7 +4,7 @@
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
-import { mustListFirst, noteAnswer, noteShadowed, standsBy } from '../leader/leadership.ts';
+import { mustListFirst, noteIfMayArriveLate, noteShadowed, standsBy } from '../leader/leadership.ts';
 import { beginRepair, endRepair, forgetFight } from '../queues/fights.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
@@ -15,8 +15,8 @@ import {
   noteConflict,
   queueLeftovers,
   ownWrite,
-  releaseHeld,
-  queueReaders,
+  takeHeld,
+  queueDependents,
   undoneWrite,
 } from '../caches/objects.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
@@ -27,7 +27,7 @@ import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
 import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan.ts';
-import { fateOfObjects, isEndpoints, isWanted, readsEndpoints } from '../caches/unit.ts';
+import { fateOfObjects, isEndpoints, isWanted, needsEndpoints } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
@@ -104,7 +104,7 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
-  const kinds = unit.controller.reads.filter((kind) => needsRead(unit.service.view, kind));
+  const kinds = unit.controller.needs.filter((kind) => needsRead(unit.service.view, kind));
   if (kinds.length === 0) {
     sync.stage = PLANNING;
     queuePlan(state, unit);
@@ -126,15 +126,15 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   const { endpoints } = service;
   const before = endpoints.record;
   const failure = takeEndpointsRead(state.hands.reads, endpoints, event, now);
-  // The watch will tell this version too, but it is known by then: its readers are told now.
+  // The watch will tell this version too, but it is known by then: what is made from it is queued now.
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
   if (isNews) {
-    queueReaders(state, service, unit, now);
+    queueDependents(state, service, unit, now);
     queueLeftovers(state, service, now);
   }
   endpoints.inFlight--;
   // Another read may be under way, whose answer may be older still.
-  if (endpoints.inFlight === 0) releaseHeld(state, endpoints, now);
+  if (endpoints.inFlight === 0) takeHeld(state, endpoints, now);
   onRead(state, unit, failure, now);
 }
 
@@ -217,7 +217,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     return;
   }
   const later = writes.filter(({ phase }) => phase > 1);
-  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, held: [] };
+  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, blockedFamilies: [] };
   sync.stage = stage;
   for (const write of writes) if (write.phase === 1) openWrite(state, unit, stage, write, now);
   if (stage.open === 0) openLater(state, unit, stage, now);
@@ -250,7 +250,7 @@ function openWrite(
 
 /** Queues the writes of the next phase. It takes back those of families of which one before was not applied. */
 function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
-  const goesOn = ({ family }: PlannedWrite): boolean => !stage.held.includes(family);
+  const goesOn = ({ family }: PlannedWrite): boolean => !stage.blockedFamilies.includes(family);
   for (const write of stage.later) if (!goesOn(write)) ackNotSent(unit, write);
   const left = stage.later.filter(goesOn);
   const next = left.reduce((least, { phase }) => Math.min(least, phase), Infinity);
@@ -265,7 +265,7 @@ function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: Plann
 
 /** Takes the answer to a write that was sent. */
 export function takeWriteAnswer(state: ControllerState, queued: QueuedWrite, event: TransportEvent, now: Now): void {
-  noteAnswer(state.leadership, event, now);
+  noteIfMayArriveLate(state.leadership, event, now);
   onWriteDone(state, queued, onWriteAnswered(state.writes, state.hands.writes, queued, event, now), now);
 }
 
@@ -288,8 +288,8 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   const undone = settleWrite(state, queued, outcome, now);
   // A shadow sends nothing, and tells the writes of all phases.
   const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
-  const isHeld = undone || withdrawn || outcome.failure !== null;
-  if (stage.name === 'writing' && isHeld) stage.held = [...stage.held, write.family];
+  const blocks = undone || withdrawn || outcome.failure !== null;
+  if (stage.name === 'writing' && blocks) stage.blockedFamilies = [...stage.blockedFamilies, write.family];
   if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
   if (stage.open === 0) finish(state, unit, now);
 }
@@ -315,9 +315,10 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
   // A delete leaves no object to look at.
   if (outcome.metadata !== null && !undone) compareMetadata(state, object, write.body, outcome.metadata, now);
-  // The echo of an own write tells nobody anything. So the readers of the Endpoints are told here: their Service has no
-  // selector, and they did not know of the object.
-  if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit)) queueReaders(state, service, null, now);
+  // The echo of an own write tells nobody anything. So what is made from the Endpoints is queued here: its Service has no
+  // selector, and it did not know of the object.
+  if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit))
+    queueDependents(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.mustRead) becomeUncertain(object);
@@ -326,7 +327,7 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
     sync.failure = soonest(sync.failure, outcome.failure);
     state.reports.failedWrite(unit, write, outcome.failure, outcome.silent, now);
   }
-  if (object.inFlight === 0) releaseHeld(state, object, now);
+  if (object.inFlight === 0) takeHeld(state, object, now);
   releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
   return undone;
@@ -442,13 +443,13 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   const fate = fateOfObjects(unit);
   switch (controller.writes) {
     case 'Endpoints':
-      if (!service.units.some((other) => other !== unit && readsEndpoints(other))) dropEndpoints(service);
+      if (!service.units.some((other) => other !== unit && needsEndpoints(other))) dropEndpoints(service);
       if (fate === 'orphaned') startOrphan(state, unit, now);
       else if (fate === 'go') remove(state, unit, ownRecordOf(service), now);
       else finish(state, unit, now);
       return;
     case 'EndpointSlice':
-      if (fate === 'go' && readsEndpoints(unit) && state.missed.has(service.endpoints)) {
+      if (fate === 'go' && needsEndpoints(unit) && state.missed.has(service.endpoints)) {
         unit.sync!.stage = { name: 'reading', open: 1 };
         readEndpoints(state.hands.reads, unit);
         return;
