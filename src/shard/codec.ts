@@ -371,7 +371,7 @@ function resultToTuple(result: ServiceResult): unknown[] {
   return [
     result.service,
     result.needFull,
-    result.plans.map((plan) => planToTuple(plan.facts, plan.writes)),
+    result.plans.map((plan) => planToTuple(plan.facts, plan)),
     result.failures.map(({ output, message }) => [OUTPUT_BITS[output], message]),
     result.problems.map((problem) => [problem.kind, problem.object, problem.field, problem.message]),
     result.error,
@@ -390,16 +390,20 @@ function resultFromTuple(value: unknown): ServiceResult {
   };
 }
 
-function planToTuple<K extends OutputKind>(facts: Facts<K>, writes: Plan['writes']): unknown[] {
+function planToTuple<K extends OutputKind>(
+  facts: Facts<K>,
+  { writes, isWhole }: Pick<Plan, 'writes' | 'isWhole'>,
+): unknown[] {
   const { kind } = facts;
-  return [OUTPUT_BITS[kind], writes.map(writeToTuple), FACTS_CODECS[kind].toTuple(facts)];
+  return [OUTPUT_BITS[kind], writes.map(writeToTuple), isWhole, FACTS_CODECS[kind].toTuple(facts)];
 }
 
 function planFromTuple(value: unknown): Plan {
-  const [bit, writes, facts] = tuple(value, 3, 'plan');
+  const [bit, writes, isWhole, facts] = tuple(value, 4, 'plan');
   return {
     facts: FACTS_CODECS[outputFromBit(bit, 'plan output')].fromTuple(facts),
     writes: list(writes, 'writes').map(writeFromTuple),
+    isWhole: isWhole === true,
   };
 }
 

@@ -93,7 +93,7 @@ function plan(state: EndpointsState, { endpoints: stored, nextId }: PlanInput): 
   if (verb === 'none' || object === null) {
     commitTriggerTime(times);
     if (ready + notReady > 0 && truncated === 0) storeSettled(stored, subsets);
-    return { writes: [], facts, problems };
+    return { writes: [], isWhole: true, facts, problems };
   }
   const write = {
     id: nextId(),
@@ -106,5 +106,5 @@ function plan(state: EndpointsState, { endpoints: stored, nextId }: PlanInput): 
     body: stored.object === null ? encodeObject(object) : encodeAgain(object, stored.object),
   } as const;
   state.pending = { write: write.id, object };
-  return { writes: [write], facts, problems };
+  return { writes: [write], isWhole: true, facts, problems };
 }

@@ -85,7 +85,7 @@ function plan(state: MirrorState, input: PlanInput): OutputPlan<MirrorFacts> {
           suffix: () => nextSuffix(marks, suffix),
         });
   const before = (name: string): EndpointSlice | undefined => state.stored.get(name);
-  return { writes: encodeSliceWrites(writes, before, pending, nextId), facts, problems };
+  return { ...encodeSliceWrites(writes, before, pending, nextId), facts, problems };
 }
 
 /** The Endpoints that are mirrored; null = there is nothing to mirror, so all mirrored slices are deleted. */

@@ -109,7 +109,7 @@ export function planOutput<K extends OutputKind>(
 ): Plan<K> {
   const planned = OUTPUTS[kind].plan(stateOf(outputs, kind, input.config), input);
   for (const problem of planned.problems) problems.push(problem);
-  return { facts: { kind, ...planned.facts }, writes: planned.writes };
+  return { facts: { kind, ...planned.facts }, writes: planned.writes, isWhole: planned.isWhole };
 }
 
 function stateOf<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K, config: PlannerConfig): OutputStates[K] {

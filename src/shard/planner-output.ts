@@ -61,6 +61,8 @@ export interface PlanInput {
 
 export interface OutputPlan<Facts> {
   readonly writes: readonly PlannedWrite[];
+  /** As `Plan.isWhole`. */
+  readonly isWhole: boolean;
   readonly facts: Facts;
   readonly problems: readonly Problem[];
 }

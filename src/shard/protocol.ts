@@ -125,6 +125,8 @@ export interface Plan<K extends OutputKind = OutputKind> {
   readonly facts: Facts<K>;
   /** Slices: by phase. */
   readonly writes: readonly PlannedWrite[];
+  /** false = further writes would have been too many bytes at once. The next plan has them, after these are answered. */
+  readonly isWhole: boolean;
 }
 
 /** Why an output was not planned. */

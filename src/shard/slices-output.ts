@@ -41,6 +41,8 @@ export interface SlicesState {
   readonly marks: SliceMarks;
   /** Writes that were planned and have no ack; null = none, which saves the memory of a map for each service. */
   pending: Map<number, SliceWrite> | null;
+  /** Whether the last plan was not whole, so that the next one tells its trigger time again. */
+  isCut: boolean;
 }
 
 export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
@@ -49,6 +51,7 @@ export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
     times: createTriggerTimes(),
     marks: createSliceMarks(),
     pending: null,
+    isCut: false,
   }),
   pods: {
     setSpec: ({ slices }, spec) => setSlicesSpec(slices, spec),
@@ -86,6 +89,7 @@ function acknowledge(state: SlicesState, ack: Ack): void {
   markAck(marks, write, storedSlice(slices, write.name) ?? null, ack);
   ackSlice(slices, write, { result: ack.result, uid: ack.uid, resourceVersion: ack.resourceVersion });
   if (ack.result !== 'applied') revertTriggerTime(times);
+  else if (state.pending === null && state.isCut) revertTriggerTime(times);
   else if (state.pending === null) commitTriggerTime(times);
 }
 
@@ -105,5 +109,6 @@ function plan(state: SlicesState, input: PlanInput): OutputPlan<SlicesFacts> {
   const pending = new Map<number, SliceWrite>();
   const encoded = encodeSliceWrites(writes, before, pending, nextId);
   if (pending.size > 0) state.pending = pending;
-  return { writes: encoded, facts, problems };
+  state.isCut = !encoded.isWhole;
+  return { ...encoded, facts, problems };
 }

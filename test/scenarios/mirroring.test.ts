@@ -502,3 +502,48 @@ describe('writes of mirrored slices', () => {
     assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.2 : http:8080/TCP']);
   });
 });
+
+describe('Endpoints that make more than they are', () => {
+  /** Each address with a port of its own, so each has a slice of its own. */
+  function apart(count: number): object[] {
+    return many(count).map((address, i) => ({ addresses: [address], ports: [{ name: 'http', port: 1000 + i }] }));
+  }
+
+  it('slices of more bytes than a plan may have are written in several plans', () => {
+    const sim = world();
+    createService(sim, { name: 'web', spec: { selector: null } });
+    // 40 slices, each with all the annotations.
+    makeEndpoints(sim, 'web', apart(40), { annotations: { note: 'x'.repeat(250_000) } });
+    sim.start();
+    sim.run(5000);
+    assert.equal(slicesOf(sim).length, 40);
+    const syncs = sim.logLines.filter(({ message, fields }) => message === 'Synced' && Number(fields['writes']) > 0);
+    assert.deepEqual(
+      syncs.map(({ fields }) => fields['writes']),
+      [34, 6],
+    );
+    sim.run(60_000);
+    const writes = sim.exchanges.filter(({ method, path }) => method !== 'GET' && path.startsWith(SLICES));
+    assert.equal(writes.length, 40, 'nothing is written twice');
+  });
+
+  it('millions of endpoints, by ports of one name, make them stuck and no other', () => {
+    const sim = world();
+    for (const name of ['bad', 'good']) createService(sim, { name, spec: { selector: null } });
+    const ports = Array.from({ length: 600 }, (_, i) => ({ name: 'http', port: 1000 + i }));
+    const everywhere = many(500);
+    const subsets = [{ addresses: everywhere, ports: ports.slice(0, 1) }].concat(
+      ports.slice(1).map((port) => ({ addresses: everywhere, ports: [port] })),
+    );
+    makeEndpoints(sim, 'bad', subsets);
+    makeEndpoints(sim, 'good', ONE);
+    sim.start();
+    sim.run(60_000);
+    assert.deepEqual(slicesTable(sim), ['default/good (mirror) IPv4 10.0.0.1 : http:8080/TCP']);
+    const stuck = sim.logLines.find(({ message }) => message.startsWith('Service is stuck'));
+    assert.match(
+      String(stuck?.fields['err']),
+      /default\/bad: subsets: more than 250000 endpoints, because ports of one name/,
+    );
+  });
+});

@@ -298,6 +298,7 @@ suite('bytes that are no message', () => {
           waitingForNode: 0,
         },
         writes: [],
+        isWhole: false,
       },
       {
         facts: {
@@ -312,6 +313,7 @@ suite('bytes that are no message', () => {
           nodes: ['node-1'],
         },
         writes: [],
+        isWhole: false,
       },
     ];
     const failures = [{ output: 'mirror', message: 'no' }] as const;
@@ -384,7 +386,7 @@ function replyWithBody(body: Uint8Array): PlanReply {
     body,
   } as const;
   const facts = { kind: 'endpoints', ready: 1, notReady: 0, truncated: 0 } as const;
-  const plans = [{ facts, writes: [write] }] as const;
+  const plans = [{ facts, writes: [write], isWhole: true }] as const;
   const result = { service: 'shop/web', needFull: false, plans, failures: [], problems: [], error: null };
   return { error: null, results: [result] };
 }

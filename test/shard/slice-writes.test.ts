@@ -15,7 +15,7 @@ suite('writes of slices', () => {
       write('create', 'big', 1, [endpoint(1), endpoint(2), endpoint(3)]),
       write('update', 'small', 1, [endpoint(4)]),
     ];
-    const encoded = encodeSliceWrites(
+    const { writes: encoded, isWhole } = encodeSliceWrites(
       writes,
       () => undefined,
       pending,
@@ -39,7 +39,30 @@ suite('writes of slices', () => {
         [14, 'old'],
       ],
     );
+    assert.equal(isWhole, true);
     assert.deepEqual([encoded[3]?.body.length, encoded[3]?.uid, encoded[3]?.resourceVersion], [0, 'old-uid', '7']);
+  });
+
+  test('beyond eight megabytes what goes last is left for the next plan', () => {
+    const megabytes = (count: number): Endpoint[] => [{ ...endpoint(1), hostname: 'h'.repeat(count * 2 ** 20) }];
+    const names = (...sizes: readonly number[]): string => {
+      let id = 0;
+      const writes = sizes.map((size, i) => write('create', `${i}`, i === 0 ? 2 : 1, megabytes(size)));
+      const pending = new Map<number, SliceWrite>();
+      const planned = encodeSliceWrites(
+        writes,
+        () => undefined,
+        pending,
+        () => ++id,
+      );
+      assert.equal(pending.size, planned.writes.length, 'nothing waits for what is left out');
+      return `${planned.writes.map(({ name }) => name).join(' ')}${planned.isWhole ? '' : ' ...'}`;
+    };
+    assert.equal(names(1, 3, 3, 1), '3 1 2 0');
+    assert.equal(names(1, 3, 3, 2), '3 1 2 ...', 'the one of phase 2 is left out');
+    assert.equal(names(1, 3, 3, 3, 3), '1 2 3 ...');
+    assert.equal(names(1, 20, 1), '1 ...');
+    assert.equal(names(20), '0');
   });
 
   test('writes are encoded as Go encodes them, so that the echo has the same bytes', () => {
@@ -74,13 +97,14 @@ suite('writes of slices', () => {
 });
 
 function check(object: EndpointSlice, hex: string): void {
-  const [write] = encodeSliceWrites(
+  const { writes } = encodeSliceWrites(
     [{ verb: 'create', name: 'web', uid: '', resourceVersion: '', phase: 1, family: 'IPv4', object }],
     () => undefined,
     new Map(),
     () => 1,
   );
-  assert.ok(sameBeyondMetadata(write!.body, Buffer.from(hex, 'hex')), Buffer.from(write!.body).toString('hex'));
+  const { body } = writes[0]!;
+  assert.ok(sameBeyondMetadata(body, Buffer.from(hex, 'hex')), Buffer.from(body).toString('hex'));
 }
 
 function write(verb: SliceWrite['verb'], name: string, phase: 1 | 2, endpoints: Endpoint[] = []): SliceWrite {

@@ -233,7 +233,9 @@ const facts: { readonly [K in OutputKind]: fc.Arbitrary<OutputFacts[K]> } = {
 };
 
 function plansOf<K extends OutputKind>(output: K): fc.Arbitrary<Plan<K>> {
-  return fc.tuple(facts[output], writes).map(([facts, writes]) => ({ facts: { kind: output, ...facts }, writes }));
+  return fc
+    .tuple(facts[output], writes, fc.boolean())
+    .map(([facts, writes, isWhole]) => ({ facts: { kind: output, ...facts }, writes, isWhole }));
 }
 
 export const replies: fc.Arbitrary<PlanReply> = fc.record({

@@ -94,6 +94,8 @@ export interface Sync {
   failure: Failure | null;
   /** How many writes were applied. */
   applied: number;
+  /** Whether the plan was not whole, so that another sync follows this one. */
+  goesOn: boolean;
   /** null = the writes are sent. */
   readonly shadow: Shadow | null;
   /**

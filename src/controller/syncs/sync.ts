@@ -29,7 +29,7 @@ import type { ControllerState } from '../state.ts';
 import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan.ts';
 import { fateOfObjects, isEndpoints, isWanted, needsEndpoints } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
-import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
+import { addCheck, addWork, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { classify, NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
 import { shadowOf, tellWithdrawn } from '../writes/shadow.ts';
@@ -79,6 +79,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     shares: state.replan.shares,
     failure: null,
     applied: 0,
+    goesOn: false,
     shadow: shadowOf(state, unit),
     postedAtMs: -1,
     plannedAtMs: -1,
@@ -203,6 +204,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     return;
   }
   sync.plannedAtMs = now.nowMs;
+  sync.goesOn = !plan.isWhole;
   const before = unit.facts;
   noteFacts(state.replan, unit, plan.facts);
   recheck(state.replan, unit, sync, now);
@@ -402,6 +404,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
         service: keyOf(service),
       });
     }
+    if (sync.goesOn && shadow === null) addWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs);
     if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
     return;

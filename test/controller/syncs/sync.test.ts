@@ -459,7 +459,7 @@ function slicesPlan(...writes: readonly PlannedWrite[]): ServiceResult['plans'][
     trafficDistribution: '',
     waitingForNode: 0,
   };
-  return { facts, writes };
+  return { facts, writes, isWhole: true };
 }
 
 function sliceObject(name: string, resourceVersion: string): KubeObject {
