@@ -62,7 +62,8 @@ function intervalText({ low, high }: Ratio): string {
 /** @param basis what a p99 rests on */
 export function valueText(value: number, digits: number, basis: Basis | null): string {
   if (Number.isNaN(value)) return '-';
-  return [value.toFixed(digits), fewText(basis)].join(' ').trimEnd();
+  const range = basis?.range?.map((own) => own.toFixed(digits)).join(' to ');
+  return [value.toFixed(digits), range === undefined ? '' : `[${range}]`, fewText(basis)].filter(Boolean).join(' ');
 }
 
 const THREADS_MAX = 5;

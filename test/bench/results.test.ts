@@ -292,6 +292,9 @@ describe('results of the peers', () => {
     // The median of the runs' own would be 10 and 0.99.
     assert.deepEqual([row.values[MANAGER], row.values[ENDPOINTD]], [10, 5]);
     assert.equal(churn!.marks[0]!.got, '0.50 (400) and (304)');
+    // One run of four has made both.
+    assert.deepEqual(rowTexts(churn!)[1]!.slice(1, 3), ['10.0 [1.0 to 10.0] (304)', '5.0 [1.0 to 5.0] (400)']);
+    assert.match(resultsText(all, [churn!]), /\| 10\.0 \[1\.0 to 10\.0\] \(304\) -> 5\.0 \[1\.0 to 5\.0\] \(400\) \|/);
   });
 
   it('the longest is of all samples, so no p99 is longer, and it never counts', () => {
