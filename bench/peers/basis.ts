@@ -28,6 +28,8 @@ export const POOLED: Readonly<Record<string, { readonly kind: keyof RunSamples; 
   endpointsMax: { kind: 'endpoints', share: 1 },
   slicesP99: { kind: 'slices', share: 0.99 },
   slicesMax: { kind: 'slices', share: 1 },
+  wrongP99: { kind: 'wrong', share: 0.99 },
+  shownP99: { kind: 'shown', share: 0.99 },
   isolatedP99: { kind: 'isolated', share: 0.99 },
 };
 

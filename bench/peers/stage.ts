@@ -46,7 +46,7 @@ import {
   type Course,
   figuresOf,
   read,
-  samplesOf,
+  runSamplesOf,
   type Figures,
   type Reading,
   type RunSamples,
@@ -577,8 +577,7 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
   const threads = new Map<string, number>();
   for (const [name, seconds] of after.threads) threads.set(name, seconds - (before.threads.get(name) ?? 0));
   const measured = figuresOf(window);
-  const quiet = changes.filter(({ isolated }) => isolated);
-  const growth = growthOf(sampler.timeline, before.ms - sampler.fromMs, after.ms - sampler.fromMs);
+  const { first, growth } = tenthsOf(sampler.timeline, before.ms - sampler.fromMs, after.ms - sampler.fromMs);
   return {
     figures: {
       ...measured,
@@ -593,15 +592,13 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
         ),
       ),
       ...sharedOut(measured['controllerCpu']!, notes),
+      firstMB: first / 1e6,
       growthMB: growth / 1e6,
       peakMB: peakBytes / 1e6,
       ...notes,
     },
     threads: Object.fromEntries(threads),
-    samples: {
-      ...samplesOf(changes.filter(({ isolated }) => !isolated)),
-      ...(quiet.length === 0 ? {} : { isolated: samplesOf(quiet).slices }),
-    },
+    samples: runSamplesOf(changes),
     course: courseOf(changes, before.ms),
     timeline: thinned(sampler.timeline, TIMELINE_POINTS_MAX),
     peakStep: sampler.peak().step,
@@ -617,11 +614,17 @@ function sharedOut(cpuSeconds: number, { pods, events }: Readonly<Record<string,
   };
 }
 
-/** Bytes by which the last tenth of the measure exceeds the first. A flat course has none. */
-function growthOf({ ms, residentBytes }: Timeline, fromMs: number, untilMs: number): number {
+/** The bytes of the first tenth of the measure, and by how many the last one exceeds it. A flat course has no growth. */
+function tenthsOf(
+  { ms, residentBytes }: Timeline,
+  fromMs: number,
+  untilMs: number,
+): { readonly first: number; readonly growth: number } {
   const within = residentBytes.filter((bytes, i) => bytes > 0 && ms[i]! >= fromMs && ms[i]! <= untilMs);
   const tenth = Math.max(1, Math.floor(within.length / 10));
-  return within.length === 0 ? 0 : median(within.slice(-tenth)) - median(within.slice(0, tenth));
+  if (within.length === 0) return { first: 0, growth: 0 };
+  const first = median(within.slice(0, tenth));
+  return { first, growth: median(within.slice(-tenth)) - first };
 }
 
 /** Not for the echo floor, which writes for each event. */

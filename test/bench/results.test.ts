@@ -388,6 +388,72 @@ describe('results of the peers', () => {
     }
   });
 
+  it('where changes were taken back, those of 0 are left out beside it', () => {
+    const of = (peer: string, coalesced: number, slices: number[], shown?: number[]): RunRecord => ({
+      ...run(peer, 0, 1),
+      figures: { changes: 4, slicesP50: 0, ...(coalesced === 0 ? {} : { coalesced }) },
+      samples: { endpoints: [], slices, ...(shown === undefined ? {} : { shown }) },
+    });
+    const shownOf = (...runs: RunRecord[]): Record<string, string[]> =>
+      Object.fromEntries(
+        rowTexts(compareAll(results(...runs), {})[0]!).map(([title, ...cells]) => [title, cells.slice(0, 2)]),
+      );
+    const rows = shownOf(of(MANAGER, 0, [4, 5, 6, 7]), of(ENDPOINTD, 2, [0, 0, 8, 9], [0, 9]));
+    assert.deepEqual(rows['changes taken back before a write, %'], ['0.0', '50.0']);
+    assert.deepEqual(rows['change to slice, without those of 0 ms, p50, ms'], ['5.0', '8.0']);
+    assert.deepEqual(rows['change to slice, without those of 0 ms, p99, ms'], ['7.0 (4)', '9.0 (2)']);
+    assert.deepEqual(rows['change to slice, without those taken back, p99, ms'], ['-', '9.0 (2)']);
+    const none = shownOf(of(MANAGER, 0, [4]), of(ENDPOINTD, 0, [0]));
+    assert.deepEqual(Object.keys(none), ['changes', 'change to slice, p50, ms']);
+  });
+
+  it('where a measure ends at the judge its times have no ratio', () => {
+    const of = (peer: string): RunRecord => ({ ...run(peer, 0, 1), figures: { wall: 2, loadCpu: 1.5, lostMs: 9 } });
+    const all = results(of(MANAGER), of(ENDPOINTD));
+    const ratiosOf = (endsAtJudge: boolean): unknown[] =>
+      rowTexts(compareAll(all, { churn: { endsAtJudge } })[0]!).map((cells) => cells[3]);
+    assert.deepEqual(
+      [ratiosOf(false), ratiosOf(true)],
+      [
+        ['1.00', '1.00', '1.00'],
+        ['1.00', '-', '-'],
+      ],
+    );
+    const text = resultsText(all, compareAll(all, { churn: { endsAtJudge: true } }));
+    assert.match(text, /at work for 75 % beside kube-controller-manager and 75 % beside endpointd: so the wall time/);
+  });
+
+  it('what was measured for another time says so, in its marks too', () => {
+    const all = {
+      ...results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4)),
+      commands: [{ ...COMMAND, settings: { seconds: '40' } }],
+    };
+    const [churn] = compareAll(all, MARKS);
+    assert.equal(churn!.marks[0]!.runs, '1, , 40 s each');
+    assert.match(resultsText(all, [churn!]), /\nChanges were made for 40 s, by --seconds=40, after a warm-up of /);
+  });
+
+  it('memory is flat by the tenths of the measure, of older runs too', () => {
+    const soak = scenariosByName()['soak']!;
+    const mb = [1, ...Array.from({ length: 10 }, () => 200), ...Array.from({ length: 90 }, () => 230)];
+    const of = (figures: RunRecord['figures']): RunRecord => ({
+      ...run(ENDPOINTD, 0, 1),
+      figures: { wall: 99, growthMB: 30, ...figures },
+      timeline: {
+        ms: mb.map((_, i) => i * 1000),
+        cores: {},
+        residentBytes: mb.map((each) => each * 1e6),
+        steps: [{ ms: 1000, name: 'flips' }],
+      },
+    });
+    const gotOf = (figures: RunRecord['figures']): string =>
+      compareAll(results(of(figures)), { churn: { marks: soak.marks! } })[0]!.marks[0]!.got;
+    assert.deepEqual(
+      [gotOf({}), gotOf({ firstMB: 300 }), gotOf({ wall: 50 })],
+      ['1.15 x, 230.0 of 200.0 MB', '1.10 x, 330.0 of 300.0 MB', '-'],
+    );
+  });
+
   it('a mark is not reached if its floor was not measured', () => {
     const [churn] = compareAll(results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 1)), MARKS);
     assert.equal(churn!.marks[1]!.verdict, 'not measured');
