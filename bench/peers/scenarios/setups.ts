@@ -2,7 +2,7 @@
  * The same flips in other set-ups: whole controller managers, default flags, best flags, many watchers, a long time.
  */
 import { parseMetrics, sumOf } from '../../../src/metrics/text.ts';
-import { endpointdPeer, managerPeer, writesFor } from '../peers.ts';
+import { endpointdPeer, managerPeer, together, writesFor } from '../peers.ts';
 import {
   CONTROLLERS,
   ENDPOINTD,
@@ -163,16 +163,7 @@ function bothPeer(settings: Settings): Peer {
     start: async (on) => {
       const parts: RunningPeer[] = [];
       for (const part of [own, rest]) parts.push(await part.start(on));
-      return {
-        processes: Object.assign({}, ...parts.map(({ processes }) => processes)) as RunningPeer['processes'],
-        failed: Promise.race(parts.map(({ failed }) => failed)),
-        stop: async () => {
-          for (const part of parts) await part.stop();
-        },
-        kill: async () => {
-          for (const part of parts) await part.kill();
-        },
-      };
+      return together(parts);
     },
   };
 }
