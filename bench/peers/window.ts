@@ -247,6 +247,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   controllerCpu: { title: 'CPU of the controller, s', digits: 2 },
   cpuAChange: { title: 'CPU of the controller a change, ms', digits: 2 },
   restCpu: { title: 'CPU of the controller until it was at rest, s', digits: 2 },
+  knownCpu: { title: 'CPU of the controller behind the measure, until two changes were shown, s', digits: 2 },
   cpuAPod: { title: 'CPU of the controller a pod, ms', digits: 3 },
   apiserverCpu: { title: 'CPU of the API server, s', digits: 2 },
   etcdCpu: { title: 'CPU of etcd, s', digits: 2 },
