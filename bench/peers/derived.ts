@@ -16,11 +16,16 @@ export function withDerived<T extends Kept>(runs: readonly T[]): T[] {
   const isTakenBack = runs.some(({ figures }) => figures['coalesced'] !== undefined);
   return runs.map((run) => {
     const samples: RunSamples = isTakenBack
-      ? { ...run.samples, wrong: run.samples.slices.filter((ms) => ms > 0) }
+      ? { ...shownOf(run), ...run.samples, wrong: run.samples.slices.filter((ms) => ms > 0) }
       : run.samples;
     const figures = { ...run.figures, ...firstTenth(run), ...(isTakenBack ? takenBackFigures(run, samples) : {}) };
     return { ...run, samples, figures };
   });
+}
+
+/** Of a run in which nothing was taken back. */
+function shownOf({ figures, samples }: Kept): Pick<RunSamples, 'shown'> {
+  return figures['coalesced'] === undefined ? { shown: samples.slices } : {};
 }
 
 function takenBackFigures({ figures }: Kept, { wrong = [], shown }: RunSamples): Record<string, number> {

@@ -55,6 +55,8 @@ export interface Command {
   /** By `programHash`: commits may have the same program. */
   readonly program: string;
   readonly machine: Readonly<Record<string, string>>;
+  /** What a fixed loop took at its begin; absent = the command is of an older bench. It tells apart no measurements. */
+  readonly loopMs?: number;
   readonly versions: Readonly<Record<string, string>>;
   readonly size: string;
   readonly settings: Readonly<Record<string, string>>;

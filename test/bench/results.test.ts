@@ -402,7 +402,7 @@ describe('results of the peers', () => {
     assert.deepEqual(rows['changes taken back before a write, %'], ['0.0', '50.0']);
     assert.deepEqual(rows['change to slice, without those of 0 ms, p50, ms'], ['5.0', '8.0']);
     assert.deepEqual(rows['change to slice, without those of 0 ms, p99, ms'], ['7.0 (4)', '9.0 (2)']);
-    assert.deepEqual(rows['change to slice, without those taken back, p99, ms'], ['-', '9.0 (2)']);
+    assert.deepEqual(rows['change to slice, without those taken back, p99, ms'], ['7.0 (4)', '9.0 (2)']);
     const none = shownOf(of(MANAGER, 0, [4]), of(ENDPOINTD, 0, [0]));
     assert.deepEqual(Object.keys(none), ['changes', 'change to slice, p50, ms']);
   });
@@ -712,6 +712,17 @@ describe('results of several commands', () => {
   it('the text of a command names no file of the machine', () => {
     const args = ['size', '--json=/tmp/a', '--flips=9', '--page', '/tmp/b', '--results'];
     assert.equal(commandText('growth', args), 'npm run bench -- growth size --flips=9 --results');
+  });
+
+  it('a fixed loop that took another time is told, and takes no round apart', () => {
+    const kept = { ...results(run(ENDPOINTD, 0, 4)), commands: [{ ...COMMAND, loopMs: 20 }] };
+    const all = addResults(kept, later({ ...LATER, loopMs: 33 }, run(ENDPOINTD, 0, 5)));
+    assert.deepEqual(
+      all.runs.map(({ round }) => round),
+      [0, 1],
+    );
+    const text = resultsText(all, compareAll(all, {}));
+    assert.match(text, /\| abc \|.*loop 20 ms.*\n\| .* \| def \|.*loop 33 ms/);
   });
 
   it('a command says what was left out of it', () => {
