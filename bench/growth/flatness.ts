@@ -48,11 +48,24 @@ export interface Flatness {
   readonly drift: number;
   /** The same of the lowest round of the last by the highest of the first, and the other way round. */
   readonly driftRange: Range;
+  /**
+   * Of neighbours that write the same number of bytes, those whose costs are furthest apart: no line has to explain these
+   * bytes. null = there are none.
+   */
+  readonly step: Step | null;
   /** The axis's number at the first and the last point. */
   readonly ends: Range;
   /** Of the point with the fewest. */
   readonly rounds: number;
   readonly verdict: FlatnessVerdict;
+}
+
+export interface Step {
+  readonly between: Range;
+  /** The share by which the second one costs more. */
+  readonly share: number;
+  /** The same of the lowest round of the second by the highest of the first, and the other way round. */
+  readonly range: Range;
 }
 
 /**
@@ -130,6 +143,7 @@ export function flatnessOf(runs: readonly MergedRun[]): readonly Flatness[] {
     const found = {
       worst: inOrder.map((run) => excess(run, run.cpuAFlip)).reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0),
       drift: drift(first.cpuAFlip, last.cpuAFlip),
+      step: stepOf(inOrder),
       driftRange: [drift(first.cpuRange[1], last.cpuRange[0]), drift(first.cpuRange[0], last.cpuRange[1])] as const,
       ends: [first.at, last.at] as const,
       rounds: Math.min(...inOrder.map(({ rounds }) => rounds)),
@@ -138,9 +152,28 @@ export function flatnessOf(runs: readonly MergedRun[]): readonly Flatness[] {
   });
 }
 
+/** By how much two numbers of bytes that are the same may differ: names and versions have more digits. */
+const SAME_BYTES = 0.01;
+
+function stepOf(inOrder: readonly MergedRun[]): Step | null {
+  const steps = inOrder.slice(1).flatMap((run, i): Step[] => {
+    const before = inOrder[i]!;
+    if (Math.abs(run.bytesAFlip / before.bytesAFlip - 1) > SAME_BYTES) return [];
+    const [[low, high], [lowBefore, highBefore]] = [run.cpuRange, before.cpuRange];
+    return [
+      {
+        between: [before.at, run.at],
+        share: run.cpuAFlip / before.cpuAFlip - 1,
+        range: [low / highBefore - 1, high / lowBefore - 1],
+      },
+    ];
+  });
+  return steps.toSorted((a, b) => Math.abs(b.share) - Math.abs(a.share))[0] ?? null;
+}
+
 /** @param ranges by how much the lowest and the highest round of each point are off */
 function verdictOf(
-  { worst, drift, driftRange, ends: [first, last], rounds }: Omit<Flatness, 'axis' | 'furthest' | 'verdict'>,
+  { worst, drift, driftRange, ends: [first, last], rounds }: Omit<Flatness, 'axis' | 'furthest' | 'step' | 'verdict'>,
   ranges: readonly Range[],
 ): FlatnessVerdict {
   const overDecades = (share: number): number => (1 + share) ** Math.min(1, DECADES / Math.log10(last / first)) - 1;

@@ -16,6 +16,7 @@ import {
   type FlatnessVerdict,
   type GrowthRun,
   type MergedRun,
+  type Step,
 } from './flatness.ts';
 
 export interface Growth {
@@ -94,11 +95,27 @@ const VERDICTS: Readonly<Record<FlatnessVerdict, string>> = {
   'not flat in one round': 'NOT flat in one round, which shows no noise,',
 };
 
-function verdictText({ verdict, worst, furthest, drift, driftRange, ends: [first, last], rounds }: Flatness): string {
+function verdictText(flatness: Flatness): string {
+  const {
+    verdict,
+    worst,
+    furthest,
+    drift,
+    driftRange,
+    step,
+    ends: [first, last],
+    rounds,
+  } = flatness;
   const isOnce = rounds < 2;
   const single = isOnce ? '' : `, of a single round ${percent(furthest.share)} (at ${furthest.at})`;
   const between = isOnce ? '' : `, of single rounds ${driftRange.map(percent).join(' to ')}`;
-  return `${VERDICTS[verdict].replace('N rounds', plural(rounds, 'round'))} over a factor of ${last / first}: the largest difference from what the bytes of a flip explain is ${percent(worst)}${single}; from first to last it is ${percent(drift)}${between}. The mark for both is ${FLAT_SHARE * 100} % either way, from first to last over three decades`;
+  return `${VERDICTS[verdict].replace('N rounds', plural(rounds, 'round'))} over a factor of ${last / first}: the largest difference from what the bytes of a flip explain is ${percent(worst)}${single}; from first to last it is ${percent(drift)}${between}. The mark for both is ${FLAT_SHARE * 100} % either way, from first to last over three decades${step === null ? '' : `. ${stepText(step, isOnce)}`}`;
+}
+
+/** The largest difference that the line through the bytes cannot explain away. */
+function stepText({ between: [from, to], share, range }: Step, isOnce: boolean): string {
+  const rounds = isOnce ? '' : `, of single rounds ${range.map(percent).join(' to ')}`;
+  return `Of neighbours that write the same number of bytes, ${from} and ${to} are furthest apart: ${percent(share)}${rounds}`;
 }
 
 /** One mark for each axis: measured only if the axis was, from end to end. */
@@ -114,9 +131,10 @@ export function growthMarks(growth: Growth): MarkResult[] {
     };
     const found = flatness.find((one) => one.axis === axis && one.ends[0] === first && one.ends[1] === last);
     if (found === undefined) return { ...mark, got: '-', verdict: 'not measured', runs: runsText(0, growth.endedAt) };
-    const { worst, drift, furthest, driftRange, rounds } = found;
+    const { worst, drift, furthest, driftRange, step, rounds } = found;
+    const neighbours = step === null ? '' : `; of neighbours with the same bytes ${percent(step.share)}`;
     const single = `; of single rounds ${percent(furthest.share)}, ${driftRange.map(percent).join(' to ')}`;
-    const got = `at most ${percent(worst)}, from first to last ${percent(drift)}${rounds < 2 ? '' : single}`;
+    const got = `at most ${percent(worst)}, from first to last ${percent(drift)}${rounds < 2 ? '' : single}${neighbours}`;
     return { ...mark, got, verdict: markVerdict(found), runs: runsText(rounds, growth.endedAt) };
   });
 }

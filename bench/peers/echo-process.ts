@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { AS_PARTIAL, PROTOBUF } from '../../src/kube/media-type.ts';
+import type { MetaRecord } from '../../src/kube/object-meta.ts';
 import type { Endpoint, EndpointSubset, KubeObject } from '../../src/kube/types.ts';
 import { createApiClient } from '../../src/node/api-client.ts';
 import { encodeRequest, type LoadTarget } from '../support/http-load.ts';
@@ -53,14 +54,13 @@ function report(what: EchoReport, sent: () => void = () => undefined): void {
 }
 
 function answer(
-  { metadata }: KubeObject,
+  { namespace, name, resourceVersion }: MetaRecord,
   byPod: ReadonlyMap<string, readonly ReadyMade[]>,
   write: (request: Buffer) => void,
 ): void {
-  const { namespace, name, resourceVersion } = metadata;
   for (const { bytes, at } of byPod.get(`${namespace}/${name}`) ?? []) {
     const request = Buffer.from(bytes);
-    request.write(resourceVersion!.padStart(PLACE.length, '0'), at, 'latin1');
+    request.write(resourceVersion.padStart(PLACE.length, '0'), at, 'latin1');
     write(request);
   }
 }

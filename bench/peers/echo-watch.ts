@@ -1,8 +1,10 @@
-/** A watch of the metadata of all pods on bare sockets. */
+/** A watch of the metadata of all pods in protobuf, as controllers have it, on bare sockets. */
 import type { Socket } from 'node:net';
-import { AS_PARTIAL, JSON_TYPE } from '../../src/kube/media-type.ts';
-import type { KubeObject } from '../../src/kube/types.ts';
-import { encodeRequest, type LoadTarget, onLines, openSocket } from '../support/http-load.ts';
+import { decodeBare } from '../../src/kube/codec.ts';
+import { AS_PARTIAL, PROTOBUF, PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
+import { type MetaRecord, projectMeta } from '../../src/kube/object-meta.ts';
+import { createWatchReader, type WatchFrame } from '../../src/kube/watch-framing.ts';
+import { encodeRequest, type LoadTarget, onBody, openSocket } from '../support/http-load.ts';
 
 export interface PodWatch {
   readonly stop: () => void;
@@ -20,7 +22,7 @@ const OK = 'HTTP/1.1 200 ';
 export async function watchPods(
   target: LoadTarget,
   version: string,
-  take: (pod: KubeObject) => void,
+  take: (pod: MetaRecord) => void,
   onFailure: (error: Error) => void,
 ): Promise<PodWatch> {
   let [last, stopped] = [version, false];
@@ -33,14 +35,14 @@ export async function watchPods(
     stop();
     onFailure(new Error(`the watch of pods ${what}`));
   };
-  const takeLine = (line: Buffer): void => {
-    const { type, object } = JSON.parse(line.toString()) as { type: string; object: KubeObject };
+  const takeFrame = ({ type, object }: WatchFrame): void => {
     if (type === 'ERROR') {
-      fail(`has told: ${line.toString()}`);
+      fail(`has told: ${errorText(object)}`);
       return;
     }
-    last = object.metadata.resourceVersion!;
-    if (type !== 'BOOKMARK') take(object);
+    const pod = projectMeta(object);
+    last = pod.resourceVersion;
+    if (type !== 'BOOKMARK') take(pod);
   };
   const open = async (): Promise<void> => {
     socket = await openSocket(target);
@@ -59,13 +61,23 @@ export async function watchPods(
       if (hasBegun) begun.resolve();
       else fail(`was answered: ${head}`);
     };
-    onLines(socket, { onHead, take: takeLine });
+    const reader = createWatchReader(PROTOBUF_WATCH);
+    const takeBody = (bytes: Buffer): void => {
+      reader.push(bytes);
+      for (let frame = reader.next(); frame !== null; frame = reader.next()) takeFrame(frame);
+    };
+    onBody(socket, { onHead, take: takeBody });
     // With bookmarks the last version is never so old that the server knows it no more.
     const path = `/api/v1/pods?watch=1&allowWatchBookmarks=true&resourceVersion=${last}`;
-    const accept = `${JSON_TYPE};${AS_PARTIAL}`;
+    const accept = `${PROTOBUF};${AS_PARTIAL}`;
     socket.write(encodeRequest(target, { method: 'GET', path, accept, contentType: '', body: NO_BODY }));
     await begun.promise;
   };
   await open();
   return { stop };
+}
+
+function errorText(object: WatchFrame['object']): string {
+  if (object.encoding === 'json') return JSON.stringify(object.value);
+  return JSON.stringify(decodeBare(object.apiVersion, object.kind, object.bytes));
 }

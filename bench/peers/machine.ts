@@ -2,8 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
+import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { KUBERNETES_VERSION } from '../../test/e2e/binaries.ts';
+import { median } from '../../src/lib/percentile.ts';
 import { AS_DEPLOYED } from '../support/as-deployed.ts';
 import { filesHash, programHash } from '../support/program-hash.ts';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
@@ -22,6 +24,24 @@ export function machineOf(): Readonly<Record<string, string>> {
     memory: `${(totalmem() / 2 ** 30).toFixed(0)} GiB`,
     kernel: `Linux ${release()}`,
   };
+}
+
+/** The median of that many. */
+const LOOPS = 5;
+const LOOP_STEPS = 20_000_000;
+
+/**
+ * How many milliseconds a fixed loop of arithmetic takes now. It is no fact of the machine: the same one takes longer where
+ * others work on it.
+ */
+export function loopMs(): number {
+  const took = Array.from({ length: LOOPS }, () => {
+    const fromMs = performance.now();
+    let state = 1;
+    for (let i = 0; i < LOOP_STEPS; i++) state = (Math.imul(state, 1_664_525) + 1_013_904_223) | 0;
+    return state === LOOP_STEPS ? Number.NaN : performance.now() - fromMs;
+  });
+  return Math.round(median(took) * 10) / 10;
 }
 
 /** What is measured, and the bench that measures it. */

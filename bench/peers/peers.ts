@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type DebugView, JOURNAL_MAX } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
-import { startController } from '../../src/testbed/controller-process.ts';
+import { NODE_FLAGS, startController } from '../../src/testbed/controller-process.ts';
 import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 import { type ControllerUser, startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import type { EchoOrder, EchoReport } from './echo-process.ts';
@@ -144,6 +144,20 @@ async function startEndpointd(
   };
 }
 
+/** Several processes that do the work of one peer. They end in this order. */
+export function together(parts: readonly RunningPeer[]): RunningPeer {
+  return {
+    processes: Object.assign({}, ...parts.map(({ processes }) => processes)) as RunningPeer['processes'],
+    failed: Promise.race(parts.map(({ failed }) => failed)),
+    stop: async () => {
+      for (const part of parts) await part.stop();
+    },
+    kill: async () => {
+      for (const part of parts) await part.kill();
+    },
+  };
+}
+
 const ECHO_PROCESS = fileURLToPath(new URL('echo-process.ts', import.meta.url));
 
 export function echoPeer(namespaces: readonly string[]): Peer {
@@ -152,7 +166,8 @@ export function echoPeer(namespaces: readonly string[]): Peer {
 
 /** Resolves when the process watches. */
 async function startEcho(order: EchoOrder): Promise<RunningPeer> {
-  const child = fork(ECHO_PROCESS, { stdio: 'inherit' });
+  // With the flags of endpointd: a floor on another collector would be none.
+  const child = fork(ECHO_PROCESS, { stdio: 'inherit', execArgv: [...NODE_FLAGS] });
   const reasons: string[] = [];
   // The reason may come after the end.
   const ended = Promise.all([

@@ -92,9 +92,14 @@ export function commandsOf(results: Results): Table {
 /** Such as 2026-11-23T03:13. */
 const MINUTE_CHARS = 16;
 
-function allFactsOf({ program, machine, versions, size, settings, note }: Command): Readonly<Record<string, string>> {
+function allFactsOf(command: Command): Readonly<Record<string, string>> {
+  const { program, machine, versions, size, settings, loopMs, note } = command;
   const said = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
-  return { ...machine, program, ...versions, size, settings: said.join(' '), ...(note === undefined ? {} : { note }) };
+  const optional = {
+    ...(loopMs === undefined ? {} : { loop: `${loopMs} ms` }),
+    ...(note === undefined ? {} : { note }),
+  };
+  return { ...machine, program, ...versions, size, settings: said.join(' '), ...optional };
 }
 
 export const MARK_COLUMNS: readonly string[] = ['scenario or bench', 'mark', 'measured', 'runs of each', 'verdict'];

@@ -23,6 +23,7 @@ import {
 import type { RunResult } from './stage.ts';
 import { CPU_SECONDS_OF, FIGURES, type RunSamples } from './window.ts';
 import { type Basis, basisOf, fewText, POOLED } from './basis.ts';
+import { withDerived } from './derived.ts';
 
 export interface RunRecord extends RunResult {
   /** The place of its command in `commands`. */
@@ -54,6 +55,8 @@ export interface Command {
   /** By `programHash`: commits may have the same program. */
   readonly program: string;
   readonly machine: Readonly<Record<string, string>>;
+  /** What a fixed loop took at its begin; absent = the command is of an older bench. It tells apart no measurements. */
+  readonly loopMs?: number;
   readonly versions: Readonly<Record<string, string>>;
   readonly size: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -101,13 +104,17 @@ export interface Comparison {
   readonly marks: readonly MarkResult[];
   /** What the scenario itself sets, `name=value` each, as the command line has left it. */
   readonly settings: readonly string[];
+  /** For how many seconds changes were made by the command line; null = as long as the scenario says. */
+  readonly seconds: string | null;
+  readonly endsAtJudge: boolean;
 }
 
 /** Compares all scenarios that were run. @param known by the scenario's name */
 export function compareAll(
-  { runs, scenarios, commands }: Results,
+  { runs: kept, scenarios, commands }: Results,
   known: Readonly<Record<string, ComparedScenario>>,
 ): readonly Comparison[] {
+  const runs = [...Map.groupBy(kept, ({ scenario }) => scenario).values()].flatMap(withDerived);
   return scenarios.flatMap((scenario) => {
     const of = runs.filter((run) => run.scenario === scenario.name);
     const [first] = of;
@@ -116,11 +123,16 @@ export function compareAll(
     // A mark may look at another scenario. If that was measured otherwise, the two cannot be compared.
     const alike = runs.filter(({ command }) => isSameMeasurement(commands[command]!, own));
     const about = known[scenario.name] ?? {};
-    return [compare(scenario, of, isMarked(own) ? about : { ...about, marks: [] }, { all: alike, said: own.settings })];
+    const { what = scenario.what } = about;
+    const measured = isMarked(own) ? about : { ...about, marks: [] };
+    return [compare({ ...scenario, what }, of, measured, { all: alike, said: own.settings })];
   });
 }
 
-/** Marks are of the full size, without flags that change what is measured. For how long it is measured changes none. */
+/**
+ * Marks are of the full size, without flags that change what is measured. For how long it is measured changes none, though
+ * the warm-up is as long in proportion: so the mark says for how long.
+ */
 function isMarked({ size, settings }: Command): boolean {
   return size === 'full' && Object.keys(settings).every((name) => UNMARKED_SETTINGS.has(name));
 }
@@ -200,7 +212,7 @@ export function notRun({ runs, scenarios }: Results): readonly ScenarioText[] {
 function compare(
   scenario: ScenarioText,
   runs: readonly RunRecord[],
-  { marks = [], endsAtRest = false, settings = {}, base: against = MANAGER }: ComparedScenario,
+  { marks = [], endsAtRest = false, endsAtJudge = false, settings = {}, base: against = MANAGER }: ComparedScenario,
   { all, said }: { readonly all: readonly RunRecord[]; readonly said: Command['settings'] },
 ): Comparison {
   // The peers run in turns, so which of them was first tells nothing.
@@ -214,6 +226,7 @@ function compare(
   const told: RunsOf = (peer, other = scenario.name) =>
     all.filter((run) => run.scenario === other && seriesOf(peer).includes(run.peer));
   const counts = Object.fromEntries(peers.map((peer) => [peer, countsOf(runs.filter((run) => run.peer === peer))]));
+  const { seconds } = said;
   const fewest = Math.min(...Object.values(counts).map(({ right }) => right));
   return {
     scenario,
@@ -221,13 +234,19 @@ function compare(
     base,
     subject,
     runs: counts,
-    rows: rowsOf(runs, peers, base, subject).filter(({ figure }) => !(endsAtRest && OF_WALL.has(figure))),
+    rows: rowsOf(runs, peers, base, subject)
+      .filter(({ figure }) => !(endsAtRest && OF_WALL.has(figure)))
+      .map((row) => (endsAtJudge && OF_JUDGE.has(row.figure) ? Object.assign({}, row, UNTOLD) : row)),
+    seconds: seconds ?? null,
+    endsAtJudge,
     settings: Object.entries(settings).map(([name, value]) => `${name}=${inForce(value, said[name])}`),
     wrong: runs.flatMap(({ peer, round, wrong }) => wrong.map((what) => `${peer}, round ${round + 1}: ${what}`)),
     marks: marks.map((mark) => ({
       by: scenario.name,
       what: mark.what,
-      runs: runsText(fewest, runs.at(-1)!.startedAt),
+      runs: [runsText(fewest, runs.at(-1)!.startedAt), ...(seconds === undefined ? [] : [`${seconds} s each`])].join(
+        ', ',
+      ),
       ...judged(mark, runs, told),
     })),
   };
@@ -279,6 +298,13 @@ function judgedOf(runs: readonly RunRecord[], figure: string): Judged {
 
 /** The wall time, and what is divided by it. */
 const OF_WALL: ReadonlySet<string> = new Set(['wall', 'serverShare']);
+
+/** What is mostly the work of the bench if a short measure ends when its judge has found all right. */
+const OF_JUDGE: ReadonlySet<string> = new Set([...OF_WALL, 'rightMs', 'lostMs']);
+const UNTOLD: Pick<Row, 'ratio' | 'counts'> = {
+  ratio: { value: Number.NaN, low: Number.NaN, high: Number.NaN, pairs: 0 },
+  counts: 'no',
+};
 
 function countsOf(runs: readonly RunRecord[]): { all: number; right: number } {
   return { all: runs.length, right: runs.filter(({ wrong }) => wrong.length === 0).length };

@@ -17,7 +17,7 @@ import {
   type RunRecord,
 } from './results.ts';
 import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
-import { machineOf, versionsOf } from './machine.ts';
+import { loopMs, machineOf, versionsOf } from './machine.ts';
 import { peersPage } from './report-page.ts';
 import { keepResults, readKept } from './kept-results.ts';
 import type { Scenario } from './scenario.ts';
@@ -74,6 +74,7 @@ function commandOf({ settings, server, otherwise }: PeersOptions, args: readonly
     commit: commitText(),
     program: programHash(programOf(settings.size)),
     machine: machineOf(),
+    loopMs: loopMs(),
     versions: versionsOf(),
     size: settings.size,
     settings: Object.fromEntries(

@@ -169,12 +169,19 @@ export interface Scenario {
    * is divided by it.
    */
   readonly endsAtRest?: boolean;
+  /**
+   * Whether the measure ends when the judge has found all right, so soon that judge and load, which share one thread, are
+   * most of it. Then times have no ratio.
+   */
+  readonly endsAtJudge?: boolean;
   readonly story: (stage: Stage) => Promise<void>;
   readonly marks?: readonly Mark[];
 }
 
 /** What a comparison needs to know of a scenario. */
-export type ComparedScenario = Pick<Scenario, 'marks' | 'endsAtRest' | 'settings' | 'base'>;
+export type ComparedScenario = Partial<
+  Pick<Scenario, 'what' | 'marks' | 'endsAtRest' | 'endsAtJudge' | 'settings' | 'base'>
+>;
 
 /**
  * The median of a figure over all runs of a peer; NaN where there are none.

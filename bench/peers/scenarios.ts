@@ -4,6 +4,7 @@ import { CHURN, HUGE_FLIPS, READY, TWO_NUMBERS } from './scenarios/flips.ts';
 import { FAILOVER, INTAKE, MIRROR, NODE_LOST, NODE_ZONE } from './scenarios/others.ts';
 import { BEST, FLOW_CONTROL, JOURNAL, NET, SHIPPED, SOAK, WATCHERS } from './scenarios/setups.ts';
 import { ROLLOUT, STORM } from './scenarios/sides.ts';
+import { STANDBY } from './scenarios/standby.ts';
 import { LARGE_COLD, LARGE_RESTART, MEMORY, ONENS_COLD, RESTART, RESTART_FEW, SPREAD_COLD } from './scenarios/start.ts';
 import type { ComparedScenario, Scenario } from './scenario.ts';
 
@@ -37,6 +38,7 @@ export const SCENARIOS: readonly Scenario[] = [
   FAILOVER,
   INTAKE,
   NET,
+  STANDBY,
   SHIPPED,
   BEST,
   ...WATCHERS,

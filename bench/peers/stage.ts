@@ -27,6 +27,7 @@ import { openGate, type Gate } from './gate.ts';
 import { median } from '../../src/lib/percentile.ts';
 import { disturbanceOf } from './disturbance.ts';
 import { fewestWrites } from './fewest-writes.ts';
+import { notAtRest } from './known.ts';
 import { lasting } from './lasting-watch.ts';
 import { meanFigures, stageFigures, stageSamples, type Telling } from './change-stages.ts';
 import { startSampler, thinned, type Sampler, type Timeline } from './sampler.ts';
@@ -46,7 +47,7 @@ import {
   type Course,
   figuresOf,
   read,
-  samplesOf,
+  runSamplesOf,
   type Figures,
   type Reading,
   type RunSamples,
@@ -85,9 +86,6 @@ const QUIET_LOOKS = 3;
 const TIMELINE_POINTS_MAX = 200;
 const SAID_MAX = 5;
 const SETTLE_MS = 50;
-/** The CPU that two changes may cost a controller at rest, and as a share of what it has used. */
-const KNOWN_SECONDS_MAX = 0.3;
-const KNOWN_SHARE_MAX = 0.1;
 const TOLD_MS_MAX = 2000;
 /** One of Endpoints and one of slices, as each further watcher has them. */
 const OWN_WATCHES = 2;
@@ -99,6 +97,7 @@ interface Run {
   readonly client: ApiClient;
   readonly cluster: Cluster;
   readonly peer: Peer;
+  readonly size: Size;
   readonly stillMs: number;
   readonly outputs: Outputs;
   /** What the peer does not follow, one line each. */
@@ -159,6 +158,7 @@ export async function play(
     client,
     cluster,
     peer,
+    size: settings.size,
     stillMs: STILL_MS[settings.size],
     outputs,
     notFollowed: [],
@@ -378,7 +378,7 @@ function secondsOf(processes: Readonly<Record<string, number>>): number {
  * still had to read much of the cluster, the measure has ended too early.
  */
 async function knows(run: Run): Promise<void> {
-  const { cluster, peer, notFollowed, running } = run;
+  const { cluster, peer, notFollowed, running, size } = run;
   if (peer.echoes) return;
   const seconds = (): number => secondsOf(running?.processes ?? {});
   const before = seconds();
@@ -404,8 +404,9 @@ async function knows(run: Run): Promise<void> {
     }
   }
   const more = seconds() - before;
-  if (more <= Math.max(KNOWN_SECONDS_MAX, KNOWN_SHARE_MAX * before)) return;
-  notFollowed.push(`was not at rest: ${more.toFixed(2)} s of CPU came after the measure of ${before.toFixed(2)} s`);
+  run.notes['knownCpu'] = more;
+  const wrong = notAtRest(before, more, size);
+  if (wrong !== null) notFollowed.push(wrong);
 }
 
 /** Changes of one object keep their order, even if the server answers late. On two connections they would not. */
@@ -577,8 +578,7 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
   const threads = new Map<string, number>();
   for (const [name, seconds] of after.threads) threads.set(name, seconds - (before.threads.get(name) ?? 0));
   const measured = figuresOf(window);
-  const quiet = changes.filter(({ isolated }) => isolated);
-  const growth = growthOf(sampler.timeline, before.ms - sampler.fromMs, after.ms - sampler.fromMs);
+  const { first, growth } = tenthsOf(sampler.timeline, before.ms - sampler.fromMs, after.ms - sampler.fromMs);
   return {
     figures: {
       ...measured,
@@ -593,15 +593,13 @@ function resultOf(run: Run, wrong: readonly string[]): RunResult {
         ),
       ),
       ...sharedOut(measured['controllerCpu']!, notes),
+      firstMB: first / 1e6,
       growthMB: growth / 1e6,
       peakMB: peakBytes / 1e6,
       ...notes,
     },
     threads: Object.fromEntries(threads),
-    samples: {
-      ...samplesOf(changes.filter(({ isolated }) => !isolated)),
-      ...(quiet.length === 0 ? {} : { isolated: samplesOf(quiet).slices }),
-    },
+    samples: runSamplesOf(changes),
     course: courseOf(changes, before.ms),
     timeline: thinned(sampler.timeline, TIMELINE_POINTS_MAX),
     peakStep: sampler.peak().step,
@@ -617,11 +615,17 @@ function sharedOut(cpuSeconds: number, { pods, events }: Readonly<Record<string,
   };
 }
 
-/** Bytes by which the last tenth of the measure exceeds the first. A flat course has none. */
-function growthOf({ ms, residentBytes }: Timeline, fromMs: number, untilMs: number): number {
+/** The bytes of the first tenth of the measure, and by how many the last one exceeds it. A flat course has no growth. */
+function tenthsOf(
+  { ms, residentBytes }: Timeline,
+  fromMs: number,
+  untilMs: number,
+): { readonly first: number; readonly growth: number } {
   const within = residentBytes.filter((bytes, i) => bytes > 0 && ms[i]! >= fromMs && ms[i]! <= untilMs);
   const tenth = Math.max(1, Math.floor(within.length / 10));
-  return within.length === 0 ? 0 : median(within.slice(-tenth)) - median(within.slice(0, tenth));
+  if (within.length === 0) return { first: 0, growth: 0 };
+  const first = median(within.slice(0, tenth));
+  return { first, growth: median(within.slice(-tenth)) - first };
 }
 
 /** Not for the echo floor, which writes for each event. */

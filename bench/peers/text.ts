@@ -62,7 +62,8 @@ function intervalText({ low, high }: Ratio): string {
 /** @param basis what a p99 rests on */
 export function valueText(value: number, digits: number, basis: Basis | null): string {
   if (Number.isNaN(value)) return '-';
-  return [value.toFixed(digits), fewText(basis)].join(' ').trimEnd();
+  const range = basis?.range?.map((own) => own.toFixed(digits)).join(' to ');
+  return [value.toFixed(digits), range === undefined ? '' : `[${range}]`, fewText(basis)].filter(Boolean).join(' ');
 }
 
 const THREADS_MAX = 5;
@@ -70,7 +71,8 @@ const THREADS_MAX = 5;
 const SHOWN_SECONDS = 0.01;
 
 /** What no row of the table has, one sentence each without its full stop. */
-export function remarksOf({ scenario, peers, settings }: Comparison, runs: readonly RunRecord[]): string[] {
+export function remarksOf(comparison: Comparison, runs: readonly RunRecord[]): string[] {
+  const { scenario, peers, settings, seconds } = comparison;
   const own = runs.filter((run) => run.scenario === scenario.name && run.wrong.length === 0);
   const countsOf = (kind: 'slices' | 'isolated'): string =>
     peers
@@ -90,6 +92,12 @@ export function remarksOf({ scenario, peers, settings }: Comparison, runs: reado
     return busiest === '' ? [] : [`${peer} ${busiest}`];
   });
   return [
+    ...judgeRemark(comparison),
+    ...(seconds === null
+      ? []
+      : [
+          `Changes were made for ${seconds} s, by --seconds=${seconds}, after a warm-up of a quarter as many where the scenario has one`,
+        ]),
     ...(settings.length === 0 ? [] : [`Settings of the scenario, as they were in force: ${settings.join(', ')}`]),
     ...(samples === ''
       ? []
@@ -98,6 +106,19 @@ export function remarksOf({ scenario, peers, settings }: Comparison, runs: reado
         ]),
     ...(peaks.length === 0 ? [] : [`Memory was highest at the step: ${peaks.join(', ')}`]),
     ...(threads.length === 0 ? [] : [`CPU by thread, medians: ${threads.join('; ')}`]),
+  ];
+}
+
+/** Why times have no ratio. */
+function judgeRemark({ endsAtJudge, peers, rows }: Comparison): string[] {
+  const [load, wall] = ['loadCpu', 'wall'].map((name) => rows.find(({ figure }) => figure === name));
+  if (!endsAtJudge || load === undefined || wall === undefined) return [];
+  const shares = peers.flatMap((peer) => {
+    const share = load.values[peer]! / wall.values[peer]!;
+    return Number.isFinite(share) ? [`${(100 * share).toFixed(0)} % beside ${peer}`] : [];
+  });
+  return [
+    `Judge and load share one thread, and the measure ends when the judge has found all right. Of the wall time it was at work for ${shares.join(' and ')}: so the wall time and the time until all was right are mostly the bench's own, and have no ratio`,
   ];
 }
 

@@ -43,6 +43,12 @@ export interface Samples {
 export interface RunSamples extends Samples {
   /** To the slice, of a quiet side; absent = there is none, or the run is of before 26 November 2026. */
   readonly isolated?: readonly number[];
+  /**
+   * To the slice, of those that a write has shown; absent = none was taken back before, or the run is of an older bench.
+   */
+  readonly shown?: readonly number[];
+  /** Those of `slices` above 0. No run keeps them: a report makes them of the others. */
+  readonly wrong?: readonly number[];
 }
 
 export type Figures = Readonly<Record<string, number>>;
@@ -107,6 +113,18 @@ export function samplesOf(changes: readonly TimedChange[]): Samples {
       // A watcher may see the effect before the answer to the change has come.
       .map((ms) => rounded(Math.max(0, ms)));
   return { endpoints: of('endpoints'), slices: of('slices') };
+}
+
+/** The samples of a run, with those of its quiet side apart. */
+export function runSamplesOf(changes: readonly TimedChange[]): RunSamples {
+  const loud = changes.filter(({ isolated }) => !isolated);
+  const quiet = changes.filter(({ isolated }) => isolated);
+  const shown = loud.filter(({ takenBackMs }) => takenBackMs.slices === undefined);
+  return {
+    ...samplesOf(loud),
+    ...(quiet.length === 0 ? {} : { isolated: samplesOf(quiet).slices }),
+    ...(shown.length === loud.length ? {} : { shown: samplesOf(shown).slices }),
+  };
 }
 
 /** Latencies over time: in each second of the measure with changes. */
@@ -229,6 +247,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   controllerCpu: { title: 'CPU of the controller, s', digits: 2 },
   cpuAChange: { title: 'CPU of the controller a change, ms', digits: 2 },
   restCpu: { title: 'CPU of the controller until it was at rest, s', digits: 2 },
+  knownCpu: { title: 'CPU of the controller behind the measure, until two changes were shown, s', digits: 2 },
   cpuAPod: { title: 'CPU of the controller a pod, ms', digits: 3 },
   apiserverCpu: { title: 'CPU of the API server, s', digits: 2 },
   etcdCpu: { title: 'CPU of etcd, s', digits: 2 },
@@ -238,6 +257,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   wall: { title: 'wall, s', digits: 2 },
   changes: { title: 'changes', digits: 0 },
   coalesced: { title: 'changes taken back before a write', digits: 0 },
+  takenBack: { title: 'changes taken back before a write, %', digits: 1 },
   sentLateMs: { title: 'sent late at most, ms', digits: 0 },
   writes: { title: 'writes', digits: 0 },
   fewestWrites: { title: 'fewest writes for the same p99', digits: 0 },
@@ -251,6 +271,10 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   watchersMB: { title: 'to all further watchers together, MB', digits: 1 },
   watchesEnded: { title: 'watches of further watchers that the server has ended', digits: 0 },
   ...latencyTexts('slices', 'slice'),
+  wrongP50: { title: 'change to slice, without those of 0 ms, p50, ms', digits: 1 },
+  wrongP99: { title: 'change to slice, without those of 0 ms, p99, ms', digits: 1 },
+  shownP50: { title: 'change to slice, without those taken back, p50, ms', digits: 1 },
+  shownP99: { title: 'change to slice, without those taken back, p99, ms', digits: 1 },
   ...latencyTexts('endpoints', 'Endpoints'),
   isolatedP50: { title: 'the quiet side: change to slice, p50, ms', digits: 1 },
   isolatedP99: { title: 'the quiet side: change to slice, p99, ms', digits: 1 },
@@ -270,7 +294,7 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   rightMs: { title: 'until all was right again, ms', digits: 0 },
   lostMs: { title: 'a node is lost: until all was right, ms', digits: 0 },
   cpuAnEvent: { title: 'CPU of the controller an event, us', digits: 1 },
-  growthMB: { title: 'memory at the end more than in the first tenth, MB', digits: 1 },
+  growthMB: { title: 'memory in the last tenth more than in the first, MB', digits: 1 },
   peakMB: { title: 'peak memory, MB', digits: 0 },
   steadyMB: { title: 'memory at the end, MB', digits: 0 },
 };
@@ -303,7 +327,7 @@ function latencyTexts(kind: StreamKind, title: string): Record<string, FigureTex
     [`${kind}P90`]: { title: `change to ${title}, p90, ms`, digits: 1 },
     [`${kind}P99`]: { title: `change to ${title}, p99, ms`, digits: 1 },
     [`${kind}Max`]: { title: `change to ${title}, longest, ms`, digits: 1 },
-    [`${kind}AtOnce`]: { title: `change to ${title}, shown when it was answered, %`, digits: 1 },
+    [`${kind}AtOnce`]: { title: `change to ${title}, shown when it was answered, or never wrong, %`, digits: 1 },
     [`${kind}Over50`]: { title: `change to ${title}, later than 50 ms, %`, digits: 1 },
     [`${kind}Over500`]: { title: `change to ${title}, later than 500 ms, %`, digits: 1 },
     [`${kind}Over1000`]: { title: `change to ${title}, later than 1 s, %`, digits: 1 },

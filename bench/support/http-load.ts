@@ -22,7 +22,6 @@ const HEAD_START = 'HTTP/1.1 ';
 const DIGIT_TWO = 0x32;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LINE_END = Buffer.from('\r\n');
-const NEWLINE = 10;
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 /**
@@ -99,29 +98,17 @@ function answerLength(received: Buffer): number {
 }
 
 /**
- * Calls `take` with each line of an answer in chunks, wherever chunks and packets end, and `onHead` with its head before.
- * The socket is destroyed at the end of the answer.
+ * Calls `take` with the bytes of an answer in chunks as they come, and `onHead` with its head before. The socket is
+ * destroyed at the end of the answer.
  */
-export function onLines(
+export function onBody(
   socket: Socket,
-  { onHead, take }: { readonly onHead: (head: string) => void; readonly take: (line: Buffer) => void },
+  { onHead, take }: { readonly onHead: (head: string) => void; readonly take: (bytes: Buffer) => void },
 ): void {
   let received: Buffer = Buffer.alloc(0);
-  let line: Buffer = Buffer.alloc(0);
   let hasHead = false;
   /** Bytes of the chunk that are still to come, with the line end behind it; 0 = its length comes next. */
   let left = 0;
-  const takeBody = (body: Buffer): void => {
-    let from = 0;
-    for (let end = body.indexOf(NEWLINE); end >= 0; end = body.indexOf(NEWLINE, from)) {
-      const part = body.subarray(from, end);
-      const whole = line.length === 0 ? part : Buffer.concat([line, part]);
-      line = Buffer.alloc(0);
-      from = end + 1;
-      take(whole);
-    }
-    if (from < body.length) line = Buffer.concat([line, body.subarray(from)]);
-  };
   /** false = more bytes are needed. */
   const step = (): boolean => {
     if (left > 0) {
@@ -129,7 +116,7 @@ export function onLines(
       const taken = Math.min(left, received.length);
       received = received.subarray(taken);
       left -= taken;
-      takeBody(body);
+      if (body.length > 0) take(body);
       return true;
     }
     const ending = hasHead ? LINE_END : HEAD_END;

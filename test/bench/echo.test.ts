@@ -1,6 +1,7 @@
 /** The echo floor of the bench of the peers: it loses no change, whatever the server does to its connections, and hides no error. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { watchPods } from '../../bench/peers/echo-watch.ts';
@@ -11,7 +12,11 @@ import { ECHO_ANNOTATION } from '../../bench/peers/stream.ts';
 import { createApiServer } from '../../src/apiserver/server.ts';
 import { createApiClient } from '../../src/node/api-client.ts';
 import { serveApi } from '../../src/node/apiserver-http.ts';
+import { encodeObject } from '../../src/kube/codec.ts';
+import { PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
+import { encodeWatchFrame, type WatchType } from '../../src/kube/watch-framing.ts';
+import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import { create } from '../../src/workload/request.ts';
 
 // A lost change would be waited for without an end.
@@ -112,8 +117,13 @@ describe('the writers of the echo floor', { timeout: MS_MAX }, () => {
   });
 });
 
-function eventOf(type: string, name: string, version: string): string {
-  return `${JSON.stringify({ type, object: { metadata: { name, resourceVersion: version } } })}\n`;
+/** Each character is a byte. */
+function eventOf(type: WatchType, name: string, version: string): string {
+  const object =
+    type === 'ERROR'
+      ? { apiVersion: 'v1', kind: 'Status', message: 'too old' }
+      : { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: { name, resourceVersion: version } };
+  return Buffer.from(encodeWatchFrame(PROTOBUF_WATCH, type, encodeObject(object))).toString('latin1');
 }
 
 function chunkOf(text: string): string {
@@ -124,8 +134,6 @@ const HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 const LAST = '0\r\n\r\n';
 
 describe('the watch of the echo floor', { timeout: MS_MAX }, () => {
-  const nameOf = ({ metadata }: KubeObject): string => metadata.name!;
-
   it('each event is told once, wherever chunks and packets end', async (test) => {
     const events = ['a', 'b', 'c'].map((name, i) => eventOf('MODIFIED', name, String(i))).join('');
     for (const length of [1, 7, events.length - 1, events.length]) {
@@ -134,10 +142,10 @@ describe('the watch of the echo floor', { timeout: MS_MAX }, () => {
         const packets = (HEAD + chunks.join('')).match(new RegExp(`[^]{1,${size}}`, 'g'))!;
         const server = await scripted(test, (socket) => {
           socket.setNoDelay(true);
-          for (const packet of packets) socket.write(packet);
+          for (const packet of packets) socket.write(packet, 'latin1');
         });
         const told: string[] = [];
-        const watch = await watchPods(server, '7', (pod) => void told.push(nameOf(pod)), assert.ifError);
+        const watch = await watchPods(server, '7', ({ name }) => void told.push(name), assert.ifError);
         await until(() => told.length === 3);
         watch.stop();
         assert.deepEqual(told, ['a', 'b', 'c'], `chunks of ${length} bytes in packets of ${size}`);
@@ -152,12 +160,12 @@ describe('the watch of the echo floor', { timeout: MS_MAX }, () => {
       HEAD + chunkOf(eventOf('MODIFIED', 'b', '13')),
     ];
     const server = await scripted(test, (socket, _, nth) => {
-      socket.write(answers[nth - 1]!);
+      socket.write(answers[nth - 1]!, 'latin1');
       // The first one ends in good order, the second one is cut.
       if (nth === 2) socket.end();
     });
     const told: string[] = [];
-    const watch = await watchPods(server, '7', (pod) => void told.push(nameOf(pod)), assert.ifError);
+    const watch = await watchPods(server, '7', ({ name }) => void told.push(name), assert.ifError);
     await until(() => told.length === 2);
     watch.stop();
     assert.deepEqual(told, ['a', 'b']);
@@ -166,7 +174,7 @@ describe('the watch of the echo floor', { timeout: MS_MAX }, () => {
   });
 
   for (const [what, answer, said] of [
-    ['tells an error', HEAD + chunkOf(eventOf('ERROR', '', '')), /^the watch of pods has told: \{"type":"ERROR"/],
+    ['tells an error', HEAD + chunkOf(eventOf('ERROR', '', '')), /^the watch of pods has told: .*"too old"/],
     [
       'is refused',
       'HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n',
@@ -177,7 +185,7 @@ describe('the watch of the echo floor', { timeout: MS_MAX }, () => {
     it(`a watch that ${what} is an error`, async (test) => {
       const server = await scripted(test, (socket) => {
         if (answer === null) socket.end();
-        else socket.write(answer);
+        else socket.write(answer, 'latin1');
       });
       const failure = Promise.withResolvers<Error>();
       await watchPods(server, '7', () => undefined, failure.resolve);
@@ -276,7 +284,10 @@ async function startFloor(test: TestContext) {
 
 describe('the echo floor as a process', { timeout: MS_MAX }, () => {
   it('changes at once are answered where the server has closed unused connections', async (test) => {
-    const { ways, echoed, turn } = await startFloor(test);
+    const { floor, ways, echoed, turn } = await startFloor(test);
+    // A floor whose garbage is collected otherwise would be none.
+    const command = readFileSync(`/proc/${floor.processes['echo']}/cmdline`, 'utf8').split('\0');
+    assert.deepEqual(command.slice(1, 1 + NODE_FLAGS.length), NODE_FLAGS);
     // kube-apiserver does so 32 s after they were opened.
     for (const { client, isUsed } of ways) if (!isUsed) client.end();
     await until(() => [...ways].every(({ isUsed }) => isUsed));

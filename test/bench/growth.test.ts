@@ -172,6 +172,17 @@ describe('flatness', () => {
     assert.deepEqual(verdicts(run(1000, 1, 3000), run(10_000, 1.6, 3030), run(100_000, 1.6, 3030)), [NOT_FLAT]);
   });
 
+  it('neighbours that write the same bytes are compared without a line', () => {
+    const costs = [0.45, 0.72, 0.73, 0.91];
+    const bytes = [2e3, 71e3, 128_700, 128_800];
+    const [{ step, worst }] = foundOf(...costs.map((cost, i) => run(50 * 10 ** i, cost, bytes[i]))) as [Flatness];
+    assert.deepEqual([step!.between, step!.share.toFixed(2)], [[5000, 50_000], '0.25']);
+    // The line goes through the middle of both.
+    assert.ok(Math.abs(worst) < 0.2);
+    const [{ step: none }] = foundOf(run(1000, 1, 2e3), run(10_000, 1, 4e3)) as [Flatness];
+    assert.equal(none, null);
+  });
+
   it('an axis is flat or not only where all its rounds allow to say so', () => {
     const rounds = (at: number, ...costs: number[]): GrowthRun[] => costs.map((cost) => run(at, cost));
     const verdictOf = (first: number[], middle: number[], last: number[]): string =>
@@ -204,6 +215,10 @@ describe('flatness', () => {
     );
     assert.match(note, /^within the noise, because 3 rounds do not agree whether it is flat, over a factor of 10: /);
     assert.match(note, /\+0 %, of a single round \+50 % \(at 10000\); .* is \+0 %, of single rounds -18 % to \+67 %\./);
+    assert.match(
+      note,
+      /three decades\. Of neighbours .*, 1000 and 10000 are furthest apart: \+0 %, of single rounds -18 % /,
+    );
     const page = growthPage(growth);
     assert.match(page, /<p class="figure bad">0 of 1</);
     assert.match(page, /axes are flat: .*; 1 within the noise/);
@@ -241,7 +256,7 @@ describe('flatness', () => {
       [
         [
           'from 1,000 to 1,000,000 pods, in services of 10',
-          'at most +2 %, from first to last +5 %; of single rounds +12 %, -9 % to +20 %',
+          'at most +2 %, from first to last +5 %; of single rounds +12 %, -9 % to +20 %; of neighbours with the same bytes +5 %',
         ],
         ['from 5 to 50,000 pods of a service, of 50,000 in all', '-'],
         ['from 10 to 100,000 services of 5 pods', '-'],

@@ -33,7 +33,7 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   );
   after(() => rmSync(directory, { recursive: true }));
 
-  // Of those with peers of their own, `journal` has a test below, and test/e2e/bench.kube.ts runs one.
+  // Of those with peers of their own, `journal` and `standby` have a test below, and test/e2e/bench.kube.ts runs two.
   for (const { name, echo = false, peers } of SCENARIOS) {
     if (peers !== undefined) continue;
     it(`${name} runs, ends right and has its figures`, () => {
@@ -61,6 +61,22 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
         [ENDPOINTD_AGAIN, []],
       ],
     );
+  });
+
+  it('standby sums the leader and a warm standby, which watches the same', () => {
+    const runs = results.runs.filter(({ scenario }) => scenario === 'standby');
+    assert.deepEqual(
+      runs.map(({ peer, wrong, timeline }) => [
+        peer,
+        wrong,
+        Object.keys(timeline.cores).filter((name) => name.startsWith('endp')),
+      ]),
+      [[ENDPOINTD, [], ['endpointd standby', 'endpointd']]],
+    );
+    const { watchStreams, peakMB } = runs[0]!.figures;
+    // The watches of two, and that of the Lease by the standby.
+    assert.equal(watchStreams, 2 * 5 + 1);
+    assert.ok(peakMB! > 100);
   });
 
   it('a controller of endpoints and slices keeps five watches, the floor one', () => {

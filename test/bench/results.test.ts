@@ -292,6 +292,9 @@ describe('results of the peers', () => {
     // The median of the runs' own would be 10 and 0.99.
     assert.deepEqual([row.values[MANAGER], row.values[ENDPOINTD]], [10, 5]);
     assert.equal(churn!.marks[0]!.got, '0.50 (400) and (304)');
+    // One run of four has made both.
+    assert.deepEqual(rowTexts(churn!)[1]!.slice(1, 3), ['10.0 [1.0 to 10.0] (304)', '5.0 [1.0 to 5.0] (400)']);
+    assert.match(resultsText(all, [churn!]), /\| 10\.0 \[1\.0 to 10\.0\] \(304\) -> 5\.0 \[1\.0 to 5\.0\] \(400\) \|/);
   });
 
   it('the longest is of all samples, so no p99 is longer, and it never counts', () => {
@@ -383,6 +386,72 @@ describe('results of the peers', () => {
       );
       assert.match(text, /5\.0 \(2\)/);
     }
+  });
+
+  it('where changes were taken back, those of 0 are left out beside it', () => {
+    const of = (peer: string, coalesced: number, slices: number[], shown?: number[]): RunRecord => ({
+      ...run(peer, 0, 1),
+      figures: { changes: 4, slicesP50: 0, ...(coalesced === 0 ? {} : { coalesced }) },
+      samples: { endpoints: [], slices, ...(shown === undefined ? {} : { shown }) },
+    });
+    const shownOf = (...runs: RunRecord[]): Record<string, string[]> =>
+      Object.fromEntries(
+        rowTexts(compareAll(results(...runs), {})[0]!).map(([title, ...cells]) => [title, cells.slice(0, 2)]),
+      );
+    const rows = shownOf(of(MANAGER, 0, [4, 5, 6, 7]), of(ENDPOINTD, 2, [0, 0, 8, 9], [0, 9]));
+    assert.deepEqual(rows['changes taken back before a write, %'], ['0.0', '50.0']);
+    assert.deepEqual(rows['change to slice, without those of 0 ms, p50, ms'], ['5.0', '8.0']);
+    assert.deepEqual(rows['change to slice, without those of 0 ms, p99, ms'], ['7.0 (4)', '9.0 (2)']);
+    assert.deepEqual(rows['change to slice, without those taken back, p99, ms'], ['7.0 (4)', '9.0 (2)']);
+    const none = shownOf(of(MANAGER, 0, [4]), of(ENDPOINTD, 0, [0]));
+    assert.deepEqual(Object.keys(none), ['changes', 'change to slice, p50, ms']);
+  });
+
+  it('where a measure ends at the judge its times have no ratio', () => {
+    const of = (peer: string): RunRecord => ({ ...run(peer, 0, 1), figures: { wall: 2, loadCpu: 1.5, lostMs: 9 } });
+    const all = results(of(MANAGER), of(ENDPOINTD));
+    const ratiosOf = (endsAtJudge: boolean): unknown[] =>
+      rowTexts(compareAll(all, { churn: { endsAtJudge } })[0]!).map((cells) => cells[3]);
+    assert.deepEqual(
+      [ratiosOf(false), ratiosOf(true)],
+      [
+        ['1.00', '1.00', '1.00'],
+        ['1.00', '-', '-'],
+      ],
+    );
+    const text = resultsText(all, compareAll(all, { churn: { endsAtJudge: true } }));
+    assert.match(text, /at work for 75 % beside kube-controller-manager and 75 % beside endpointd: so the wall time/);
+  });
+
+  it('what was measured for another time says so, in its marks too', () => {
+    const all = {
+      ...results(run(MANAGER, 0, 10), run(ENDPOINTD, 0, 4)),
+      commands: [{ ...COMMAND, settings: { seconds: '40' } }],
+    };
+    const [churn] = compareAll(all, MARKS);
+    assert.equal(churn!.marks[0]!.runs, '1, , 40 s each');
+    assert.match(resultsText(all, [churn!]), /\nChanges were made for 40 s, by --seconds=40, after a warm-up of /);
+  });
+
+  it('memory is flat by the tenths of the measure, of older runs too', () => {
+    const soak = scenariosByName()['soak']!;
+    const mb = [1, ...Array.from({ length: 10 }, () => 200), ...Array.from({ length: 90 }, () => 230)];
+    const of = (figures: RunRecord['figures']): RunRecord => ({
+      ...run(ENDPOINTD, 0, 1),
+      figures: { wall: 99, growthMB: 30, ...figures },
+      timeline: {
+        ms: mb.map((_, i) => i * 1000),
+        cores: {},
+        residentBytes: mb.map((each) => each * 1e6),
+        steps: [{ ms: 1000, name: 'flips' }],
+      },
+    });
+    const gotOf = (figures: RunRecord['figures']): string =>
+      compareAll(results(of(figures)), { churn: { marks: soak.marks! } })[0]!.marks[0]!.got;
+    assert.deepEqual(
+      [gotOf({}), gotOf({ firstMB: 300 }), gotOf({ wall: 50 })],
+      ['1.15 x, 230.0 of 200.0 MB', '1.10 x, 330.0 of 300.0 MB', '-'],
+    );
   });
 
   it('a mark is not reached if its floor was not measured', () => {
@@ -643,6 +712,17 @@ describe('results of several commands', () => {
   it('the text of a command names no file of the machine', () => {
     const args = ['size', '--json=/tmp/a', '--flips=9', '--page', '/tmp/b', '--results'];
     assert.equal(commandText('growth', args), 'npm run bench -- growth size --flips=9 --results');
+  });
+
+  it('a fixed loop that took another time is told, and takes no round apart', () => {
+    const kept = { ...results(run(ENDPOINTD, 0, 4)), commands: [{ ...COMMAND, loopMs: 20 }] };
+    const all = addResults(kept, later({ ...LATER, loopMs: 33 }, run(ENDPOINTD, 0, 5)));
+    assert.deepEqual(
+      all.runs.map(({ round }) => round),
+      [0, 1],
+    );
+    const text = resultsText(all, compareAll(all, {}));
+    assert.match(text, /\| abc \|.*loop 20 ms.*\n\| .* \| def \|.*loop 33 ms/);
   });
 
   it('a command says what was left out of it', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import process from 'node:process';
 import { describe, it } from 'node:test';
+import { notAtRest } from '../../bench/peers/known.ts';
 import { parsePeersFlags } from '../../bench/peers/flags.ts';
 import type { Peer, RunningPeer, Scenario, Stage } from '../../bench/peers/scenario.ts';
 import { SPREAD } from '../../bench/peers/scenarios/profiles.ts';
@@ -12,6 +13,13 @@ import type { KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { clusterObjects } from '../../src/workload/objects.ts';
+
+it('a start of 0.29 s has not ended before a fifth of it, and one of 5 s may', () => {
+  assert.equal(notAtRest(0.29, 0.05, 'full'), null);
+  assert.equal(notAtRest(0.29, 0.06, 'full'), 'was not at rest: 0.06 s of CPU came after the measure of 0.29 s');
+  assert.deepEqual([notAtRest(5, 0.5, 'full'), notAtRest(0.29, 0.29, 'tiny')], [null, null]);
+  assert.notEqual(notAtRest(5, 0.51, 'full'), null);
+});
 
 /** Above the largest number that Linux gives to a process. */
 const NO_PROCESS = 2 ** 22 + 1;

@@ -9,7 +9,7 @@ import {
   type Stream,
   type TimedChange,
 } from '../../bench/peers/stream.ts';
-import { figuresOf, samplesOf, type Reading } from '../../bench/peers/window.ts';
+import { figuresOf, runSamplesOf, samplesOf, type Reading } from '../../bench/peers/window.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 
 function stream(): Stream {
@@ -99,6 +99,7 @@ describe('what a watcher makes of the stream', () => {
     );
     // The address was wrong from the first change until the second, which was right at once.
     assert.deepEqual(samplesOf(both).slices, [1, 0]);
+    assert.deepEqual(runSamplesOf(both), { endpoints: [], slices: [1, 0], shown: [] });
   });
 
   it('a change that was taken back long ago is not taken for a later one', () => {

@@ -16,6 +16,7 @@ import {
 } from './flag-tables.ts';
 import { metricsPage } from './metrics-page.ts';
 import { withParts, type Part } from './parts.ts';
+import { SIZE_PARTS } from './size-table.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -32,6 +33,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   whole('docs/metrics.md', metricsPage),
   whole('deploy/helm/endpointd/templates/rbac.yaml', chartRoles),
   inPart('docs/manual.md', RUN_PARTS),
+  inPart('docs/runbook.md', SIZE_PARTS),
   inPart('docs/explain.md', EXPLAIN_PARTS),
   inPart('docs/live-view.md', TOP_PARTS),
   inPart('docs/recording.md', RECORD_PARTS),

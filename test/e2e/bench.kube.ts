@@ -8,11 +8,11 @@ import type { Results } from '../../bench/peers/results.ts';
 import { ECHO, ENDPOINTD, MANAGER } from '../../bench/peers/scenario.ts';
 import { bench } from '../bench/run-bench.ts';
 
-it('the bench runs flips beside kube-controller-manager and the floor, and net', async () => {
+it('flips run beside kube-controller-manager and the floor, net and standby', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
   const json = join(directory, 'peers.json');
   try {
-    const { status, out } = await bench('peers', 'churn', 'net', '--server=kube', `--json=${json}`);
+    const { status, out } = await bench('peers', 'churn', 'net', 'standby', '--server=kube', `--json=${json}`);
     assert.equal(status, 0, out);
     const { runs } = JSON.parse(readFileSync(json, 'utf8')) as Results;
     assert.deepEqual(
@@ -23,6 +23,8 @@ it('the bench runs flips beside kube-controller-manager and the floor, and net',
         ['churn', ECHO],
         ['net', 'all in one'],
         ['net', 'with endpointd'],
+        ['standby', MANAGER],
+        ['standby', ENDPOINTD],
       ],
     );
     let controllers = 0;
@@ -38,6 +40,8 @@ it('the bench runs flips beside kube-controller-manager and the floor, and net',
     const watches = runs.map((run) => run.figures['watchStreams']!);
     // Pods, Services, nodes, Endpoints and slices; metadata of pods; and what the other controllers watch.
     assert.deepEqual(watches.slice(1, 3), [5, 1]);
+    // The standby of kube-controller-manager watches next to nothing, that of endpointd as much as its leader, and the Lease.
+    assert.ok(watches[5]! >= 5 && watches[5]! < 10 && watches[6] === 11, watches.join());
     assert.ok(watches[0]! >= 5 && watches[3]! > 10 && watches[4]! > 10, watches.join());
   } finally {
     rmSync(directory, { recursive: true });

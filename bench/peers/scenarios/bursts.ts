@@ -71,6 +71,7 @@ export const BIG: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: HUGE,
+  endsAtJudge: true,
   story: big,
 };
 

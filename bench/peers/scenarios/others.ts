@@ -21,6 +21,7 @@ export const NODE_ZONE: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: dense(SPREAD),
+  endsAtJudge: true,
   story: nodeZone,
 };
 
@@ -31,6 +32,7 @@ export const NODE_LOST: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: dense(SPREAD),
+  endsAtJudge: true,
   story: nodeLost,
 };
 
