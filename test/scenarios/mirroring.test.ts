@@ -362,7 +362,7 @@ describe('a mirrored slice that somebody else', () => {
     sim.start();
     sim.run(5000);
     deleteObject(sim, path());
-    sim.run(3000);
+    sim.run(1000);
     assert.deepEqual(slicesTable(sim), RIGHT);
     edit(sim, path(), {}, { endpoints: [] });
     sim.run(800);
