@@ -121,6 +121,23 @@ describe('tidy', () => {
     assertNone(long, 'These titles are too long. State the rule; what explains it is a comment:');
   });
 
+  it('a random test takes its seed and the number of its runs from outside', () => {
+    const fixed = others.flatMap(({ path, text }) => {
+      if (!/\bfc\.assert\(/.test(text)) return [];
+      const given = [...text.matchAll(/^(?!.*fc\.sample).*\bnumRuns: \d.*$/gm)].map(
+        ([line]) => `${path}: ${line.trim()}`,
+      );
+      return text.includes('propertyRuns(') ? given : [path];
+    });
+    assertNone(fixed, 'Pass `propertyRuns(n)` to `fc.assert` (CONTRIBUTING.md "Seeds"):');
+  });
+
+  it('.ci/run calls no Node by name: npm finds the one of the project', () => {
+    const [ci] = readSources('.ci/run');
+    const calls = ci!.text.split('\n').filter((line) => /^[^#]*(?<![\w./-])node\s/.test(line));
+    assertNone(calls, 'Make it a script of package.json:');
+  });
+
   it('a rule of lint that is switched off says why', () => {
     const silent = all.flatMap(({ path, text }) =>
       (text.match(/\/\/ oxlint-disable.*/g) ?? [])

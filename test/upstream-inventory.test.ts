@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { runningTests } from './support/test-titles.ts';
 
 /** Upstream's name, with the case; a file below test/, and a piece of a title in it (or, in tables, of the case). */
 type Row = readonly [upstream: string, file: string, title: string];
@@ -273,7 +274,8 @@ test('the tests that stand for those of upstream exist', () => {
   const texts = new Map<string, string>();
   const missing = ALL.filter(([, file, title]) => {
     let text = texts.get(file);
-    if (text === undefined) texts.set(file, (text = readFileSync(join(import.meta.dirname, file), 'utf8')));
+    if (text === undefined)
+      texts.set(file, (text = runningTests(readFileSync(join(import.meta.dirname, file), 'utf8'))));
     return !text.includes(title);
   });
   assert.deepEqual(missing, []);

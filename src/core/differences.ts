@@ -17,6 +17,8 @@ export interface UpstreamDifference {
   readonly defects: readonly string[];
   /** The test that shows the difference, as `<file>: <title>`; the file is relative to `test/`. */
   readonly shownBy: string;
+  /** A second test, where the first shows only a part. */
+  readonly alsoShownBy?: string;
   /**
    * What shows the difference in an object that upstream has written. Most differences show only while something
    * happens, so they have no sign.
@@ -350,6 +352,7 @@ export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
     rules: ['The slice tracker'],
     defects: ['D39'],
     shownBy: 'scenarios/fights.test.ts: the object is repaired within a second, later after half a minute at most',
+    alsoShownBy: 'scenarios/fights.test.ts: a deleted slice is made again in a second, then ever later, up to ten',
   },
   {
     id: 'slices-gauges',
@@ -699,8 +702,9 @@ export const MIRRORING_DIFFERENCES: readonly UpstreamDifference[] = [
     reports: [],
     rules: ['Mirroring: events'],
     defects: [],
-    shownBy:
-      'scenarios/mirroring.test.ts: a mirrored slice that others edit or delete is right within a second (D5, D39)',
+    shownBy: 'scenarios/fights.test.ts: the object is repaired within a second, later after half a minute at most',
+    alsoShownBy:
+      'scenarios/fights.test.ts: a mirrored slice is made again too; Endpoints that go and come are no fight',
   },
   {
     id: 'mirror-bad-address',

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { formatFaultRule, parseFaultRule } from '../../src/apiserver/fault-text.ts';
 import { drawDelayMs, drawFate, ruleFor, type FaultTarget } from '../../src/apiserver/faults.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const PUT: FaultTarget = { verb: 'update', resource: 'endpoints', userAgent: 'endpointd/1.0' };
 
@@ -63,7 +64,7 @@ describe('a fault rule', () => {
         assert.ok(uniform >= 1000 && uniform <= 3000);
         assert.ok(of('delay=exponential:1s') >= 0);
       }),
-      { seed: 1, numRuns: 200 },
+      propertyRuns(200, 1),
     );
   });
 });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { JsonSyntaxError, parseGoJson } from '../../src/apiserver/go-json.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const SEED = 20_261_121;
 
@@ -74,6 +75,6 @@ test('the scanner finds a problem wherever JSON.parse finds one', () => {
       assert.equal(problem === 'none', valid);
       if (!valid) assert.match(problem, /^invalid character '.+' |^unexpected end of JSON input$/);
     }),
-    { seed: SEED, numRuns: 5000 },
+    propertyRuns(5000, SEED),
   );
 });

@@ -6,6 +6,7 @@ import { apply, createApiServer } from '../../src/apiserver/server.ts';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
 import { YAML_FORMAT } from '../../src/node/yaml.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const SEED = 20_261_121;
 const CORE = '/api/v1/namespaces/default';
@@ -214,7 +215,7 @@ test('every request gets an answer', () => {
         }
       },
     ),
-    { seed: SEED, numRuns: 3000 },
+    propertyRuns(3000, SEED),
   );
 });
 
@@ -300,7 +301,7 @@ test('damaged protobuf gets an answer', () => {
       const { status } = apply(server, 0, { method: 'PUT', path: `${CORE}/endpoints/a`, headers, body: bytes });
       assert.ok([200, 201, 400, 409, 415, 422].includes(status), String(status));
     }),
-    { seed: SEED, numRuns: 2000 },
+    propertyRuns(2000, SEED),
   );
 });
 

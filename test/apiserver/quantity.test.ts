@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseQuantity, QuantityError } from '../../src/apiserver/quantity.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const SEED = 20_261_121;
 
@@ -48,6 +49,6 @@ test('a written quantity reads as the same amount and is written the same again'
       assert.equal(again.milli, quantity.milli);
       assert.equal(again.text, quantity.text);
     }),
-    { seed: SEED, numRuns: 3000 },
+    propertyRuns(3000, SEED),
   );
 });

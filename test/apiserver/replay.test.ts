@@ -10,6 +10,7 @@ import { decodeBare } from '../../src/kube/codec.ts';
 import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
 import { createWatchReader } from '../../src/kube/watch-framing.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- answers of a server under test have no type to rely on
 type Json = any;
@@ -111,6 +112,6 @@ test('a list of any version, with the watch from it, gives the list of now', () 
         assert.deepEqual(world, worldOf(listAll(server, selector, limit)));
       },
     ),
-    { seed: SEED, numRuns: 300 },
+    propertyRuns(300, SEED),
   );
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fewestWrites } from '../../bench/peers/fewest-writes.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 interface Seen {
   readonly services: readonly string[];
@@ -54,6 +55,7 @@ describe('the fewest writes for a p99', () => {
         });
         assert.ok(fewestWrites(shown, 1) <= used.size);
       }),
+      propertyRuns(100),
     );
   });
 });

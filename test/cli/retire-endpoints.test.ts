@@ -278,6 +278,9 @@ describe('endpointd retire-endpoints', () => {
     assert.equal((await left()).length, 3);
   });
 
+  /** Long enough for a test to do something in it, on a machine that is out of breath. */
+  const QUIET = '--quiet-for=4s';
+
   /** Until the object has gone, or the command has ended without. */
   const gone = async (path: string, ended: Promise<Ended>): Promise<void> => {
     const command = { over: false };
@@ -296,7 +299,7 @@ describe('endpointd retire-endpoints', () => {
   it('the command waits after the first deletion of an object with a Service', async () => {
     await namespaceOf('idle', ['first', 'second']);
     await endpoints('idle', 'an-orphan', LABEL);
-    const ended = retire('--delete', '-n', 'idle', '--quiet-for=2s', '--qps=1000');
+    const ended = retire('--delete', '-n', 'idle', QUIET, '--qps=1000');
     await gone('idle/endpoints/first', ended);
     await endpoints('idle', 'first', LABEL);
     const { status, stdout, stderr } = await ended;
@@ -314,7 +317,7 @@ describe('endpointd retire-endpoints', () => {
       return client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
     };
     await optOut('opted');
-    const ended = retire('--delete', '-n', 'own', '--quiet-for=2s', '--opt-out-label=example.com/own');
+    const ended = retire('--delete', '-n', 'own', QUIET, '--opt-out-label=example.com/own');
     await gone('own/endpoints/first', ended);
     await optOut('late');
     const { status, stderr } = await ended;
@@ -326,7 +329,7 @@ describe('endpointd retire-endpoints', () => {
 
   it('an object that somebody has changed since it was listed stays', async () => {
     await namespaceOf('changed', ['first', 'second']);
-    const ended = retire('--delete', '-n', 'changed', '--quiet-for=2s');
+    const ended = retire('--delete', '-n', 'changed', QUIET);
     await gone('changed/endpoints/first', ended);
     // By a program that is no controller.
     const body = { metadata: { annotations: { theirs: 'yes' } } };
@@ -366,13 +369,21 @@ describe('endpointd retire-endpoints', () => {
     return (await left()).filter((path) => path.startsWith(`${namespace}/`));
   };
 
-  /** Runs the command for some seconds through a front that treats the watch as told. */
-  async function leftBesideWatch(namespace: string, watch: Passage): Promise<string[]> {
+  /** Runs the command through a front that treats the watch as told: until as many are left, and for three quiets more. */
+  async function leftBesideWatch(namespace: string, watch: Passage, count: number): Promise<string[]> {
     await namespaceOf(namespace, ['a', 'b', 'c']);
-    await using front = await startFront(server.url, (_method, path) => (isWatch(path) ? watch : 'pass'));
+    const asked = { watch: false };
+    await using front = await startFront(server.url, (_method, path) => {
+      asked.watch ||= isWatch(path);
+      return isWatch(path) ? watch : 'pass';
+    });
     const args = [`--master=${front.url}`, '--quiet-for=1s', '--qps=100', '--delete', '-n', namespace];
     const child = spawn(execPath, [BIN, 'retire-endpoints', ...args], { stdio: 'ignore' });
-    await sleep(5000);
+    while (!asked.watch || (await inNamespace(namespace)).length > count) {
+      assert.equal(child.exitCode, null);
+      await sleep(20);
+    }
+    await sleep(3000);
     assert.equal(child.exitCode, null);
     child.kill('SIGKILL');
     await once(child, 'exit');
@@ -380,16 +391,16 @@ describe('endpointd retire-endpoints', () => {
   }
 
   it('nothing is deleted while the watch is not answered', async () => {
-    assert.equal((await leftBesideWatch('unanswered', 'hang')).length, 3);
+    assert.equal((await leftBesideWatch('unanswered', 'hang', 3)).length, 3);
   });
 
   it('a watch that shows nothing of the first deletion lets no other follow', async () => {
-    assert.equal((await leftBesideWatch('silent', 'silent')).length, 2);
+    assert.equal((await leftBesideWatch('silent', 'silent', 2)).length, 2);
   });
 
   it('the command stops if the first deleted object is there again', async () => {
     await namespaceOf('again', ['first', 'second']);
-    const ended = retire('--delete', '-n', 'again', '--quiet-for=2s');
+    const ended = retire('--delete', '-n', 'again', QUIET);
     await gone('again/endpoints/first', ended);
     // By a program that the watch does not know as a controller.
     await endpoints('again', 'first', {});
@@ -423,7 +434,7 @@ describe('endpointd retire-endpoints', () => {
     await using front = await startFront(server.url, (_method, path) =>
       isWatch(path) && ++watches === 2 ? BUSY : 'pass',
     );
-    const ended = retireAt(front.url, '--delete', '-n', 'cut', '--quiet-for=2s');
+    const ended = retireAt(front.url, '--delete', '-n', 'cut', QUIET);
     await gone('cut/endpoints/a', ended);
     front.cut();
     const { status, stderr } = await ended;

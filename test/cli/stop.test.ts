@@ -8,22 +8,35 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { BIN } from '../support/installed.ts';
 
+const DELAY_MS = 3000;
+
 describe('a stop under way', () => {
   let server: ServeProcess;
   beforeEach(async () => {
-    server = await startServe(['--profile=tiny', '--fault=verb=create|update,resource=endpoints,delay=fixed:3s']);
+    server = await startServe([
+      '--profile=tiny',
+      `--fault=verb=create|update,resource=endpoints,delay=fixed:${DELAY_MS}ms`,
+    ]);
   });
   afterEach(() => server.stop());
 
+  /** How many Endpoints the server has. */
+  async function endpointsStored(): Promise<number> {
+    const { items } = (await (await fetch(`${server.url}/api/v1/endpoints`)).json()) as { items: unknown[] };
+    return items.length;
+  }
+
   /** A controller that has sent its first writes. */
-  async function controller(): Promise<{ child: ChildProcess; said: () => string }> {
+  async function controller(preload = 'data:text/javascript,'): Promise<{ child: ChildProcess; said: () => string }> {
     const flags = [
       `--kubeconfig=${server.kubeconfig}`,
       '--shards=0',
       '--secure-port=0',
       '--metrics-bind-address=127.0.0.1:0',
     ];
-    const child = spawn(execPath, [BIN, 'run', ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(execPath, [`--import=${preload}`, BIN, 'run', ...flags], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const sent = /^rest_client_rate_limiter_duration_seconds_count\{verb="POST".*\} [1-9]/m;
@@ -52,8 +65,25 @@ describe('a stop under way', () => {
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number];
     const tookMs = performance.now() - fromMs;
+    const stored = await endpointsStored();
+    assert.ok(stored > 0);
+    await sleep(DELAY_MS + 1000);
+    assert.equal(await endpointsStored(), stored, 'nothing was under way');
     assert.equal(code, 0, said());
     assert.ok(said().includes('"Stopped"'), said());
     assert.ok(tookMs < 10_000, `${tookMs} ms`);
+  });
+
+  it('a stop that cannot drain in its time says so, with status 1', async () => {
+    // The stop gives up before the writes are answered.
+    const code = `
+      const { setTimeout: real } = globalThis;
+      globalThis.setTimeout = (then, ms, ...rest) => real(then, ms === 15_000 ? 500 : ms, ...rest);
+    `;
+    const { child, said } = await controller(`data:text/javascript,${encodeURIComponent(code)}`);
+    child.kill('SIGTERM');
+    const [status] = (await once(child, 'exit')) as [number];
+    assert.equal(status, 1, said());
+    assert.ok(said().includes('"Stopped without draining all writes"'), said());
   });
 });

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { forbiddenAddress, parseIp } from '../../src/core/ip.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const canonical: [text: string, family: string, canonical: string][] = [
   ['10.0.0.1', 'IPv4', '10.0.0.1'],
@@ -99,7 +100,7 @@ test('every IPv6 address is printed as the URL standard prints it', () => {
       if (parsed.family === 'IPv6') assert.equal(`[${parsed.canonical}]`, new URL(`http://[${text}]`).hostname);
       assert.deepEqual(parseIp(parsed.canonical), parsed);
     }),
-    { seed: 6, numRuns: 500 },
+    propertyRuns(500, 6),
   );
 });
 
@@ -111,6 +112,6 @@ test('an address is what Node takes for one, with few exceptions', () => {
       if (isIP(text) !== 0) assert.notEqual(parsed, null);
       if (parsed !== null) assert.notEqual(isIP(parsed.canonical), 0);
     }),
-    { seed: 7, numRuns: 2000 },
+    propertyRuns(2000, 7),
   );
 });

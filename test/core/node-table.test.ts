@@ -15,6 +15,7 @@ import {
 } from '../../src/core/node-table.ts';
 import type { PodRecord } from '../../src/kube/types.ts';
 import { makePod, makeNode } from '../support/records.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const SEED = 20261121;
 
@@ -188,7 +189,7 @@ suite('the pods of a node', () => {
           assert.deepEqual(podsOn(world, node), found.map(({ name, uid }) => `${name} ${uid}`).sort());
         }
       }),
-      { seed: SEED, numRuns: 200 },
+      propertyRuns(200, SEED),
     );
   });
 });

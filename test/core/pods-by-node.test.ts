@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { addPodToNode, podNamesOnNode, removePodFromNode, type PodsByNode } from '../../src/core/pods-by-node.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const SEED = 20261121;
 
@@ -77,6 +78,6 @@ test('after any changes the set is that of the existing pods', () => {
       }
       for (const node of ['n1', 'n2']) assert.deepEqual(namesOn(all, node), [...there[node]!].sort());
     }),
-    { seed: SEED, numRuns: 200 },
+    propertyRuns(200, SEED),
   );
 });

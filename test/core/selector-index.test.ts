@@ -19,6 +19,7 @@ import { fewSize } from '../../src/lib/few.ts';
 import type { Labels, PodRecord } from '../../src/kube/types.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 import { makePod } from '../support/records.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 type Pairs = Readonly<Record<string, string>>;
 
@@ -274,7 +275,7 @@ test('the index equals a fresh search after every change, and is empty in the en
       for (const service of flat.services.keys()) removeService(index, service);
       assert.equal(index.namespaces.size, 0);
     }),
-    { seed: 13, numRuns: 200 },
+    propertyRuns(200, 13),
   );
 });
 

@@ -9,6 +9,7 @@ import {
   takeTriggerTime,
   type TriggerTimes,
 } from '../../src/core/trigger-time.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const CREATED = 100;
 
@@ -176,7 +177,7 @@ test('the trigger time equals that of walking all pods', () => {
         } else settle();
       }
     }),
-    { seed: 8, numRuns: 500 },
+    propertyRuns(500, 8),
   );
 });
 

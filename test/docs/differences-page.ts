@@ -25,9 +25,10 @@ export function differencesPage(): string {
 }
 
 function section(title: string, differences: readonly UpstreamDifference[]): string {
-  const rows = differences.map(({ id, title, upstream, ours, reports, defects, shownBy }) =>
-    row([`\`${id}\``, title, upstream, ours, [...reports, ...defects].join(', '), testFile(shownBy)]),
-  );
+  const rows = differences.map(({ id, title, upstream, ours, reports, defects, shownBy, alsoShownBy }) => {
+    const shown = [shownBy, alsoShownBy].filter((test) => test !== undefined).map(testFile);
+    return row([`\`${id}\``, title, upstream, ours, [...reports, ...defects].join(', '), shown.join('; ')]);
+  });
   return table(title, ['id', 'when', 'upstream', 'endpointd', 'reports', 'shown by'], rows);
 }
 

@@ -25,7 +25,12 @@ export interface ChurnFault {
   readonly rightMsMax: number;
 }
 
-const FLAGS = ['--kube-api-qps=500', '--kube-api-burst=500', '--shards=1'];
+/** At this level each answered write is a line, so that the faults of the log meet lines. */
+const FLAGS = ['--kube-api-qps=500', '--kube-api-burst=500', '--shards=1', '-v=4'];
+/** What a pipe holds on Linux. The process itself has to hold what comes beyond. */
+const PIPE_BYTES = 65_536;
+/** In so long a reader that goes on gets what was held. */
+const LOG_FLUSH_MS = 1000;
 const TERM_MS_MAX = 12_000;
 /** endpointd has noticed a silent stream after 150 s; the rest is for what has changed meanwhile. */
 const SILENCE_RIGHT_MS_MAX = 200_000;
@@ -43,10 +48,13 @@ export function startBehindProxy(
 /** Deaths of the process come first: what must not grow is the one that is left. */
 export const DEATHS: readonly ChurnFault[] = [
   fault('the disk of the log is full', async ({ endpointd }, roundMs) => {
+    const errors = async (): Promise<number> => (await endpointd.metrics()).sum('endpointd_log_write_errors_total');
+    const before = await errors();
     const { size } = statSync(endpointd.logPath);
     limitFileSize(endpointd.child.pid, String(size));
     await sleep(roundMs);
     limitFileSize(endpointd.child.pid, 'unlimited');
+    assert.ok((await errors()) > before, 'no write of the log has met it');
   }),
   fault('endpointd is killed', async (field) => {
     await field.endpointd.kill9();
@@ -79,9 +87,13 @@ export const FAULTS: readonly ChurnFault[] = [
   fault('the API server stands still', ({ cluster }, roundMs) => cluster.freezeApiserver(roundMs)),
   fault('etcd stands still', ({ cluster }, roundMs) => cluster.freezeEtcd(roundMs)),
   fault('nobody reads the log', async ({ endpointd }, roundMs) => {
+    const { size } = statSync(endpointd.logPath);
     endpointd.logReader!.pause();
     await sleep(roundMs);
     endpointd.logReader!.resume();
+    await sleep(LOG_FLUSH_MS);
+    const bytes = statSync(endpointd.logPath).size - size;
+    assert.ok(bytes > PIPE_BYTES, `the log has filled no pipe: ${bytes} bytes`);
   }),
   fault('hostile clients are at the metrics port', async ({ endpointd }, roundMs) => {
     const end = startHostileClients(endpointd.address);

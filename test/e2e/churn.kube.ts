@@ -150,7 +150,8 @@ describe('churn of everything under faults', () => {
     it(`all is right after the fault: ${fault.name}`, async (test) => test.diagnostic(await round(fault)));
   }
 
-  it(`all is right after more faults, for ${MINUTES} minutes in all`, async (test) => {
+  const skip = MINUTES === 0 && 'MINUTES says for how long';
+  it(`all is right after more faults, for ${MINUTES} minutes in all`, { skip }, async (test) => {
     const all = [...LONG_FAULTS, ...FAULTS];
     const untilMs = fromMs + MINUTES * 60_000;
     for (let i = 0; Date.now() < untilMs; i++) test.diagnostic(await round(all[i % all.length]!));

@@ -20,6 +20,7 @@ import { DecodeError } from '../../src/kube/protobuf.ts';
 import { KINDS, messageOf } from '../../src/kube/schema.ts';
 import { decodeByOracle, encodeByOracle, envelopeByOracle } from '../support/kube-proto.ts';
 import { generatePod } from '../support/pods.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const bytesOf = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -241,7 +242,7 @@ test('pods of real size keep all fields of the schema, both ways', () => {
       const { apiVersion: _, kind: __, ...fields } = read;
       assert.deepEqual(withoutZeros(decodeByOracle('Pod', encodeBare(read))), withoutZeros(fields));
     }),
-    { seed: 2, numRuns: 50 },
+    propertyRuns(50, 2),
   );
 });
 
@@ -358,7 +359,7 @@ test('cut or scribbled bytes give a decode error or some object', () => {
         assert.ok(error instanceof DecodeError, String(error));
       }
     }),
-    { seed: 3, numRuns: 500 },
+    propertyRuns(500, 3),
   );
 });
 

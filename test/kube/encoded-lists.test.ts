@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { encodeAgain, encodeObject } from '../../src/kube/codec.ts';
 import type { Endpoint, EndpointAddress, Endpoints, EndpointSlice } from '../../src/kube/types.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const address = (n: number): EndpointAddress => ({
   ip: `10.0.${n >> 8}.${n & 0xff}`,
@@ -128,6 +129,6 @@ describe('an object that is encoded again', () => {
       }
       check(states);
     });
-    fc.assert(property, { seed: 20_261_121, numRuns: 200 });
+    fc.assert(property, propertyRuns(200, 20_261_121));
   });
 });

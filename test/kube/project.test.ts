@@ -11,6 +11,7 @@ import type { ObjectSource } from '../../src/kube/source.ts';
 import type { ServiceRecord } from '../../src/kube/types.ts';
 import { encodeByOracle } from '../support/kube-proto.ts';
 import { generatePod } from '../support/pods.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const json = (kind: string, value: object): ObjectSource => ({ encoding: 'json', apiVersion: 'v1', kind, value });
 const protobuf = (kind: string, bytes: Uint8Array): ObjectSource => ({
@@ -152,7 +153,7 @@ test('every pod has the same record from JSON and from protobuf', () => {
       const expected = projectPod(json('Pod', pod), createInterner(16));
       assert.deepEqual(projectPod(encoded('Pod', pod), shared), expected);
     }),
-    { seed: 4, numRuns: 200 },
+    propertyRuns(200, 4),
   );
 });
 
@@ -529,7 +530,7 @@ test('cut or scribbled bytes give a decode error or some record', () => {
         }
       },
     ),
-    { seed: 5, numRuns: 1000 },
+    propertyRuns(1000, 5),
   );
   // What garbage left in the tables must not change what comes after it.
   assert.deepEqual(projectPod(protobuf('Pod', whole), interner), POD_RECORD);

@@ -19,6 +19,7 @@ import {
   writtenBytes,
   type ProtoWriter,
 } from '../../src/kube/protobuf.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const bytesOf = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(' ', ''), 'hex'));
 const written = (write: (writer: ProtoWriter) => void): string => {
@@ -76,7 +77,7 @@ test('any text comes back from its bytes', () => {
       assert.equal(readUtf8(reader), text.toWellFormed());
       assert.equal(readTag(reader), 0);
     }),
-    { seed: 1, numRuns: 200 },
+    propertyRuns(200, 1),
   );
 });
 

@@ -16,6 +16,7 @@ import {
 } from '../../src/kube/status.ts';
 import { createWatchReader, encodeWatchFrame, type WatchFrame } from '../../src/kube/watch-framing.ts';
 import { encodeByOracle, envelopeByOracle, frameByOracle } from '../support/kube-proto.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 const fromHex = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex, 'hex'));
@@ -101,7 +102,7 @@ test('chunk borders do not matter, in either encoding', () => {
         }
       },
     ),
-    { seed: 6, numRuns: 100 },
+    propertyRuns(100, 6),
   );
 });
 
@@ -184,7 +185,7 @@ test('garbage in a stream is a decode error or an incomplete frame', () => {
         assert.ok(error instanceof DecodeError, String(error));
       }
     }),
-    { seed: 7, numRuns: 500 },
+    propertyRuns(500, 7),
   );
 });
 
@@ -314,6 +315,6 @@ test('no bytes make readStatus throw', () => {
         assert.equal(readStatus(type, 500, body).kind, 'Status');
       },
     ),
-    { seed: 8, numRuns: 500 },
+    propertyRuns(500, 8),
   );
 });

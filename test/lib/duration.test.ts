@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatDuration, parseDuration } from '../../src/lib/duration.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const good: [string, number][] = [
   ['0', 0],
@@ -63,7 +64,7 @@ test('whole milliseconds survive formatting and parsing', () => {
       const back = parseDuration(formatDuration(ms));
       assert.ok(back !== null && Math.abs(back - ms) < 1e-3, `${ms} -> ${formatDuration(ms)} -> ${back}`);
     }),
-    { seed: 3 },
+    propertyRuns(100),
   );
 });
 
@@ -92,6 +93,6 @@ test('the parser accepts exactly the grammar', () => {
     fc.property(fc.string({ unit: piece, maxLength: 8 }), (text) => {
       assert.equal(parseDuration(text) !== null, isDuration(text), text);
     }),
-    { seed: 3, numRuns: 2000 },
+    propertyRuns(2000),
   );
 });

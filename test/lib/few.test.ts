@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Few, fewHas, fewItems, fewOf, fewSize, fewWith, fewWithout } from '../../src/lib/few.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const items = [{ n: 0 }, { n: 1 }, { n: 2 }];
 
@@ -30,6 +31,6 @@ test('a few is a set, whatever is added and removed', () => {
         for (const each of items) assert.equal(fewHas(few, each), expected.has(each));
       }
     }),
-    { seed: 14, numRuns: 200 },
+    propertyRuns(200),
   );
 });

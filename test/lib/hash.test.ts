@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { fnv1a128, fnv1a32, fnv1a32Continue } from '../../src/lib/hash.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 // From the authors' list of test vectors.
 for (const [text, hash] of [
@@ -26,6 +27,6 @@ test('128-bit hashes equal the definition in big integers, for any text', () => 
   };
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => assert.equal(fnv1a128(text), slow(text))),
-    { seed: 1, numRuns: 300 },
+    propertyRuns(300),
   );
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createHeap, heapFirst, heapPlace, heapRemove, type HeapItem } from '../../src/lib/heap.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 interface Timer extends HeapItem {
   readonly name: string;
@@ -52,6 +53,6 @@ test('property: the first item is a smallest one, and every item knows its place
         }
       },
     ),
-    { seed: 20261121 },
+    propertyRuns(100),
   );
 });

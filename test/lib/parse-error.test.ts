@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { load } from 'js-yaml';
 import { parseErrorText } from '../../src/lib/parse-error.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 function textOf(parse: (text: string) => unknown, text: string): string | null {
   try {
@@ -62,7 +63,7 @@ describe('property: the message holds nothing of the text', () => {
           // Half of it is as good as all of it.
           for (const part of [CANARY.slice(0, 4), CANARY.slice(4)]) assert.ok(!message.includes(part), message);
         }),
-        { numRuns: 5000 },
+        propertyRuns(5000),
       );
       assert.ok(failures > 100);
     });

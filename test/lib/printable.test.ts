@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { printable, printableJson } from '../../src/lib/printable.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 describe('a text of a stranger', () => {
   for (const [what, text, shown] of [
@@ -29,5 +30,6 @@ it('JSON for a terminal has the same data, and does not steer it', () => {
       assert.ok(!/[\p{Cc}\p{Cf}\p{Cs}]/u.test(printed.replaceAll('\n', '')));
       assert.deepEqual(JSON.parse(printed), { name });
     }),
+    propertyRuns(100),
   );
 });

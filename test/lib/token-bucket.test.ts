@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createTokenBucket, nextTokenMs, tokensAt, tokenUse, tryTakeToken } from '../../src/lib/token-bucket.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 test('a bucket gives a burst at once, then one token every 1 / qps seconds', () => {
   const bucket = createTokenBucket(20, 3);
@@ -60,6 +61,6 @@ test('property: a request at the named time passes, never above burst and rate',
         }
       },
     ),
-    { seed: 20261121 },
+    propertyRuns(100),
   );
 });

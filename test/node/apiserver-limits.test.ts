@@ -7,6 +7,7 @@ import { request } from 'undici';
 import { apply, createApiServer, type ApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const SEED = 20_261_121;
 const ANSWER_MS_MAX = 5000;
@@ -154,7 +155,7 @@ describe('a client of the embedded API server', () => {
         const { received, ended } = await exchange(bytes, { halfClose: true, enough: /^HTTP\/1\.1 [2-5]\d\d / });
         assert.ok(ended || /^HTTP\/1\.1 [1-5]\d\d /.test(received), `no answer and no end: ${received}`);
       }),
-      { seed: SEED, numRuns: 300 },
+      propertyRuns(300, SEED),
     );
     await isHealthy();
     await until(() => api.watchers.size === 0);

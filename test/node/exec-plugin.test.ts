@@ -79,15 +79,17 @@ async function ended(pids: readonly number[]): Promise<void> {
   while (pids.some(runs)) await sleep(10);
 }
 
+const ENDLESS = { timeout: LONG_MS, skip: !existsSync('/proc/self/status') && 'only /proc tells a zombie' };
+
 describe('a command that does not end', () => {
-  it('an endless command is killed at the time limit, with its children', { timeout: LONG_MS }, async () => {
+  it('an endless command is killed at the time limit, with its children', ENDLESS, async () => {
     const pids = newPath();
-    const asked = failure((await plugin(stubborn(pids), 500))(false));
-    assert.match(await asked, /users\["x"\]: exec "sh" failed: no answer within 500 ms$/);
+    const asked = failure((await plugin(stubborn(pids), 3000))(false));
+    assert.match(await asked, /users\["x"\]: exec "sh" failed: no answer within 3000 ms$/);
     await ended(await pidsIn(pids));
   });
 
-  it('an endless command is killed when this process ends', { timeout: LONG_MS }, async () => {
+  it('an endless command is killed when this process ends', ENDLESS, async () => {
     const [pids, kubeconfig] = [newPath(), newPath()];
     writeFileSync(kubeconfig, kubeconfigText(stubborn(pids)));
     const child = spawn(execPath, [BIN, 'run', `--kubeconfig=${kubeconfig}`], { stdio: 'ignore' });

@@ -19,22 +19,33 @@ import { endNamespace } from '../../src/workload/end-namespace.ts';
 
 const RIGHT = 'default/web 10.0.0.1 : http:8080/TCP';
 const RIGHT_SLICE = 'default/web IPv4 10.0.0.1 : http:8080/TCP';
+const RIGHT_MIRROR = 'default/hand (mirror) IPv4 192.0.2.1 : http:8080/TCP';
 const WARNING = 'Another writer changes the same objects';
 
+/** A Service `web` with a pod, and `hand` without a selector, whose Endpoints are made by hand. */
 function settled(config: SimConfig = {}): Sim {
-  const sim = createSim({ ...config, options: { slices: true, ...config.options } });
+  const sim = createSim({ ...config, options: { slices: true, mirror: true, ...config.options } });
   createNode(sim, { name: 'node-1', zone: 'zone-a' });
   createService(sim, { name: 'web' });
   createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  createService(sim, { name: 'hand', spec: { selector: null } });
+  makeHand(sim);
   sim.start();
   sim.run(2000);
   return sim;
+}
+
+function makeHand(sim: Sim): void {
+  const ports = [{ name: 'http', port: 8080, protocol: 'TCP' }];
+  makeEndpoints(sim, 'hand', [{ addresses: [{ ip: '192.0.2.1' }], ports }]);
 }
 
 /** A kind of objects: what somebody may do to those of the service, and how one sees that it is repaired. */
 interface Kind {
   readonly title: string;
   readonly path: string;
+  readonly service: { readonly name: string; readonly spec?: object };
+  readonly controller: string;
   readonly isRight: (sim: Sim) => boolean;
   readonly delete: (sim: Sim) => void;
   readonly edit: (sim: Sim) => void;
@@ -43,24 +54,46 @@ interface Kind {
 const ENDPOINTS_KIND: Kind = {
   title: 'Endpoints',
   path: '/endpoints',
+  service: { name: 'web' },
+  controller: 'endpoints',
   isRight: (sim) => endpointsTable(sim).includes(RIGHT),
   delete: (sim) => deleteObject(sim, `${ENDPOINTS}/web`),
   edit: (sim) => void edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [] }),
 };
 
-const SLICES_KIND: Kind = {
-  title: 'a slice',
-  path: '/endpointslices',
-  isRight: (sim) => slicesTable(sim).includes(RIGHT_SLICE),
-  delete: (sim) => {
-    for (const name of namesOf(sim)) deleteObject(sim, `${SLICES}/${name}`);
-  },
-  edit: (sim) => {
-    for (const name of namesOf(sim)) edit(sim, `${SLICES}/${name}`, {}, { endpoints: [] });
-  },
-};
+function slicesKind({ service, ...rest }: Omit<Kind, 'path' | 'isRight' | 'delete' | 'edit'>, right: string): Kind {
+  const paths = (sim: Sim): string[] =>
+    namesOf(sim)
+      .filter((name) => name.startsWith(`${service.name}-`))
+      .map((name) => `${SLICES}/${name}`);
+  return {
+    ...rest,
+    service,
+    path: '/endpointslices',
+    isRight: (sim) => slicesTable(sim).includes(right),
+    delete: (sim) => {
+      for (const path of paths(sim)) deleteObject(sim, path);
+    },
+    edit: (sim) => {
+      for (const path of paths(sim)) edit(sim, path, {}, { endpoints: [] });
+    },
+  };
+}
 
-const KINDS = [ENDPOINTS_KIND, SLICES_KIND] as const;
+const SLICES_KIND = slicesKind(
+  { title: 'a slice', service: { name: 'web' }, controller: 'endpointslice' },
+  RIGHT_SLICE,
+);
+const MIRROR_KIND = slicesKind(
+  {
+    title: 'a mirrored slice',
+    service: { name: 'hand', spec: { selector: null } },
+    controller: 'endpointslice-mirroring',
+  },
+  RIGHT_MIRROR,
+);
+
+const KINDS = [ENDPOINTS_KIND, SLICES_KIND, MIRROR_KIND] as const;
 
 /** For so long `act` follows each repair within `stepMs`. Returns after which time each repair came, in ms. */
 function fight(sim: Sim, kind: Kind, act: (sim: Sim) => void, seconds: number, stepMs = 50): number[] {
@@ -116,25 +149,16 @@ describe('objects that somebody deletes as soon as they are there', () => {
   }
 
   it('a mirrored slice is made again too; Endpoints that go and come are no fight', () => {
-    const sim = settled({ options: { slices: false, mirror: true } });
-    createService(sim, { name: 'hand', spec: { selector: null } });
-    const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'http', port: 8080, protocol: 'TCP' }] }];
-    makeEndpoints(sim, 'hand', subsets);
-    sim.run(2000);
-    const mirrored: Kind = {
-      ...SLICES_KIND,
-      title: 'a mirrored slice',
-      isRight: (world) => slicesTable(world).includes('default/hand (mirror) IPv4 192.0.2.1 : http:8080/TCP'),
-    };
+    const sim = settled();
     for (let i = 0; i < 5; i++) {
       deleteObject(sim, `${ENDPOINTS}/hand`);
       sim.run(2000);
-      makeEndpoints(sim, 'hand', subsets);
+      makeHand(sim);
       sim.run(2000);
-      assert.ok(mirrored.isRight(sim));
+      assert.ok(MIRROR_KIND.isRight(sim));
     }
     assert.equal(metric(sim, 'endpointd_foreign_edits_total'), 0);
-    const waits = rounded(fight(sim, mirrored, mirrored.delete, 300));
+    const waits = rounded(fight(sim, MIRROR_KIND, MIRROR_KIND.delete, 300));
     assert.deepEqual(waits.slice(0, 6), [0.9, 1.8, 3.6, 7.2, 10, 10]);
     assert.equal(waits.length, 32, 'writes in 300 s');
   });
@@ -143,7 +167,7 @@ describe('objects that somebody deletes as soon as they are there', () => {
     const sim = settled({ options: { maxEndpointsPerSlice: 1 } });
     for (let i = 2; i <= 5; i++) createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
     sim.run(5000);
-    const full = (): boolean => slicesTable(sim).length === 5;
+    const full = (): boolean => slicesTable(sim).length === 6;
     for (const waitMs of [1000, 1900, 3700]) {
       SLICES_KIND.delete(sim);
       sim.run(waitMs);
@@ -195,8 +219,10 @@ for (const kind of KINDS) {
       fight(sim, kind, kind.edit, 100);
       sim.run(31_000);
       assert.ok(kind.isRight(sim));
-      deleteObject(sim, `${SERVICES}/web`);
-      createService(sim, { name: 'web' });
+      deleteObject(sim, `${SERVICES}/${kind.service.name}`);
+      createService(sim, kind.service);
+      // The server has deleted them together with their Service.
+      if (kind === MIRROR_KIND) makeHand(sim);
       sim.run(5000);
       assert.ok(kind.isRight(sim));
       kind.edit(sim);
@@ -228,8 +254,8 @@ for (const kind of KINDS) {
       fight(sim, kind, kind.edit, 3500, 1000);
       const [warning, ...more] = warnings(sim);
       assert.deepEqual(more, []);
-      assert.equal(warning!.fields['service'], 'default/web');
-      assert.equal(warning!.fields['controller'], kind === SLICES_KIND ? 'endpointslice' : 'endpoints');
+      assert.equal(warning!.fields['service'], `default/${kind.service.name}`);
+      assert.equal(warning!.fields['controller'], kind.controller);
       fight(sim, kind, kind.edit, 300, 1000);
       assert.equal(warnings(sim).length, 2);
     });

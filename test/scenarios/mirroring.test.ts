@@ -362,7 +362,7 @@ describe('a mirrored slice that somebody else', () => {
     sim.start();
     sim.run(5000);
     deleteObject(sim, path());
-    sim.run(3000);
+    sim.run(1000);
     assert.deepEqual(slicesTable(sim), RIGHT);
     edit(sim, path(), {}, { endpoints: [] });
     sim.run(800);
@@ -474,7 +474,8 @@ describe('writes of mirrored slices', () => {
     assert.deepEqual(eventsOf(sim), []);
   });
 
-  it('writes in a terminating namespace are skipped in silence (D33)', () => {
+  /** A namespace with a Service and its Endpoints by hand. */
+  function goingWorld(): Sim {
     const sim = world();
     sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'going' } });
     createService(sim, { name: 'web', namespace: 'going', spec: { selector: null } });
@@ -484,11 +485,38 @@ describe('writes of mirrored slices', () => {
       metadata: { name: 'web' },
       subsets: ONE,
     });
+    return sim;
+  }
+
+  it('writes in a terminating namespace are skipped in silence (D33)', () => {
+    const sim = goingWorld();
     sim.request('DELETE', '/api/v1/namespaces/going');
     sim.start();
     sim.run(600_000);
     assert.deepEqual(asked(sim), ['POST endpointslices 403']);
     assert.deepEqual(eventsOf(sim), []);
+  });
+
+  it('a create refused in a terminating namespace is skipped alone (D33)', () => {
+    const sim = goingWorld();
+    const path = '/api/v1/namespaces/going/endpoints/web';
+    edit(sim, path, {}, { subsets: [...ONE, { addresses: [{ ip: '10.0.0.9' }], ports: [{ port: 9090 }] }] });
+    sim.start();
+    sim.run(2000);
+    assert.equal(slicesTable(sim).length, 2);
+    sim.request('DELETE', '/api/v1/namespaces/going');
+    const from = sim.exchanges.length;
+    const addresses = [{ ip: '10.0.0.1' }, { ip: '10.0.0.2' }, { ip: 'fd00::1' }];
+    edit(sim, path, {}, { subsets: [{ addresses, ports: HTTP }] });
+    sim.run(600_000);
+    assert.deepEqual(asked(sim, from).sort(), [
+      'DELETE endpointslices 200',
+      'POST endpointslices 403',
+      'PUT endpointslices 200',
+    ]);
+    assert.deepEqual(slicesTable(sim), ['going/web (mirror) IPv4 10.0.0.1 10.0.0.2 : http:8080/TCP']);
+    assert.deepEqual(eventsOf(sim), []);
+    assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
   });
 
   it('after the loss of a thread, one look at Endpoints and slices is enough', () => {

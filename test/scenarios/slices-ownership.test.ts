@@ -77,13 +77,13 @@ describe('a slice that somebody else', () => {
   it('a deleted slice is made again (D39), also one not written since the start (D5)', () => {
     const sim = settled();
     deleteObject(sim, onlySlice(sim));
-    sim.run(3000);
+    sim.run(1000);
     assert.deepEqual(slicesTable(sim), RIGHT);
     sim.kill();
     sim.start();
     sim.run(10_000);
     deleteObject(sim, onlySlice(sim));
-    sim.run(3000);
+    sim.run(1000);
     assert.deepEqual(slicesTable(sim), RIGHT);
   });
 

@@ -425,8 +425,16 @@ describe('bytes that are no Kubernetes', () => {
 describe('a watch that is damaged before it breaks', () => {
   const GARBAGE = Buffer.from('0000000affffffffffffffffffff', 'hex');
 
-  /** Changes the bytes of the first piece of the resource's watch that holds `text`, and lets it end in garbage. */
-  function damage(sim: Sim, resource: string, text: string, change: (bytes: Buffer, at: number) => void): void {
+  /**
+   * Changes the bytes of the first piece of the resource's watch that holds `text`, and lets it end in garbage. Returns
+   * whether that has happened.
+   */
+  function damage(
+    sim: Sim,
+    resource: string,
+    text: string,
+    change: (bytes: Buffer, at: number) => void,
+  ): () => boolean {
     let isDone = false;
     sim.tamper = (bytes, { path, stream }) => {
       const at = Buffer.from(bytes).indexOf(text);
@@ -434,16 +442,26 @@ describe('a watch that is damaged before it breaks', () => {
       isDone = true;
       const changed = Buffer.from(bytes);
       change(changed, at);
+      assert.ok(!changed.equals(bytes));
       return Buffer.concat([changed, GARBAGE]);
     };
+    return () => isDone;
+  }
+
+  /** The object of the next write gets a version that is too high: the first digit of its field becomes 9. */
+  function raiseNextVersion(sim: Sim, resource: string): () => boolean {
+    const version = String(sim.server.revision + 1);
+    // Field 6 of the metadata, then its length.
+    const field = `2${String.fromCharCode(version.length)}`;
+    return damage(sim, resource, field + version, (bytes, at) => bytes.write('9', at + field.length));
   }
 
   it('a pod with too high a version gives way to the list that follows', () => {
     const sim = settled();
-    const version = String(sim.server.revision + 1);
-    damage(sim, 'pods', version, (bytes, at) => bytes.write('9', at));
+    const isDone = raiseNextVersion(sim, 'pods');
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(5000);
+    assert.ok(isDone());
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 : http:8080/TCP']);
     setPodStatus(sim, { name: 'web-1', ready: true });
     sim.run(5000);
@@ -453,9 +471,10 @@ describe('a watch that is damaged before it breaks', () => {
 
   it('an own write while a list is awaited shows nothing of history', () => {
     const sim = settled();
-    damage(sim, 'endpoints', String(sim.server.revision + 1), (bytes, at) => bytes.write('9', at));
+    const isDone = raiseNextVersion(sim, 'endpoints');
     edit(sim, `${ENDPOINTS}/web`, { labels: { theirs: 'yes' } });
     sim.run(100);
+    assert.ok(isDone());
     const from = sim.exchanges.length;
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(500);
@@ -469,9 +488,10 @@ describe('a watch that is damaged before it breaks', () => {
   it('Endpoints that planning could not decode are planned after the list', () => {
     const sim = settled();
     // The address claims to be longer than the subset that it is in.
-    damage(sim, 'endpoints', '10.0.0.1', (bytes, at) => (bytes[at - 1] = 0x7f));
+    const isDone = damage(sim, 'endpoints', '10.0.0.1', (bytes, at) => (bytes[at - 1] = 0x7f));
     edit(sim, `${ENDPOINTS}/web`, { labels: { theirs: 'yes' } });
     sim.run(1000);
+    assert.ok(isDone());
     assert.deepEqual(samples(sim.metrics!, 'endpointd_stuck_service', 0).length, 1);
     sim.run(10_000);
     assert.deepEqual(samples(sim.metrics!, 'endpointd_stuck_service', 0), []);
@@ -482,10 +502,11 @@ describe('a watch that is damaged before it breaks', () => {
 
   it("a damaged annotation of another writer's is not written to the server", () => {
     const sim = settled();
-    damage(sim, 'endpoints', 'hello', (bytes, at) => bytes.write('hellO', at));
+    const isDone = damage(sim, 'endpoints', 'hello', (bytes, at) => bytes.write('hellO', at));
     const { annotations } = sim.request('GET', `${ENDPOINTS}/web`).metadata;
     edit(sim, `${ENDPOINTS}/web`, { annotations: { ...annotations, theirs: 'hello' } });
     sim.run(10_000);
+    assert.ok(isDone());
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(2000);
     const { metadata } = sim.request('GET', `${ENDPOINTS}/web`);

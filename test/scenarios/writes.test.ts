@@ -122,6 +122,9 @@ describe('a refusal', () => {
     const reasons = eventsOf(sim).map((line) => line.split(':')[0]);
     assert.deepEqual(new Set(reasons), new Set(['EndpointsStuck', 'FailedToCreateEndpoint']));
     assert.equal(reasons.filter((reason) => reason === 'EndpointsStuck').length, 1);
+    // Upstream gives up after the sixteenth.
+    sim.run(2 * 3600_000);
+    assert.ok(writesOf(sim).filter((line) => line.includes('/bad/')).length > 17);
     refuses = false;
     sim.run(300_000);
     assert.deepEqual(endpointsTable(sim), ['bad/web 10.0.0.1 : http:8080/TCP', 'good/web 10.0.0.1 : http:8080/TCP']);

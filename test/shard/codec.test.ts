@@ -8,6 +8,7 @@ import type { ContainerPort } from '../../src/kube/types.ts';
 import type { Batch, BatchEntry, Plan, PlanReply } from '../../src/shard/protocol.ts';
 import { CodecError } from '../../src/shard/tuples.ts';
 import { batchEntries, batchEntry, batches, batchOf, member, replies, serviceRecord } from '../support/batches.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const SEED = 20261121;
 
@@ -17,7 +18,7 @@ suite('batch codec', () => {
       fc.property(batches, (batch) => {
         assert.deepEqual(plain(decodeBatch(encodeBatch(batch))), plain(batch));
       }),
-      { seed: SEED, numRuns: 200 },
+      propertyRuns(200, SEED),
     );
   });
 
@@ -26,7 +27,7 @@ suite('batch codec', () => {
       fc.property(replies, (reply) => {
         assert.deepEqual(plain(decodeReply(encodeReply(reply))), plain(reply));
       }),
-      { seed: SEED, numRuns: 200 },
+      propertyRuns(200, SEED),
     );
   });
 
@@ -148,13 +149,13 @@ suite('batch codec', () => {
         const framing = encodeBatch(batchOf()).length;
         assert.ok(encodeBatch(batchOf(entry)).length - framing <= estimateEntryBytes(entry));
       }),
-      { seed: SEED, numRuns: 200 },
+      propertyRuns(200, SEED),
     );
     fc.assert(
       fc.property(replies, (reply) => {
         assert.ok(encodeReply(reply).length <= estimateReplyBytes(reply));
       }),
-      { seed: SEED, numRuns: 200 },
+      propertyRuns(200, SEED),
     );
     const full = batchEntry({ spec: serviceRecord(), upserts: Array.from({ length: 1000 }, (_, n) => member(n)) });
     assert.ok(estimateEntryBytes(full) < 2 * encodeBatch(batchOf(full)).length);
@@ -220,7 +221,7 @@ suite('bytes that are no message', () => {
           }
         }
       }),
-      { seed: SEED, numRuns: 1000 },
+      propertyRuns(1000, SEED),
     );
   });
 

@@ -20,6 +20,7 @@ import {
 import { podRecord, serviceRecord } from '../support/batches.ts';
 import { ALL_OUTPUTS, ENDPOINTS_ONLY } from '../support/planner-config.ts';
 import { type Planned, send } from '../support/planner-talk.ts';
+import { propertyRuns } from '../support/runs.ts';
 
 const SEED = 20261121;
 const SMALL_SLICES: PlannerConfig = { ...ALL_OUTPUTS, maxEndpointsPerSlice: 2, mirroringMaxEndpointsPerSubset: 2 };
@@ -184,7 +185,7 @@ function check(config: PlannerConfig, stepsMax: number, numRuns: number): void {
       finish(world, delta, ['applied']);
       assert.deepEqual(outline(sendNews(world, config.outputs)), []);
     }),
-    { seed: SEED, numRuns },
+    propertyRuns(numRuns, SEED),
   );
 }
 

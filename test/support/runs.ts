@@ -17,8 +17,8 @@ export interface PropertyRuns {
 }
 
 /** For fast-check: `SEED=n` is where its cases begin, `RUNS=n` so many of them. */
-export function propertyRuns(numRuns: number): PropertyRuns {
-  return { seed: numberOf('SEED') ?? 1, numRuns: numberOf('RUNS') ?? numRuns };
+export function propertyRuns(numRuns: number, seed = 1): PropertyRuns {
+  return { seed: numberOf('SEED') ?? seed, numRuns: numberOf('RUNS') ?? numRuns };
 }
 
 /** `MINUTES=n`; by default 0: once through. */

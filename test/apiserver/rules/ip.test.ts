@@ -3,6 +3,7 @@ import { isIP, isIPv4 } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatIp, parseIp } from '../../../src/apiserver/rules/ip.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 const SEED = 20_261_121;
 
@@ -13,7 +14,7 @@ test('addresses read as the platform reads them, and leading zeros are allowed',
       if (ip === null) assert.equal(isIP(text), 0);
       else if (!ip.leadingZeros) assert.notEqual(isIP(text), 0);
     }),
-    { seed: SEED, numRuns: 2000 },
+    propertyRuns(2000, SEED),
   );
 });
 
@@ -26,7 +27,7 @@ test('a canonical address reads back as the same address', () => {
       if (isIPv4(text) || ip.mapped) assert.equal(ip.family, 'IPv4');
       else assert.equal(new URL(`http://[${canonical}]`).hostname, `[${canonical}]`);
     }),
-    { seed: SEED, numRuns: 1000 },
+    propertyRuns(1000, SEED),
   );
 });
 

@@ -10,6 +10,7 @@ import {
   doneWork,
   takeWork,
 } from '../../../src/controller/queues/workqueue.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 /** The period that each of the pods meets that become ready, every one of them the first of its window. */
 function periods(atMs: readonly number[], periodMsMax = 1000): number[] {
@@ -82,6 +83,7 @@ test('property: a removal is due at once, all else within the bound of its chang
         assert.ok(waitedMs <= (steps[i]!.change === 'removes' ? 0 : maxMs), `change ${i} waited ${waitedMs} ms`);
       }
     }),
+    propertyRuns(100),
   );
 });
 
@@ -96,7 +98,7 @@ test('property: a pod that becomes ready after a pause of the bound is due at on
         addedMs = notedMs[i]!;
       }
     }),
-    { numRuns: 2000 },
+    propertyRuns(2000),
   );
 });
 

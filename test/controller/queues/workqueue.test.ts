@@ -19,6 +19,7 @@ import {
   workDepth,
   type WorkItem,
 } from '../../../src/controller/queues/workqueue.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 /** A queue over keys such as `ns/name`, with everything said by key. */
 function world(concurrent: number) {
@@ -372,7 +373,7 @@ test('property: the queue agrees with a slow model, and loses no key', () => {
         assert.equal(w.queue.crowds.size, 0);
       },
     ),
-    { seed: 20261121, numRuns: 400 },
+    propertyRuns(400, 20_261_121),
   );
 });
 

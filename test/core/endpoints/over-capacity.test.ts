@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { capAddresses } from '../../../src/core/endpoints/over-capacity.ts';
 import type { EndpointAddress, EndpointSubset } from '../../../src/kube/types.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 /** Subsets of so many ready and not ready addresses. */
 function subsetsOf(ready: readonly number[], notReady: readonly number[]): EndpointSubset[] {
@@ -123,6 +124,6 @@ test('there are at most 1,000, no subset is empty, and ready addresses come firs
       const readyBefore = ready.reduce((a, b) => a + b, 0);
       assert.equal(capped.ready, Math.min(readyBefore, 1000));
     }),
-    { seed: 5, numRuns: 100 },
+    propertyRuns(100, 5),
   );
 });

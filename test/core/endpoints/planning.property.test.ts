@@ -22,6 +22,7 @@ import type { Endpoints, EndpointSubset, PodRecord, ServiceRecord } from '../../
 import { oracleEndpoints } from '../../../src/judge/endpoints-oracle.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import { arbitraryPod, arbitraryService } from '../../support/endpoints-world.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 const config = { tolerateUnreadyEndpointsAnnotation: true };
 const OVER = 'endpoints.kubernetes.io/over-capacity';
@@ -167,7 +168,7 @@ for (const uids of ['own', 'any'] as const) {
           }
         }
       }),
-      { seed: 10, numRuns: 600 },
+      propertyRuns(600, 10),
     );
   });
 }
@@ -186,7 +187,7 @@ test('a service that is seldom planned ends with the same object', () => {
         if (expected !== null) assert.deepEqual(subsetsOf(live.membership), expected.subsets);
       }
     }),
-    { seed: 11, numRuns: 100 },
+    propertyRuns(100, 11),
   );
 });
 
@@ -208,7 +209,7 @@ test('after a restart nothing is planned, whatever order another writer used', (
       live.stored = { apiVersion: 'v1', kind: 'Endpoints', metadata, subsets };
       assert.equal(plan(live).verb, 'none');
     }),
-    { seed: 12, numRuns: 300 },
+    propertyRuns(300, 12),
   );
 });
 

@@ -6,6 +6,7 @@ import { repackSubsets } from '../../../src/core/endpoints/repack.ts';
 import type { EndpointSubset } from '../../../src/kube/types.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import { parseSubset, subsetText } from '../../support/subset-text.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 /** Order of the subsets aside, which a case of its own looks at. */
 function check(name: string, input: readonly string[], expected: readonly string[]): void {
@@ -182,7 +183,7 @@ test('repacking packed subsets changes nothing', () => {
       const again = repackSubsets(once);
       assert.ok(subsetsEqual(again, once));
     }),
-    { seed: 3, numRuns: 500 },
+    propertyRuns(500, 3),
   );
 });
 
@@ -207,6 +208,6 @@ test('repacking keeps the ports and states of each address', () => {
   };
   fc.assert(
     fc.property(subsets, (input) => assert.deepEqual(facts(repackSubsets(input)), facts(input))),
-    { seed: 4, numRuns: 500 },
+    propertyRuns(500, 4),
   );
 });

@@ -10,6 +10,7 @@ import {
   sortedAddresses,
 } from '../../../src/core/endpoints/sorted-addresses.ts';
 import type { EndpointAddress } from '../../../src/kube/types.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 const addresses = Array.from({ length: 60 }, (_, i): EndpointAddress => ({ ip: `10.0.0.${i}` }));
 
@@ -135,6 +136,6 @@ test('after few or many changes at a time the set is sorted', () => {
         );
       }
     }),
-    { seed: 9, numRuns: 300 },
+    propertyRuns(300, 9),
   );
 });

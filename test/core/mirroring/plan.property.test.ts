@@ -14,6 +14,7 @@ import type {
 } from '../../../src/kube/types.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import { applySliceWrite, mirroredEndpoints, planMirrorWith } from '../../support/mirror-text.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 const SEED = 20261121;
 const USABLE = ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.4', '010.0.0.1', '::ffff:10.0.0.2', 'fd00::1', 'fd00::2'];
@@ -202,7 +203,7 @@ test('slices have what the Endpoints have, and then nothing is left to write', (
         }
       }
     }),
-    { seed: SEED, numRuns: 400 },
+    propertyRuns(400, SEED),
   );
 });
 
@@ -241,7 +242,7 @@ test('the order of subsets, addresses, ports and slices does not matter', () => 
       const messages = ({ problems }: typeof plan): string[] => problems.map(({ message }) => message);
       assert.deepEqual(messages(other), messages(plan));
     }),
-    { seed: SEED, numRuns: 300 },
+    propertyRuns(300, SEED),
   );
 });
 
@@ -278,7 +279,7 @@ test('an endpoint that stays does not move, and writes are as few as possible', 
         before = now;
       }
     }),
-    { seed: SEED, numRuns: 200 },
+    propertyRuns(200, SEED),
   );
 });
 
@@ -308,6 +309,6 @@ test('above the limit ready addresses come first, and the others are counted', (
       assert.equal(facts.skipped, addresses.length - held.length);
       assert.equal(new Set(writes.map(({ object }) => object!.addressType)).size, writes.length);
     }),
-    { seed: SEED, numRuns: 300 },
+    propertyRuns(300, SEED),
   );
 });

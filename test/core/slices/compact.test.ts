@@ -20,6 +20,7 @@ import {
   sync,
   verbs,
 } from './slices-world.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 /** Slices of so many endpoints each. */
 function start(counts: readonly number[], max = 100, compactSlices = true): SlicesWorld {
@@ -241,7 +242,7 @@ test('slices of any sizes: few writes a step, no endpoint lost, an end', () => {
       const left = sizes(world).length;
       assert.ok(left === 1 || all * 2 > left * max, `${sizes(world).join()} of ${max}`);
     }),
-    { numRuns: 200, seed: 17 },
+    propertyRuns(200, 17),
   );
 });
 

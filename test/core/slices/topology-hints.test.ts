@@ -14,6 +14,7 @@ import type { EndpointSlice } from '../../../src/kube/types.ts';
 import { createPrng } from '../../../src/lib/prng.ts';
 import { endpointsOf, hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from './hint-text.ts';
 import { addHints } from '../../support/upstream-topology.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 const SEED = 20261121;
 
@@ -425,7 +426,7 @@ suite('over random slices', () => {
           );
         } else assert.equal(result.hints, null);
       }),
-      { seed: SEED, numRuns: 500 },
+      propertyRuns(500, SEED),
     );
   });
 
@@ -443,7 +444,7 @@ suite('over random slices', () => {
         assert.ok(typeof allocations !== 'string');
         assert.deepEqual(givingAndReceiving(allocations, counts), { giving: new Map(), receiving: new Map() });
       }),
-      { seed: SEED, numRuns: 500 },
+      propertyRuns(500, SEED),
     );
   });
 
@@ -478,7 +479,7 @@ suite('over random slices', () => {
         if (ours.failure !== '') assert.equal(ours.touched.length, upstream.update.length - updated.length);
         else assert.equal(sum(ours.hints!.map(({ count }) => count)), sum([...upstream.counts!.values()]));
       }),
-      { seed: SEED, numRuns: 500 },
+      propertyRuns(500, SEED),
     );
   });
 
@@ -494,7 +495,7 @@ suite('over random slices', () => {
         }
         assert.fail(`still writing: ${texts.join(' | ')}`);
       }),
-      { seed: SEED, numRuns: 500 },
+      propertyRuns(500, SEED),
     );
   });
 });

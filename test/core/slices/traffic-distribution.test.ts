@@ -9,6 +9,7 @@ import {
 } from '../../../src/core/slices/traffic-distribution.ts';
 import { hintSlices, type HintTexts, textOfEndpoints, writtenTexts } from './hint-text.ts';
 import { makeService } from '../../support/records.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 const SEED = 20261121;
 const MODE = 'service.kubernetes.io/topology-mode';
@@ -172,6 +173,6 @@ test('the summary of a slice gives the same as walking its endpoints', () => {
         if (touched.length > 0) assert.deepEqual(distribute(mode, { unchanged: touched }), []);
       },
     ),
-    { seed: SEED, numRuns: 1000 },
+    propertyRuns(1000, SEED),
   );
 });

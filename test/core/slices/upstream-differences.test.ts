@@ -97,11 +97,13 @@ test('an endpoint in a zone without a share costs one write, not one a sync (D41
 });
 
 test('hints that an endpoint without zone makes impossible are removed once', () => {
-  const scene = settled([
-    AUTO,
-    ({ nodes }) => void nodes.set('node-3', makeNode('node-3', '', { ready: false })),
-    TEN_PODS,
-  ]);
+  const hinted = (slices: readonly EndpointSlice[]): number =>
+    slices.flatMap(({ endpoints }) => endpoints ?? []).filter(({ hints }) => hints !== undefined).length;
+  const scene = settled([AUTO, ({ nodes }) => void nodes.set('node-3', makeNode('node-3', 'b')), TEN_PODS]);
+  assert.equal(hinted([...scene.server.slices.values()]), 10);
+  play(scene, [({ nodes }) => void nodes.set('node-3', makeNode('node-3', '', { ready: false }))]);
+  const { writes, slices } = sync(scene);
+  assert.deepEqual([writes, hinted(slices)], ['1 update', 0]);
   assert.equal(ourPlan(scene).length, 0);
   assert.equal(countWrites(theirSync(scene, scene.server, 1).writes), '1 update');
 });

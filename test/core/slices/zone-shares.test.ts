@@ -12,6 +12,7 @@ import {
 } from '../../../src/core/slices/zone-shares.ts';
 import type { NodeRecord } from '../../../src/kube/types.ts';
 import { makeNode } from '../../support/records.ts';
+import { propertyRuns } from '../../support/runs.ts';
 
 const SEED = 20261121;
 const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
@@ -173,7 +174,7 @@ suite('shares as nodes change', () => {
           assert.deepEqual(after?.zones ?? null, sharesOf(sumOf([...nodes.values()]))?.zones ?? null);
         }
       }),
-      { seed: SEED, numRuns: 300 },
+      propertyRuns(300, SEED),
     );
   });
 });

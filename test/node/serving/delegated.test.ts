@@ -1,6 +1,8 @@
 /** Who may see what on the port with TLS: what the API server says of a certificate, a proxy's headers or a token. */
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
@@ -157,8 +159,15 @@ describe('by a bearer token', () => {
   it('equal questions at the same time are asked once', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     reviews.before = () => promise;
+    let inGate = 0;
+    const onRequest = (message: unknown): void => {
+      const { url } = (message as { request: IncomingMessage }).request;
+      if (url === '/metrics' && ++inGate === 3) setImmediate(resolve);
+    };
+    subscribe('http.server.request.start', onRequest);
     const all = [1, 2, 3].map(() => get('/metrics', bearer('good')));
-    setTimeout(resolve, 300);
+    await promise;
+    unsubscribe('http.server.request.start', onRequest);
     assert.deepEqual(
       (await Promise.all(all)).map(({ status }) => status),
       [200, 200, 200],
@@ -184,6 +193,23 @@ describe('by a bearer token', () => {
     );
     reviews.before = () => Promise.resolve();
     assert.equal((await get('/metrics', bearer('good'))).status, 200);
+  });
+
+  it('a failure of the API server is told once a minute', async () => {
+    let nowMs = 0;
+    reviews.before = () => Promise.reject(new Error());
+    await using other = closing(await serveSecurely(reviews, log, { nowMs: () => nowMs }));
+    for (const [ms, lines] of [
+      [0, 1],
+      [59_999, 1],
+      [60_000, 2],
+      [119_999, 2],
+      [120_000, 3],
+    ] as const) {
+      nowMs = ms;
+      await ask(other.address, '/metrics', bearer('good'));
+      assert.equal(log.length, lines, `after ${ms} ms`);
+    }
   });
 
   it('a passing failure is asked again at once, and nobody sees it', async () => {

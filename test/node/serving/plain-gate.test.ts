@@ -1,18 +1,21 @@
 /** Who may see what on a port without TLS: metrics and health everybody, the rest this machine. */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, it } from 'node:test';
+import type { Gate } from '../../../src/node/serving/gate.ts';
 import { startHttp, type HttpServer } from '../../../src/node/serving/http.ts';
 import { text } from '../../../src/node/serving/page.ts';
 import { plainGate } from '../../../src/node/serving/plain-gate.ts';
+
+const GATE = plainGate((path) => path === '/metrics');
 
 function serve(host = '127.0.0.1'): Promise<HttpServer> {
   return startHttp({
     host,
     port: 0,
     handshakes: null,
-    gate: plainGate((path) => path === '/metrics'),
+    gate: GATE,
     pages: () => () => text(200, 'here'),
     onAcceptError: assert.fail,
   });
@@ -67,6 +70,27 @@ describe('on a port without TLS', () => {
       [403, 403, 200, 200, 200],
     );
   });
+
+  for (const [remoteAddress, isLocal] of [
+    ['127.0.0.1', true],
+    ['127.1.2.3', true],
+    ['::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['10.0.0.1', false],
+    ['::ffff:10.0.0.1', false],
+    ['fd00::127.0.0.1', false],
+    ['::', false],
+    ['10.127.0.1', false],
+    [undefined, false],
+  ] as const) {
+    it(`a client at ${remoteAddress} sees ${isLocal ? 'every page' : 'the pages for everybody'}`, async () => {
+      const peer = { remoteAddress, certificate: null, isVerified: false };
+      const request = { headers: { host: '127.0.0.1' } } as IncomingMessage;
+      const ask = (path: string): ReturnType<Gate> => GATE({ request, peer, verb: 'get', path });
+      assert.equal(await ask('/metrics'), null);
+      assert.equal((await ask('/configz'))?.status, isLocal ? undefined : 403);
+    });
+  }
 
   const address = Object.values(networkInterfaces())
     .flatMap((all) => all ?? [])
