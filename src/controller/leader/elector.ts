@@ -116,6 +116,8 @@ interface Attempt {
 const JITTER = 1.2;
 /** The duration in a Lease that nobody holds, as client-go writes it. */
 const RELEASED_SECONDS = 1;
+/** The longest time limit of a request, however late the deadline is: Node's timers hold 24 days. */
+const ANSWER_MS_MAX = 60_000;
 /** While the Lease is released: how long an answer is awaited, and the pause after a failure. The end waits two seconds. */
 const RELEASE_ANSWER_MS_MAX = 700;
 const RELEASE_PAUSE_MS = 250;
@@ -412,7 +414,7 @@ function request(
     body,
     stream: false,
     // A request that is lost leaves time for another one before the deadline.
-    timeoutMs: elector.options.renewDeadlineMs / 2,
+    timeoutMs: Math.min(elector.options.renewDeadlineMs / 2, ANSWER_MS_MAX),
   });
   // Whoever held a Lease that was removed may still have writes under way.
   const holderBefore = elector.seen?.lease.record.holder ?? '';

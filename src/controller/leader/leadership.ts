@@ -32,8 +32,9 @@ export interface LeadershipOptions extends ElectionOptions {
 
 export interface Leadership extends TakeOverHolder {
   readonly standby: 'warm' | 'cold';
-  /** The `timeout` of each write. A write that is sent at the last moment is done before another process leads. */
-  readonly writeTimeout: string;
+  /** The `timeout` of each write, and as its query. A write that is sent at the last moment is done before another process leads. */
+  readonly writeTimeoutMs: number;
+  readonly writeQuery: string;
   /** Of a standby: units whose last plan had writes, each with the monotonic ms of its oldest change. */
   readonly behind: Map<Unit, number>;
   /** Units whose slices have been listed in this leadership before one was created. */
@@ -81,11 +82,13 @@ export function createLeadership(
   controllers: readonly string[],
   prng: Prng,
 ): Leadership {
-  const timeoutMs = options.leaseDurationMs - options.renewDeadlineMs - 1000;
+  const leftMs = options.leaseDurationMs - options.renewDeadlineMs - 1000;
+  const writeTimeoutMs = Math.max(leftMs, WRITE_TIMEOUT_MS_MIN);
   return {
     elector: createElector(options, prng),
     standby,
-    writeTimeout: formatDuration(Math.max(timeoutMs, WRITE_TIMEOUT_MS_MIN)),
+    writeTimeoutMs,
+    writeQuery: `?timeout=${formatDuration(writeTimeoutMs)}`,
     behind: new Map(),
     listed: new Set(),
     takeOver: takeOver === null ? null : createTakeOver(takeOver),
@@ -127,7 +130,13 @@ export function otherControllers({ elector, controllers }: Leadership): string {
  */
 export function fencedBy(leadership: Leadership | null): { notAfter?: Deadline; query: string } {
   if (leadership === null) return { query: '' };
-  return { notAfter: fenceOf(leadership.elector), query: `?timeout=${leadership.writeTimeout}` };
+  const { elector, writeTimeoutMs, writeQuery } = leadership;
+  const { renewDeadlineMs, leaseDurationMs } = elector.options;
+  const fence = fenceOf(elector);
+  // With little time between the two, the last moment for a write comes before that of a leader.
+  const earlierMs = Math.max(0, renewDeadlineMs + writeTimeoutMs - leaseDurationMs);
+  const notAfter = { nowMs: fence.nowMs - earlierMs, wallMs: fence.wallMs - earlierMs };
+  return { notAfter, query: writeQuery };
 }
 
 /** Notes an answer after which the write may still arrive. */

@@ -232,6 +232,21 @@ describe('an elector', () => {
     );
   });
 
+  it('a deadline of months gives requests a minute', () => {
+    const sent: Omit<HttpRequest, 'id'>[] = [];
+    const months = { leaseDurationMs: 6e9, renewDeadlineMs: 5e9, retryPeriodMs: 2000 };
+    const elector = createElector({ ...LEASE, ...months, identity: 'a' }, createPrng(1));
+    wakeElector(
+      elector,
+      handsThat((request) => sent.push(request)),
+      { nowMs: 0, wallMs: 0 },
+    );
+    assert.deepEqual(
+      sent.map(({ timeoutMs }) => timeoutMs),
+      [60_000],
+    );
+  });
+
   it('an answer that is no Lease is reported once, and so is its end', () => {
     const lines: string[] = [];
     const elector = createElector({ ...LEASE, ...TIMES, identity: 'a' }, createPrng(1));
