@@ -17,6 +17,7 @@ import {
   allSlices,
   claimSlice,
   dropExpected,
+  endpointsController,
   ensureService,
   ensureUnit,
   getService,
@@ -35,7 +36,7 @@ import {
   type ObjectState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, isWanted, kindOf, readsEndpoints } from './unit.ts';
+import { fateOfObjects, isEndpoints, isWanted, kindOf, readsEndpoints } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
 import { dropNews, noteObserved, noteUncertain, noteUnkept } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
@@ -225,7 +226,7 @@ function missObject(state: ControllerState, object: ObjectState, listVersion: st
   const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && inFlight === 0;
   if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
   const isRead = (one: Unit): boolean => readsEndpoints(one) && one.slices !== null;
-  if (isGone && unit === null && service.units.some(isRead)) state.missed.add(object);
+  if (isGone && isEndpoints(object) && service.units.some(isRead)) state.missed.add(object);
   takeOrHold(state, object, vanished(listVersion), now);
 }
 
@@ -350,8 +351,8 @@ function takeObject(state: ControllerState, object: ObjectState, seen: HeldState
     if (known?.resourceVersion !== FORGOTTEN_VERSION) noteForTakeOver(state, object, seen.content, now);
     noteConflictWriter(state, object, seen.content, now);
   }
-  if (object.unit === null) takeEndpoints(state, object.service, known, seen, now);
-  else takeSlice(state, object, object.unit, known, seen, now);
+  if (isEndpoints(object)) takeEndpoints(state, object.service, known, seen, now);
+  else takeSlice(state, object, object.unit!, known, seen, now);
   // Somebody else has changed the metadata since, and only the server knows how.
   if (seen.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
   releaseSlice(state, object);
@@ -407,7 +408,7 @@ function takeEndpoints(
   const { endpoints: object } = service;
   const deleted = seen.record === null;
   const isMirrored = queueReaders(state, service, null, now);
-  const controller = state.controllers.find(({ writes }) => writes === 'Endpoints');
+  const controller = endpointsController(state);
   const isWritten = controller?.wants(service, controller.options) === true;
   if (controller?.running === true && isWritten) {
     const unit = ensureUnit(service, controller);
@@ -433,14 +434,14 @@ function takeEndpoints(
 
 /** Queues the look at leftovers, such as Endpoints without a Service. It is a chore. */
 export function queueLeftovers(state: ControllerState, service: ServiceState, now: Now): void {
-  const controller = state.controllers.find(({ writes }) => writes === 'Endpoints');
+  const controller = endpointsController(state);
   if (controller?.running !== true || !controller.hasLeftovers(service, controller.options)) return;
   lookLater(ensureUnit(service, controller), now);
 }
 
 /** The unit that keeps the object right; undefined = no unit does, or ever did. */
 function writerOfObject({ unit, service }: ObjectState): Unit | undefined {
-  return unit ?? service.units.find(({ controller }) => controller.writes === 'Endpoints');
+  return unit ?? getUnit(service, 'endpoints');
 }
 
 /** The state is not newer than the known one, or the known version was forgotten: nobody is known to have written. */
@@ -459,7 +460,7 @@ function isOfThePast(known: OutputRecord | null, { record }: ObjectState): boole
 export function queueReaders(state: ControllerState, service: ServiceState, by: Unit | null, now: Now): boolean {
   let isRead = false;
   for (const controller of state.controllers) {
-    if (controller.writes === 'Endpoints' || !controller.reads.includes('endpoints')) continue;
+    if (controller.kind === 'endpoints' || !controller.reads.includes('endpoints')) continue;
     const isWanted = controller.wants(service, controller.options);
     isRead ||= isWanted;
     const unit = isWanted ? ensureUnit(service, controller) : getUnit(service, controller.kind);

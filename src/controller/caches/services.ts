@@ -79,6 +79,11 @@ export function ensureUnit(service: ServiceState, controller: Controller): Unit 
   return unit;
 }
 
+/** The controller that writes the Endpoints objects; undefined = it does not run in this process. */
+export function endpointsController({ controllers }: ControllerState): Controller | undefined {
+  return controllers.find(({ kind }) => kind === 'endpoints');
+}
+
 /** Whether the service is known to have objects of the output. */
 export function hasObjects({ endpoints, units }: ServiceState, kind: OutputKind): boolean {
   if (kind === 'endpoints') return endpoints.record !== null;

@@ -50,9 +50,14 @@ export function mustRead(unit: Unit): boolean {
   return unit.controller.reads.some((kind) => needsRead(unit.service.view, kind));
 }
 
+/** Whether the object is the Endpoints object; else it is a slice, and belongs to the unit that writes it. */
+export function isEndpoints({ unit }: ObjectState): boolean {
+  return unit === null;
+}
+
 /** The output that the object belongs to. */
-export function kindOf({ unit }: ObjectState): OutputKind {
-  return unit === null ? 'endpoints' : unit.controller.kind;
+export function kindOf(object: ObjectState): OutputKind {
+  return isEndpoints(object) ? 'endpoints' : object.unit!.controller.kind;
 }
 
 /**

@@ -9,6 +9,7 @@
 import type { Now } from '../event.ts';
 import type { Reflector, ReflectorHands } from './reflector.ts';
 import type { ObjectState } from '../caches/service-state.ts';
+import { isEndpoints } from '../caches/unit.ts';
 import { compareResourceVersions } from '../../kube/resource-version.ts';
 
 /** A version older than any that a server gives. No object has it, so a precondition with it always fails. */
@@ -23,9 +24,9 @@ export function givesWay(cachedVersion: string, upTo: string): boolean {
 }
 
 /** The reflector of the resource that the object belongs to. */
-export function reflectorOf(reflectors: readonly Reflector[], { unit }: ObjectState): Reflector | undefined {
-  const of = unit === null ? 'endpoints' : 'endpointslices';
-  return reflectors.find(({ resource }) => resource === of);
+export function reflectorOf(reflectors: readonly Reflector[], object: ObjectState): Reflector | undefined {
+  const written = isEndpoints(object) ? 'endpoints' : 'endpointslices';
+  return reflectors.find(({ resource }) => resource === written);
 }
 
 /** Notes the version of an object from the answer to a write or a read. */

@@ -27,7 +27,7 @@ import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
 import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan.ts';
-import { fateOfObjects, isWanted, readsEndpoints } from '../caches/unit.ts';
+import { fateOfObjects, isEndpoints, isWanted, readsEndpoints } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
@@ -232,7 +232,7 @@ function openWrite(
 ): void {
   const sync = unit.sync!;
   const { controller, service } = unit;
-  const object = controller.writes === 'Endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
+  const object = controller.kind === 'endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
   stage.open++;
   object.inFlight++;
   const lane = sync.chore ? 'chore' : 'fresh';
@@ -317,7 +317,7 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
   if (outcome.metadata !== null && !undone) compareMetadata(state, object, write.body, outcome.metadata, now);
   // The echo of an own write tells nobody anything. So the readers of the Endpoints are told here: their Service has no
   // selector, and they did not know of the object.
-  if (object.unit === null && outcome.result === 'applied' && !isWanted(unit)) queueReaders(state, service, null, now);
+  if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit)) queueReaders(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.mustRead) becomeUncertain(object);

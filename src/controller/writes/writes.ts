@@ -15,6 +15,7 @@ import {
   type WorkLane,
 } from '../queues/lane-share.ts';
 import { keyOf, type ObjectState, type ServiceState, type Unit } from '../caches/service-state.ts';
+import { isEndpoints } from '../caches/unit.ts';
 import type { Outbox } from '../outbox.ts';
 import type { Instruments } from '../reports/instruments.ts';
 import { outcomeOf, type WriteOutcome } from './write-outcome.ts';
@@ -169,7 +170,7 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
 /** The path of the request: the collection for a create, else the object. */
 function pathOf({ unit, object, write }: QueuedWrite): string {
   const { namespace } = unit.service;
-  if (object.unit === null) {
+  if (isEndpoints(object)) {
     return write.verb === 'create' ? endpointsPath(namespace) : endpointsPath(namespace, object.name);
   }
   return write.verb === 'create' ? slicesPath(namespace) : `${slicesPath(namespace)}/${object.name}`;
@@ -207,7 +208,7 @@ export function onWriteAnswered(
     bytes: write.body.length,
     ms: Math.round(now.nowMs - sentAtMs),
   });
-  if (outcome.isUndecodable) metrics.decodeErrors(queued.object.unit === null ? 'endpoints' : 'endpointslices').inc();
+  if (outcome.isUndecodable) metrics.decodeErrors(isEndpoints(queued.object) ? 'endpoints' : 'endpointslices').inc();
   if (outcome.isConflict) metrics.conflicts.inc();
   noteWriteAnswered(writes.pause, outbox.log, queued, event, now);
   return outcome;
