@@ -1,7 +1,7 @@
 /**
  * What reflectors, writes, reads and the elector are given instead of the whole state. It is made once, at the start.
  */
-import { releaseHeld, settleRead, sliceOf } from './caches/objects.ts';
+import { takeHeld, settleRead, claimFromOthers } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
 import { annotationsOf, fencedBy } from './leader/leadership.ts';
@@ -51,9 +51,9 @@ export function createHands(
       objects: {
         settle: (object, record, source, now) => settleRead(whole(), object, record, source, now),
         find: (namespace, name) => getSlice(whole(), namespace, name),
-        claim: (unit, record, listVersion, now) => sliceOf(whole(), unit, record, listVersion, now),
-        release(slice, listVersion, now) {
-          releaseHeld(whole(), slice, now, listVersion);
+        claim: (unit, record, listVersion, now) => claimFromOthers(whole(), unit, record, listVersion, now),
+        endHolding(slice, listVersion, now) {
+          takeHeld(whole(), slice, now, listVersion);
           releaseSlice(whole(), slice);
         },
       },

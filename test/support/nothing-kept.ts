@@ -89,7 +89,7 @@ export function checkNothingKept(sim: Sim, told: string): void {
     for (const unit of service.units) {
       const { sync, reading, changedAtMs, failures } = unit;
       if (isWanted(unit)) {
-        for (const kind of unit.controller.reads) {
+        for (const kind of unit.controller.needs) {
           assert.notEqual(service.view[kind], 'uncertain', `${unit.controller.name} ${of}`);
         }
       }

@@ -36,7 +36,7 @@ import {
   type ObjectState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, isEndpoints, isWanted, kindOf, readsEndpoints } from './unit.ts';
+import { fateOfObjects, isEndpoints, isWanted, kindOf, needsEndpoints } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
 import { dropNews, noteObserved, noteUncertain, noteUnkept } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
@@ -101,12 +101,12 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
     project: (source) => projectOutput(source, state.interner),
     cachedVersion: ({ namespace, name }) => versionTold(getSlice(state, namespace, name)),
     upsert(record, source, upTo, now) {
-      const unit = unitOf(state, record);
+      const unit = ensureOwner(state, record);
       if (unit === null) {
         leaveOthers(state, null, record, upTo, now);
         return record;
       }
-      const slice = sliceOf(state, unit, record, upTo, now);
+      const slice = claimFromOthers(state, unit, record, upTo, now);
       takeOrHold(state, slice, appeared(slice, record, source, upTo), now);
       return slice;
     },
@@ -167,7 +167,13 @@ function forgetVersion(state: ControllerState, object: ObjectState, reason: Dist
  * Finds or makes the state of a slice that a watch or a list tells of. If the slice belonged to another service or
  * controller before, it is gone for those (D4).
  */
-export function sliceOf(state: ControllerState, unit: Unit, record: OutputRecord, upTo: string, now: Now): ObjectState {
+export function claimFromOthers(
+  state: ControllerState,
+  unit: Unit,
+  record: OutputRecord,
+  upTo: string,
+  now: Now,
+): ObjectState {
   leaveOthers(state, unit, record, upTo, now);
   return claimSlice(state, unit, record.name);
 }
@@ -183,8 +189,8 @@ function leaveOthers(
   if (known !== undefined && known.unit !== unit) takeOrHold(state, known, vanished(upTo), now);
 }
 
-/** The unit that a slice belongs to by its labels; null = no unit of this process. */
-function unitOf(state: ControllerState, record: OutputRecord): Unit | null {
+/** Finds or makes the unit that a slice belongs to by its labels; null = no unit of this process. */
+function ensureOwner(state: ControllerState, record: OutputRecord): Unit | null {
   const managedBy = labelsGet(record.labels, SLICE_MANAGED_BY_LABEL) ?? '';
   const controller = state.controllers.find((one) => one.managedBy !== '' && one.managedBy === managedBy);
   if (controller === undefined) return null;
@@ -225,8 +231,8 @@ function missObject(state: ControllerState, object: ObjectState, listVersion: st
   const { record, service, unit, inFlight } = object;
   const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && inFlight === 0;
   if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
-  const isRead = (one: Unit): boolean => readsEndpoints(one) && one.slices !== null;
-  if (isGone && isEndpoints(object) && service.units.some(isRead)) state.missed.add(object);
+  const isMadeFrom = (one: Unit): boolean => needsEndpoints(one) && one.slices !== null;
+  if (isGone && isEndpoints(object) && service.units.some(isMadeFrom)) state.missed.add(object);
   takeOrHold(state, object, vanished(listVersion), now);
 }
 
@@ -248,7 +254,7 @@ function takeOrHold(state: ControllerState, object: ObjectState, seen: HeldState
  * Takes the state that was held while requests were under way. Their replies have moved `object.record` forward.
  * @param readVersion of a list that told everything: a state that is not newer says nothing new
  */
-export function releaseHeld(state: ControllerState, object: ObjectState, now: Now, readVersion = ''): void {
+export function takeHeld(state: ControllerState, object: ObjectState, now: Now, readVersion = ''): void {
   const { held } = object;
   object.held = null;
   // The watch has told of the deletion. It counts even where a list was faster and the event itself is dropped here.
@@ -407,7 +413,7 @@ function takeEndpoints(
 ): void {
   const { endpoints: object } = service;
   const deleted = seen.record === null;
-  const isMirrored = queueReaders(state, service, null, now);
+  const isMirrored = queueDependents(state, service, null, now);
   const controller = endpointsController(state);
   const isWritten = controller?.wants(service, controller.options) === true;
   if (controller?.running === true && isWritten) {
@@ -427,8 +433,8 @@ function takeEndpoints(
   }
   // No unit plans from the object now, so it is read again when one does. A controller that starts looks at all of
   // them.
-  const haveReadersStarted = state.controllers.every(({ reads, running }) => running || !reads.includes('endpoints'));
-  if (!isMirrored && !isWritten && haveReadersStarted) dropEndpoints(service);
+  const haveAllStarted = state.controllers.every(({ needs, running }) => running || !needs.includes('endpoints'));
+  if (!isMirrored && !isWritten && haveAllStarted) dropEndpoints(service);
   if (deleted) releaseService(state, service);
 }
 
@@ -457,17 +463,17 @@ function isOfThePast(known: OutputRecord | null, { record }: ObjectState): boole
  * @param by the unit that has read them and plans from them now; null = none
  * @returns whether any such output is wanted
  */
-export function queueReaders(state: ControllerState, service: ServiceState, by: Unit | null, now: Now): boolean {
-  let isRead = false;
+export function queueDependents(state: ControllerState, service: ServiceState, by: Unit | null, now: Now): boolean {
+  let isMade = false;
   for (const controller of state.controllers) {
-    if (controller.kind === 'endpoints' || !controller.reads.includes('endpoints')) continue;
+    if (controller.kind === 'endpoints' || !controller.needs.includes('endpoints')) continue;
     const isWanted = controller.wants(service, controller.options);
-    isRead ||= isWanted;
+    isMade ||= isWanted;
     const unit = isWanted ? ensureUnit(service, controller) : getUnit(service, controller.kind);
     if (unit === undefined || !controller.running || (isWanted && unit === by)) continue;
     addWork(controller.queue, unit.item, 'fresh', now.nowMs);
   }
-  return isRead;
+  return isMade;
 }
 
 /** The planner is not told of the Endpoints object any more. A unit that needs it again reads it from the server. */

@@ -4,7 +4,7 @@ import { dropEndpoints, forgetSlices } from './objects.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
 import type { ServiceState, Controller, Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, isWanted, readsEndpoints } from './unit.ts';
+import { fateOfObjects, isWanted, needsEndpoints } from './unit.ts';
 import { addCheck, addWork } from '../queues/workqueue.ts';
 import { nextFloat } from '../../lib/prng.ts';
 
@@ -17,13 +17,13 @@ export function startSweep(state: ControllerState, controller: Controller, now: 
       state.reports.due(unit);
     }
     // No unit plans from these Endpoints. They are read when one does.
-    else if (controller.reads.includes('endpoints') && !service.units.some(plansFromEndpoints)) dropEndpoints(service);
+    else if (controller.needs.includes('endpoints') && !service.units.some(plansFromEndpoints)) dropEndpoints(service);
     releaseService(state, service);
   }
 }
 
 function plansFromEndpoints(unit: Unit): boolean {
-  return readsEndpoints(unit) && isWanted(unit);
+  return needsEndpoints(unit) && isWanted(unit);
 }
 
 function unitToSweep(state: ControllerState, service: ServiceState, controller: Controller): Unit | null {

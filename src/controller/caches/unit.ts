@@ -41,13 +41,13 @@ export function fateOfObjects({ controller, service: { record } }: Unit): Fate {
 }
 
 /** Whether the unit plans from the Endpoints object: it writes that object, or makes its output from it. */
-export function readsEndpoints({ controller }: Unit): boolean {
-  return controller.reads.includes('endpoints');
+export function needsEndpoints({ controller }: Unit): boolean {
+  return controller.needs.includes('endpoints');
 }
 
 /** Whether the planner lacks objects of the unit that only the server can tell. */
 export function mustRead(unit: Unit): boolean {
-  return unit.controller.reads.some((kind) => needsRead(unit.service.view, kind));
+  return unit.controller.needs.some((kind) => needsRead(unit.service.view, kind));
 }
 
 /** Whether the object is the Endpoints object; else it is a slice, and belongs to the unit that writes it. */

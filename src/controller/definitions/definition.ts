@@ -28,7 +28,7 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** The caches that it waits for. */
   caches(options: ControllerOptions): readonly Reflector['resource'][];
   /** The outputs whose objects a planner has to know to plan this one: its own, and the one that it is made from. */
-  readonly reads: readonly OutputKind[];
+  readonly needs: readonly OutputKind[];
   /** Whether its plans follow the pods of a service. */
   readonly followsPods: boolean;
   /** Whether its plans follow the nodes of these pods: whether the node exists, and its zone. */

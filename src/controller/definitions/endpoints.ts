@@ -26,7 +26,7 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   recreateMs: 50,
 
   caches: () => ['endpoints', 'services', 'pods'],
-  reads: ['endpoints'],
+  needs: ['endpoints'],
   followsPods: true,
   followsNodes: false,
   followsService: () => true,

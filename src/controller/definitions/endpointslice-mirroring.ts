@@ -33,7 +33,7 @@ export const mirroringDefinition: Definition<'mirror'> = {
     'services',
     ...(mirroringZones ? (['nodes'] as const) : []),
   ],
-  reads: ['endpoints', 'mirror'],
+  needs: ['endpoints', 'mirror'],
   followsPods: false,
   // Only its plans tell on which nodes mirrored endpoints are (`replan.ts`).
   followsNodes: false,

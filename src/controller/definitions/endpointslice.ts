@@ -23,7 +23,7 @@ export const endpointsliceDefinition: Definition<'slices'> = {
   recreateMs: REPAIR_MS,
 
   caches: () => ['endpointslices', 'services', 'nodes', 'pods'],
-  reads: ['slices'],
+  needs: ['slices'],
   followsPods: true,
   followsNodes: true,
   followsService: () => true,

@@ -48,7 +48,7 @@ export interface ReadObjects {
    * Ends the holding of the slice's watch events, because the list is answered.
    * @param listVersion an event that is not newer says nothing new; '' = the list could not be read
    */
-  release(slice: ObjectState, listVersion: string, now: Now): void;
+  endHolding(slice: ObjectState, listVersion: string, now: Now): void;
 }
 
 /** Reads the whole Endpoints object. Its watch events are held meanwhile. */
@@ -118,7 +118,7 @@ export function takeSlicesRead(hands: ReadHands, unit: Unit, event: TransportEve
   }
   unit.reading = false;
   for (const slice of unit.slices?.values() ?? []) {
-    hands.objects.release(slice, version, now);
+    hands.objects.endHolding(slice, version, now);
   }
   return failure;
 }

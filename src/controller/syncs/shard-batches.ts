@@ -239,7 +239,7 @@ function memberOf(state: ControllerState, pod: PodRecord): Member {
  */
 function silentOutputs({ view: { asked }, units }: ServiceState): readonly OutputKind[] {
   const isToldOf = (kind: OutputKind): boolean =>
-    units.some(({ controller }) => asked.includes(controller.kind) && controller.reads.includes(kind));
+    units.some(({ controller }) => asked.includes(controller.kind) && controller.needs.includes(kind));
   return units
     .filter(({ sync, controller }) => sync !== null && !isToldOf(controller.kind))
     .map(({ controller }) => controller.kind);

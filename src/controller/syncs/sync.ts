@@ -15,8 +15,8 @@ import {
   noteConflict,
   queueLeftovers,
   ownWrite,
-  releaseHeld,
-  queueReaders,
+  takeHeld,
+  queueDependents,
   undoneWrite,
 } from '../caches/objects.ts';
 import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
@@ -27,7 +27,7 @@ import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
 import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan.ts';
-import { fateOfObjects, isEndpoints, isWanted, readsEndpoints } from '../caches/unit.ts';
+import { fateOfObjects, isEndpoints, isWanted, needsEndpoints } from '../caches/unit.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { addCheck, doneWork, putOffWork, retryWork } from '../queues/workqueue.ts';
 import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
@@ -104,7 +104,7 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
-  const kinds = unit.controller.reads.filter((kind) => needsRead(unit.service.view, kind));
+  const kinds = unit.controller.needs.filter((kind) => needsRead(unit.service.view, kind));
   if (kinds.length === 0) {
     sync.stage = PLANNING;
     queuePlan(state, unit);
@@ -126,15 +126,15 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
   const { endpoints } = service;
   const before = endpoints.record;
   const failure = takeEndpointsRead(state.hands.reads, endpoints, event, now);
-  // The watch will tell this version too, but it is known by then: its readers are told now.
+  // The watch will tell this version too, but it is known by then: what is made from it is queued now.
   const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
   if (isNews) {
-    queueReaders(state, service, unit, now);
+    queueDependents(state, service, unit, now);
     queueLeftovers(state, service, now);
   }
   endpoints.inFlight--;
   // Another read may be under way, whose answer may be older still.
-  if (endpoints.inFlight === 0) releaseHeld(state, endpoints, now);
+  if (endpoints.inFlight === 0) takeHeld(state, endpoints, now);
   onRead(state, unit, failure, now);
 }
 
@@ -315,9 +315,10 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
   ack(unit, write, undone ? { ...outcome, result: 'refused' } : outcome);
   // A delete leaves no object to look at.
   if (outcome.metadata !== null && !undone) compareMetadata(state, object, write.body, outcome.metadata, now);
-  // The echo of an own write tells nobody anything. So the readers of the Endpoints are told here: their Service has no
-  // selector, and they did not know of the object.
-  if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit)) queueReaders(state, service, null, now);
+  // The echo of an own write tells nobody anything. So what is made from the Endpoints is queued here: its Service has no
+  // selector, and it did not know of the object.
+  if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit))
+    queueDependents(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
   if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
   if (outcome.mustRead) becomeUncertain(object);
@@ -326,7 +327,7 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
     sync.failure = soonest(sync.failure, outcome.failure);
     state.reports.failedWrite(unit, write, outcome.failure, outcome.silent, now);
   }
-  if (object.inFlight === 0) releaseHeld(state, object, now);
+  if (object.inFlight === 0) takeHeld(state, object, now);
   releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
   return undone;
@@ -442,13 +443,13 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   const fate = fateOfObjects(unit);
   switch (controller.writes) {
     case 'Endpoints':
-      if (!service.units.some((other) => other !== unit && readsEndpoints(other))) dropEndpoints(service);
+      if (!service.units.some((other) => other !== unit && needsEndpoints(other))) dropEndpoints(service);
       if (fate === 'orphaned') startOrphan(state, unit, now);
       else if (fate === 'go') remove(state, unit, ownRecordOf(service), now);
       else finish(state, unit, now);
       return;
     case 'EndpointSlice':
-      if (fate === 'go' && readsEndpoints(unit) && state.missed.has(service.endpoints)) {
+      if (fate === 'go' && needsEndpoints(unit) && state.missed.has(service.endpoints)) {
         unit.sync!.stage = { name: 'reading', open: 1 };
         readEndpoints(state.hands.reads, unit);
         return;

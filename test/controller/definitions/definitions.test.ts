@@ -26,14 +26,14 @@ suite('the definitions of the controllers', () => {
   });
 
   test('definitions read what they write, and no slices of others', () => {
-    for (const [kind, { reads, writes }] of ALL) {
+    for (const [kind, { needs, writes }] of ALL) {
       const ownSlices = writes === 'EndpointSlice' ? [kind] : [];
       assert.deepEqual(
-        reads.filter((one) => one !== 'endpoints'),
+        needs.filter((one) => one !== 'endpoints'),
         ownSlices,
         kind,
       );
-      if (writes === 'Endpoints') assert.deepEqual(reads, [kind]);
+      if (writes === 'Endpoints') assert.deepEqual(needs, [kind]);
     }
   });
 

@@ -47,7 +47,7 @@ function world() {
       },
       find: (_namespace, name) => others.get(name) ?? slices.slices?.get(name),
       claim: (unit, { name }) => ensureSlice(state, unit, name),
-      release: ({ name }, version) => void told.push(`${name} is released up to '${version}'`),
+      endHolding: ({ name }, version) => void told.push(`${name} is released up to '${version}'`),
     },
   };
   return {
