@@ -258,14 +258,14 @@ function openReady(count: number): Threads {
   const encoded = new Map<Batch, Uint8Array>();
   return {
     count,
-    post(shard, batch, work) {
-      let bytes = encoded.get(work);
-      if (bytes === undefined) encoded.set(work, (bytes = encodeBatch(work)));
+    post(shard, batchId, batch) {
+      let bytes = encoded.get(batch);
+      if (bytes === undefined) encoded.set(batch, (bytes = encodeBatch(batch)));
       const copy = new Uint8Array(bytes);
       const transferList = [copy.buffer] as never;
       pools[shard]!.run(copy, { transferList }).then(
-        (reply: Uint8Array) => onEvent({ type: 'shard.planned', shard, batch, reply: decodeReply(reply) }),
-        (error: unknown) => onEvent({ type: 'shard.lost', shard, batches: [batch], reason: String(error) }),
+        (reply: Uint8Array) => onEvent({ type: 'shard.planned', shard, batchId, reply: decodeReply(reply) }),
+        (error: unknown) => onEvent({ type: 'shard.lost', shard, batchIds: [batchId], reason: String(error) }),
       );
     },
     listen: (listener) => void (onEvent = listener),

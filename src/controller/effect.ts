@@ -6,7 +6,7 @@ import type { Batch } from '../shard/protocol.ts';
 export type Effect =
   | { readonly type: 'http'; readonly request: HttpRequest }
   | { readonly type: 'cancel'; readonly id: number }
-  | { readonly type: 'shard.post'; readonly shard: number; readonly batch: number; readonly work: Batch }
+  | { readonly type: 'shard.post'; readonly shard: number; readonly batchId: number; readonly batch: Batch }
   | { readonly type: 'shard.restart'; readonly shard: number }
   | LogEffect
   | { readonly type: 'shadow'; readonly plan: ShadowPlan }

@@ -69,7 +69,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     serviceRecords: 0,
     slices: new Map(),
     shards: Array.from({ length: shardCount }, () => createShardState()),
-    nextBatch: 1,
+    nextBatchId: 1,
     writes: createWrites(
       createTokenBucket(options.kubeApiQps * controllers.length, options.kubeApiBurst * controllers.length),
     ),

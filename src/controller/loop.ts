@@ -93,7 +93,7 @@ export function createLoop(config: LoopConfig): Loop {
         transport.cancel(effect.id);
         return;
       case 'shard.post':
-        shards.post(effect.shard, effect.batch, effect.work);
+        shards.post(effect.shard, effect.batchId, effect.batch);
         return;
       case 'shard.restart':
         shards.restart(effect.shard);

@@ -53,7 +53,7 @@ export interface ControllerState {
   /** namespace -> name -> state, for every EndpointSlice of ours. */
   readonly slices: Map<string, Map<string, ObjectState>>;
   readonly shards: ShardState[];
-  nextBatch: number;
+  nextBatchId: number;
   readonly writes: Writes;
   /** No Endpoints and no slices are written (`writes/shadow.ts`). */
   isShadow: boolean;

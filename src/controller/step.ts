@@ -19,7 +19,13 @@ import {
 import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
 import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
-import { checkShardDeadlines, flushShards, onShardLost, onShardPlanned } from './syncs/shard-batches.ts';
+import {
+  checkShardDeadlines,
+  flushShards,
+  onShardLost,
+  onShardPlanned,
+  type Unplanned,
+} from './syncs/shard-batches.ts';
 import type { ControllerState, Purpose } from './state.ts';
 import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
 import {
@@ -64,16 +70,13 @@ function take(state: ControllerState, event: Event, now: Now): void {
     case 'wake':
       break;
     case 'shard.planned':
-      for (const { service, outputs, result } of onShardPlanned(state, event.shard, event.batch, event.reply, now)) {
+      for (const { service, outputs, result } of onShardPlanned(state, event.shard, event.batchId, event.reply, now)) {
         onPlanned(state, service, outputs, result, now);
       }
       break;
-    case 'shard.lost': {
-      const { again, poisoned } = onShardLost(state, event.shard, event.batches, event.reason);
-      for (const { unit, failure } of poisoned) fail(state, unit, failure, now);
-      for (const unit of again) beginPlan(state, unit, now);
+    case 'shard.lost':
+      takeUnplanned(state, onShardLost(state, event.shard, event.batchIds, event.reason), now);
       break;
-    }
     case 'response':
     case 'chunk':
     case 'ended':
@@ -243,12 +246,16 @@ function work(state: ControllerState, now: Now): number {
       }
     }
     const held = slotsHeld(state);
-    for (const { unit, failure } of flushShards(state, now)) {
-      if (failure === null) beginPlan(state, unit, now);
-      else fail(state, unit, failure, now);
-    }
+    takeUnplanned(state, flushShards(state, now), now);
     const tokenMs = flushWrites(state.writes, state.hands.writes, now);
     if (slotsHeld(state) === held) return tokenMs;
+  }
+}
+
+function takeUnplanned(state: ControllerState, unplanned: readonly Unplanned[], now: Now): void {
+  for (const { unit, failure } of unplanned) {
+    if (failure === null) beginPlan(state, unit, now);
+    else fail(state, unit, failure, now);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Batch, PlannerConfig, PlanReply } from '../shard/protocol.ts';
 import { createPlanner, plan } from '../shard/planner.ts';
 
 /** Works on one batch after the other. Throws when its state is lost. */
-export type Planning = (work: Batch) => PlanReply;
+export type Planning = (batch: Batch) => PlanReply;
 
 export interface InlineShards extends Shards {
   /** Nothing is delivered afterwards. */
@@ -20,11 +20,11 @@ export function createInlineShards(
   deliver: (event: ShardsEvent) => void,
   startPlanning: () => Planning = () => {
     const planner = createPlanner(config);
-    return (work) => plan(planner, work);
+    return (batch) => plan(planner, batch);
   },
 ): InlineShards {
   let planning = startPlanning();
-  let waiting: { readonly batch: number; readonly work: Batch }[] = [];
+  let waiting: { readonly batchId: number; readonly batch: Batch }[] = [];
   /** Why the planner is replaced at the next turn; null = it is not. */
   let loss: string | null = null;
   let scheduled: NodeJS.Immediate | null = null;
@@ -40,35 +40,35 @@ export function createInlineShards(
       deliverLoss(loss);
     } else {
       const next = waiting[0];
-      if (next !== undefined) answer(next.batch, next.work);
+      if (next !== undefined) answer(next.batchId, next.batch);
     }
     if (waiting.length > 0) schedule();
   }
 
-  function answer(batch: number, work: Batch): void {
+  function answer(batchId: number, batch: Batch): void {
     let reply: PlanReply;
     try {
-      reply = planning(work);
+      reply = planning(batch);
     } catch (error) {
       deliverLoss(error instanceof Error ? error.message : String(error));
       return;
     }
     waiting.shift();
-    deliver({ type: 'shard.planned', shard: 0, batch, reply });
+    deliver({ type: 'shard.planned', shard: 0, batchId, reply });
   }
 
   function deliverLoss(reason: string): void {
-    const batches = waiting.map(({ batch }) => batch);
+    const batchIds = waiting.map(({ batchId }) => batchId);
     waiting = [];
     loss = null;
     planning = startPlanning();
-    deliver({ type: 'shard.lost', shard: 0, batches, reason });
+    deliver({ type: 'shard.lost', shard: 0, batchIds, reason });
   }
 
   return {
     count: 1,
-    post(_shard, batch, work) {
-      waiting.push({ batch, work });
+    post(_shard, batchId, batch) {
+      waiting.push({ batchId, batch });
       schedule();
     },
     restart() {

@@ -66,7 +66,7 @@ interface Shard {
 interface Life {
   /** null = it could not be made. */
   pool: Piscina | null;
-  /** Batches without an answer, oldest first. What is posted after the end is lost too. */
+  /** The ids of batches without an answer, oldest first. What is posted after the end is lost too. */
   readonly batches: Set<number>;
   answered: boolean;
   /** null = alive. After its end nothing is sent or answered, and its loss is to be told. */
@@ -98,12 +98,12 @@ export function createThreadShards(options: ThreadShardsOptions, deliver: (event
   });
   return {
     count: options.count,
-    post(shard, batch, work) {
+    post(shard, batchId, batch) {
       const posted = shards[shard]!;
       const { life } = posted;
       assert(life.batches.size < BATCHES_MAX, `shard ${shard} has ${BATCHES_MAX} batches without an answer`);
-      life.batches.add(batch);
-      if (life.end === null) run(state, posted, life, batch, encodeBatch(work));
+      life.batches.add(batchId);
+      if (life.end === null) run(state, posted, life, batchId, encodeBatch(batch));
     },
     restart(shard) {
       end(state, shards[shard]!, shards[shard]!.life, 'restarted');
@@ -140,21 +140,21 @@ function start(state: State, shard: Shard, life: Life): void {
   pool.on('error', (error) => end(state, shard, life, messageOf(error)));
 }
 
-function run(state: State, shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
+function run(state: State, shard: Shard, life: Life, batchId: number, bytes: Uint8Array): void {
   // The option takes a list. The library's type says otherwise.
   const transferList = [bytes.buffer] as never;
   life.pool!.run(bytes, { transferList }).then(
-    (reply: Uint8Array) => answer(state, shard, life, batch, reply),
+    (reply: Uint8Array) => answer(state, shard, life, batchId, reply),
     (error: unknown) => end(state, shard, life, messageOf(error)),
   );
 }
 
-function answer({ deliver, closed }: State, shard: Shard, life: Life, batch: number, bytes: Uint8Array): void {
+function answer({ deliver, closed }: State, shard: Shard, life: Life, batchId: number, bytes: Uint8Array): void {
   if (closed || life.end !== null) return;
-  life.batches.delete(batch);
+  life.batches.delete(batchId);
   life.answered = true;
   shard.stillborn = 0;
-  deliver({ type: 'shard.planned', shard: shard.index, batch, reply: decodeReply(bytes) });
+  deliver({ type: 'shard.planned', shard: shard.index, batchId, reply: decodeReply(bytes) });
 }
 
 /**
@@ -184,7 +184,7 @@ function succeed(state: State, shard: Shard): void {
   shard.life = createLife();
   start(state, shard, shard.life);
   const reason = old.end?.reason || 'thread ended';
-  state.deliver({ type: 'shard.lost', shard: shard.index, batches: [...old.batches], reason });
+  state.deliver({ type: 'shard.lost', shard: shard.index, batchIds: [...old.batches], reason });
 }
 
 function factsOf({ life, restarts }: Shard): ShardFacts {

@@ -11,19 +11,19 @@ import type { Batch, PlanReply } from '../shard/protocol.ts';
 export interface Shards {
   /** How many there are, at least 1. */
   readonly count: number;
-  /** Nothing of `work` may change afterwards: the planner may keep parts of it. */
-  post(shard: number, batch: number, work: Batch): void;
+  /** Nothing of the batch may change afterwards: the planner may keep parts of it. */
+  post(shard: number, batchId: number, batch: Batch): void;
   /** Ends the thread of a shard that hangs. A `shard.lost` follows. */
   restart(shard: number): void;
 }
 
 export type ShardsEvent =
-  | { readonly type: 'shard.planned'; readonly shard: number; readonly batch: number; readonly reply: PlanReply }
+  | { readonly type: 'shard.planned'; readonly shard: number; readonly batchId: number; readonly reply: PlanReply }
   | {
       readonly type: 'shard.lost';
       readonly shard: number;
       /** Every posted batch without an answer, oldest first. */
-      readonly batches: readonly number[];
+      readonly batchIds: readonly number[];
       /** For logs: exit code, heap limit, exception text. */
       readonly reason: string;
     };

@@ -61,7 +61,7 @@ interface PlannerService {
 }
 
 /** The part that all entries of one batch share. */
-interface Work {
+interface BatchContext {
   readonly planner: Planner;
   /** The random end of a new slice's name. */
   readonly suffix: () => string;
@@ -96,21 +96,21 @@ export function plan(planner: Planner, batch: Batch): PlanReply {
     if (zone === '') planner.zones.delete(node);
     else planner.zones.set(node, zone);
   }
-  const work = startWork(planner, batch.seed);
-  return { error: null, results: batch.entries.map((entry) => planService(work, entry)) };
+  const context = startBatch(planner, batch.seed);
+  return { error: null, results: batch.entries.map((entry) => planService(context, entry)) };
 }
 
-function startWork(planner: Planner, seed: number): Work {
+function startBatch(planner: Planner, seed: number): BatchContext {
   const prng = createPrng(seed);
   return { planner, suffix: () => drawSuffix(prng), nextId: () => ++planner.writesPlanned };
 }
 
-function planService(work: Work, entry: BatchEntry): ServiceResult {
+function planService(context: BatchContext, entry: BatchEntry): ServiceResult {
   const { service } = entry;
   try {
-    return takeEntry(work, entry);
+    return takeEntry(context, entry);
   } catch (error) {
-    work.planner.services.delete(service);
+    context.planner.services.delete(service);
     return { service, ...NOTHING_PLANNED, needFull: false, error: `${service}: ${messageOf(error)}` };
   }
 }
@@ -121,8 +121,8 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function takeEntry(work: Work, entry: BatchEntry): ServiceResult {
-  const { planner } = work;
+function takeEntry(context: BatchContext, entry: BatchEntry): ServiceResult {
+  const { planner } = context;
   const { services, config } = planner;
   if (entry.spec === null) {
     services.delete(entry.service);
@@ -134,7 +134,7 @@ function takeEntry(work: Work, entry: BatchEntry): ServiceResult {
   for (const ack of entry.acks) takeAck(task, ack);
   observe(task);
   const isCurrent = takeInputs(task);
-  const { plans, failures } = isCurrent ? planOutputs(work, task) : NOTHING_PLANNED;
+  const { plans, failures } = isCurrent ? planOutputs(context, task) : NOTHING_PLANNED;
   const { problems, thrown } = task;
   if (thrown !== null) services.delete(service.key);
   return { service: service.key, needFull: !isCurrent || thrown !== null, plans, failures, problems, error: null };
@@ -229,7 +229,7 @@ function assertNothingPending(outputs: ServiceOutputs, kind: OutputKind): void {
   assert(pending.length === 0, `snapshot while write ${pending.join()} is not acked`);
 }
 
-function planOutputs({ suffix, nextId }: Work, task: Task): Pick<ServiceResult, 'plans' | 'failures'> {
+function planOutputs({ suffix, nextId }: BatchContext, task: Task): Pick<ServiceResult, 'plans' | 'failures'> {
   const { planner, service, entry, problems } = task;
   const { spec, endpoints, outputs } = service;
   const plans: Plan[] = [];

@@ -117,10 +117,10 @@ function expectWhole(events: readonly TraceEvent[]): void {
 describe('a trace', () => {
   it('a trace draws a batch from post to plan, in microseconds from the start', () => {
     const trace = createTrace(100, 1000);
-    const work = batchOf();
+    const batch = batchOf();
     const reply = { error: null, results: [] };
-    noteStep(trace, [{ type: 'wake' }], [{ type: 'shard.post', shard: 1, batch: 5, work }], 1001, 1002.5);
-    noteStep(trace, [{ type: 'shard.planned', shard: 1, batch: 5, reply }], [], 1004, 1004.25);
+    noteStep(trace, [{ type: 'wake' }], [{ type: 'shard.post', shard: 1, batchId: 5, batch }], 1001, 1002.5);
+    noteStep(trace, [{ type: 'shard.planned', shard: 1, batchId: 5, reply }], [], 1004, 1004.25);
     const { traceEvents } = JSON.parse(traceJson(trace, [])) as TraceText;
     assert.deepEqual(
       traceEvents.filter(({ ph }) => ph !== 'M').map(({ name, ph, ts, dur = 0 }) => `${name} ${ph} ${ts} ${dur}`),

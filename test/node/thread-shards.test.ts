@@ -71,7 +71,7 @@ suite('threaded shards, further', () => {
     world.shards.post(0, 1, batchOf());
     await world.until(() => world.events.length === 1);
     assert.deepEqual(world.events, [
-      { type: 'shard.lost', shard: 0, batches: [1], reason: 'options.filename must be a string or null' },
+      { type: 'shard.lost', shard: 0, batchIds: [1], reason: 'options.filename must be a string or null' },
     ]);
     await world.close();
   });
@@ -88,7 +88,7 @@ suite('threaded shards, further', () => {
       assert.ok(performance.now() - before >= leastMs, `pause ${i + 1}`);
     }
     assert.deepEqual(
-      world.events.map((event) => (event.type === 'shard.lost' ? event.batches : 'planned')),
+      world.events.map((event) => (event.type === 'shard.lost' ? event.batchIds : 'planned')),
       [[1], [], [2]],
     );
     const [event] = world.events;

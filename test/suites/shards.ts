@@ -38,7 +38,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
       for (let batch = 1; batch <= 50; batch++) shards.post(0, batch, snapshot(`shop/web-${batch}`));
       await until(() => events.length >= 50);
       assert.deepEqual(
-        events.map((event) => [event.type === 'shard.planned' ? event.batch : event.reason, ...writes(event)]),
+        events.map((event) => [event.type === 'shard.planned' ? event.batchId : event.reason, ...writes(event)]),
         Array.from({ length: 50 }, (_, i) => [i + 1, `create web-${i + 1}`]),
       );
     });
@@ -59,7 +59,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
 
     story('batches may be posted from within an event', async (world) => {
       world.onEvent = (event) => {
-        if (event.type === 'shard.planned' && event.batch === 1) world.shards.post(0, 2, snapshot());
+        if (event.type === 'shard.planned' && event.batchId === 1) world.shards.post(0, 2, snapshot());
       };
       world.shards.post(0, 1, snapshot());
       await world.until(() => world.events.length === 2);
@@ -244,7 +244,7 @@ function poisoned(poison: Poison): Batch {
 
 function outline(events: readonly ShardsEvent[]): string[] {
   return events.map((event) =>
-    event.type === 'shard.planned' ? `planned ${event.batch}` : `lost ${event.batches.join(',')}`,
+    event.type === 'shard.planned' ? `planned ${event.batchId}` : `lost ${event.batchIds.join(',')}`,
   );
 }
 

@@ -17,7 +17,7 @@ suite('simulated shards, further', () => {
     world.shards.post(0, 1, batchOf());
     world.shards.kill(0, 'power cut');
     await world.until(() => world.events.length === 1);
-    assert.deepEqual(world.events, [{ type: 'shard.lost', shard: 0, batches: [1], reason: 'power cut' }]);
+    assert.deepEqual(world.events, [{ type: 'shard.lost', shard: 0, batchIds: [1], reason: 'power cut' }]);
   });
 
   test('a hung thread goes on only after a restart', async () => {
@@ -27,7 +27,7 @@ suite('simulated shards, further', () => {
     await assert.rejects(world.until(() => world.events.length === 1));
     world.shards.restart(0);
     await world.until(() => world.events.length === 1);
-    assert.deepEqual(world.events, [{ type: 'shard.lost', shard: 0, batches: [1], reason: 'restarted' }]);
+    assert.deepEqual(world.events, [{ type: 'shard.lost', shard: 0, batchIds: [1], reason: 'restarted' }]);
   });
 });
 

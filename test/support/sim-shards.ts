@@ -39,7 +39,7 @@ export class SimHang extends Error {
 
 interface Thread {
   planning: Planning;
-  queue: { readonly batch: number; readonly work: Batch }[];
+  queue: { readonly batchId: number; readonly batch: Batch }[];
   state: 'idle' | 'busy' | 'hung' | 'dead';
   /** Told apart from what was scheduled for its predecessors. */
   life: number;
@@ -48,7 +48,8 @@ interface Thread {
 export function simulatedShards(options: SimShardsOptions, deliver: (event: ShardsEvent) => void): SimShards {
   const { schedule, batchMs = () => 1, lossMs = () => 50, byReference = false } = options;
   // By reference nobody may change what both sides hold.
-  const sent = (work: Batch): Batch => (byReference ? deepFreeze(work) : decodeBatch(transferred(encodeBatch(work))));
+  const sent = (batch: Batch): Batch =>
+    byReference ? deepFreeze(batch) : decodeBatch(transferred(encodeBatch(batch)));
   const answered = (reply: PlanReply): PlanReply =>
     byReference ? deepFreeze(reply) : decodeReply(transferred(encodeReply(reply)));
   const startPlanning = options.startPlanning ?? (() => startPlanner(options.config));
@@ -69,7 +70,7 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
       if (thread.life !== life || thread.state !== 'busy') return;
       let reply: PlanReply;
       try {
-        reply = answered(thread.planning(next.work));
+        reply = answered(thread.planning(next.batch));
       } catch (error) {
         if (error instanceof SimHang) thread.state = 'hung';
         else die(shard, error instanceof Error ? error.message : String(error));
@@ -77,7 +78,7 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
       }
       thread.queue.shift();
       thread.state = 'idle';
-      deliver({ type: 'shard.planned', shard, batch: next.batch, reply });
+      deliver({ type: 'shard.planned', shard, batchId: next.batchId, reply });
       work(shard);
     });
   }
@@ -88,19 +89,19 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
     thread.state = 'dead';
     thread.life++;
     schedule(lossMs(), () => {
-      const batches = thread.queue.map(({ batch }) => batch);
+      const batchIds = thread.queue.map(({ batchId }) => batchId);
       thread.queue = [];
       thread.planning = startPlanning(shard);
       thread.state = 'idle';
-      deliver({ type: 'shard.lost', shard, batches, reason });
+      deliver({ type: 'shard.lost', shard, batchIds, reason });
       work(shard);
     });
   }
 
   return {
     count: options.count,
-    post(shard, batch, told) {
-      threads[shard]!.queue.push({ batch, work: sent(told) });
+    post(shard, batchId, told) {
+      threads[shard]!.queue.push({ batchId, batch: sent(told) });
       work(shard);
     },
     restart(shard) {
@@ -122,5 +123,5 @@ function transferred(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
 
 function startPlanner(config: PlannerConfig): Planning {
   const planner = createPlanner(config);
-  return (work) => plan(planner, work);
+  return (batch) => plan(planner, batch);
 }

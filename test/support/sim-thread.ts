@@ -103,7 +103,7 @@ export function createSimThread(time: SimTime, costs: ThreadCosts): SimThread {
 /** One batch in each turn, as with `--shards=0`. */
 function inlineShards(state: State, config: PlannerConfig, deliver: (event: ShardsEvent) => void): Shards {
   const planner = createPlanner(config);
-  const waiting: { readonly batch: number; readonly work: Batch }[] = [];
+  const waiting: { readonly batchId: number; readonly batch: Batch }[] = [];
   let isPutOff = false;
   const putOff = (): void => {
     if (!isPutOff) state.putOff.push(turn);
@@ -111,15 +111,15 @@ function inlineShards(state: State, config: PlannerConfig, deliver: (event: Shar
   };
   const turn = (): void => {
     isPutOff = false;
-    const { batch, work } = waiting.shift()!;
-    state.costMs += state.costs.plan(work);
-    deliver({ type: 'shard.planned', shard: 0, batch, reply: plan(planner, work) });
+    const { batchId, batch } = waiting.shift()!;
+    state.costMs += state.costs.plan(batch);
+    deliver({ type: 'shard.planned', shard: 0, batchId, reply: plan(planner, batch) });
     if (waiting.length > 0) putOff();
   };
   return {
     count: 1,
-    post(_shard, batch, work) {
-      waiting.push({ batch, work });
+    post(_shard, batchId, batch) {
+      waiting.push({ batchId, batch });
       putOff();
     },
     restart() {

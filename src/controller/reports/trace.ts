@@ -89,7 +89,7 @@ function noteEvent(trace: Trace, event: Event, atMs: number): void {
       return;
     }
     case 'shard.planned': {
-      const key = `shard ${event.shard} batch ${event.batch}`;
+      const key = `shard ${event.shard} batch ${event.batchId}`;
       const postedAtMs = trace.batches.get(key);
       trace.batches.delete(key);
       if (postedAtMs === undefined) return;
@@ -110,7 +110,7 @@ function noteEvent(trace: Trace, event: Event, atMs: number): void {
 function noteEffect(trace: Trace, effect: Effect, atMs: number): void {
   if (effect.type === 'http') trace.requests.set(effect.request.id, { request: effect.request, sentAtMs: atMs });
   else if (effect.type === 'cancel') trace.requests.delete(effect.id);
-  else if (effect.type === 'shard.post') trace.batches.set(`shard ${effect.shard} batch ${effect.batch}`, atMs);
+  else if (effect.type === 'shard.post') trace.batches.set(`shard ${effect.shard} batch ${effect.batchId}`, atMs);
 }
 
 /** The resource of a path, such as `endpoints`, or `watch endpoints` for a stream. */

@@ -63,15 +63,19 @@ export function unitsOf(service: ServiceState, outputs: readonly OutputKind[]): 
   return service.units.filter(({ controller }) => outputs.includes(controller.kind));
 }
 
-export interface RefusedPlan {
+/** A unit that has asked for a plan and gets none. */
+export interface Unplanned {
   readonly unit: Unit;
-  /** null = it starts over: it is not planned any more, or its objects have to be read first. */
+  /**
+   * null = it starts over: it is not planned any more, its objects have to be read first, or its planner is lost and needs
+   * a full snapshot.
+   */
   readonly failure: Failure | null;
 }
 
 /** Sends what is lined up, as far as the shards take it. Returns the units that no batch can carry. */
-export function flushShards(state: ControllerState, now: Now): readonly RefusedPlan[] {
-  let refused: RefusedPlan[] | null = null;
+export function flushShards(state: ControllerState, now: Now): readonly Unplanned[] {
+  let refused: Unplanned[] | null = null;
   for (let index = 0; index < state.shards.length; index++) {
     const shard = state.shards[index]!;
     if (shard.ending || (shard.queued.length === 0 && shard.suspects.length === 0 && shard.view.toForget.size === 0)) {
@@ -82,9 +86,9 @@ export function flushShards(state: ControllerState, now: Now): readonly RefusedP
   return refused ?? NONE_REFUSED;
 }
 
-const NONE_REFUSED: readonly RefusedPlan[] = [];
+const NONE_REFUSED: readonly Unplanned[] = [];
 
-function flushShard(state: ControllerState, index: number, shard: ShardState, refused: RefusedPlan[], now: Now): void {
+function flushShard(state: ControllerState, index: number, shard: ShardState, refused: Unplanned[], now: Now): void {
   while (shard.view.toForget.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
     postForgotten(state, index, shard, now);
   }
@@ -121,7 +125,7 @@ function postBatch(
   state: ControllerState,
   index: number,
   services: readonly ServiceState[],
-  refused: RefusedPlan[],
+  refused: Unplanned[],
   now: Now,
 ): ServiceState[] {
   const { maxBatchBytes } = state.options;
@@ -177,15 +181,15 @@ function post(
   now: Now,
 ): void {
   const shard = state.shards[index]!;
-  const batch = state.nextBatch++;
-  shard.inFlight.set(batch, { entries: asked, postedAtMs: now.nowMs });
+  const batchId = state.nextBatchId++;
+  shard.inFlight.set(batchId, { entries: asked, postedAtMs: now.nowMs });
   for (const { service, outputs } of asked) {
     for (const { sync } of unitsOf(service, outputs)) if (sync !== null) sync.postedAtMs = now.nowMs;
   }
   state.instruments.shardBatches(index).inc();
   const shared = takeShared(shard.view, currentShares(state.nodes), (node) => zoneOf(state.nodes, node) ?? '');
-  const work = { wallMs: now.wallMs, seed: nextUint32(state.prng), ...shared, entries };
-  state.outbox.effects.push({ type: 'shard.post', shard: index, batch, work });
+  const batch = { wallMs: now.wallMs, seed: nextUint32(state.prng), ...shared, entries };
+  state.outbox.effects.push({ type: 'shard.post', shard: index, batchId, batch });
 }
 
 function postForgotten(state: ControllerState, index: number, shard: ShardState, now: Now): void {
@@ -268,17 +272,17 @@ export interface PlannedService extends Asked {
 export function onShardPlanned(
   state: ControllerState,
   index: number,
-  batch: number,
+  batchId: number,
   { results, error }: PlanReply,
   now: Now,
 ): readonly PlannedService[] {
-  const inFlight = state.shards[index]!.inFlight.get(batch);
+  const inFlight = state.shards[index]!.inFlight.get(batchId);
   // The answer was under way when its shard was lost.
   if (inFlight === undefined) return [];
   const { entries } = inFlight;
-  state.shards[index]!.inFlight.delete(batch);
+  state.shards[index]!.inFlight.delete(batchId);
   state.instruments.planSeconds(index).observe((now.nowMs - inFlight.postedAtMs) / 1000);
-  assert(error !== null || entries.length === 0 || results.length === entries.length, `batch ${batch} is incomplete`);
+  assert(error !== null || entries.length === 0 || results.length === entries.length, `batch ${batchId} is incomplete`);
   return entries.map(({ service, outputs }, i) => {
     noteAnswered(service.view, outputs);
     if (error !== null) return { service, outputs, result: failedResult(service, error) };
@@ -300,32 +304,28 @@ function failedResult(service: ServiceState, error: string): ServiceResult {
   };
 }
 
-export interface LostPlans {
-  /** Units that start over: their objects are read where needed, then a full snapshot goes out. */
-  readonly again: readonly Unit[];
-  /** Units whose service has ended its thread so often that it is quarantined. */
-  readonly poisoned: readonly { readonly unit: Unit; readonly failure: Failure }[];
-}
-
-/** Takes the loss of a shard with all its state. Returns what was lined up or under way. */
+/**
+ * Takes the loss of a shard with all its state. Returns what was lined up or under way. A unit whose service has ended its
+ * thread so often that it is quarantined fails, and the others start over.
+ */
 export function onShardLost(
   state: ControllerState,
   index: number,
-  batches: readonly number[],
+  batchIds: readonly number[],
   reason: string,
-): LostPlans {
+): Unplanned[] {
   const shard = state.shards[index]!;
   shard.ending = false;
   state.instruments.shardRestarts(index).inc();
   state.outbox.log('error', 0, 'A shard was lost; its state is rebuilt as it is needed', {
     shard: index,
     err: reason,
-    batches: batches.length,
+    batches: batchIds.length,
   });
-  const again: Unit[] = [];
-  const poisoned: { unit: Unit; failure: Failure }[] = [];
+  const again: Unplanned[] = [];
+  const poisoned: Unplanned[] = [];
   for (const service of [...shard.queued, ...shard.suspects]) {
-    again.push(...unitsOf(service, service.view.asked));
+    for (const unit of unitsOf(service, service.view.asked)) again.push({ unit, failure: null });
     takeBack(service.view, service.view.asked);
   }
   for (const { entries } of shard.inFlight.values()) {
@@ -335,7 +335,7 @@ export function onShardLost(
       service.suspect = true;
       const units = unitsOf(service, outputs);
       if (entries.length > 1 || service.batchesLost < BATCHES_LOST_MAX) {
-        again.push(...units);
+        for (const unit of units) again.push({ unit, failure: null });
         continue;
       }
       state.instruments.quarantines.inc();
@@ -350,7 +350,7 @@ export function onShardLost(
   for (const service of allServices(state)) {
     if (service.shard === index) noteLost(service.view, (kind) => hasObjects(service, kind));
   }
-  return { again, poisoned };
+  return [...poisoned, ...again];
 }
 
 /**
