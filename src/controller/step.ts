@@ -24,7 +24,7 @@ import {
   flushShards,
   onShardLost,
   onShardPlanned,
-  type Unplanned,
+  type UnitWithoutPlan,
 } from './syncs/shard-batches.ts';
 import type { ControllerState, Purpose } from './state.ts';
 import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
@@ -75,7 +75,7 @@ function take(state: ControllerState, event: Event, now: Now): void {
       }
       break;
     case 'shard.lost':
-      takeUnplanned(state, onShardLost(state, event.shard, event.batchIds, event.reason), now);
+      startOverOrFail(state, onShardLost(state, event.shard, event.batchIds, event.reason), now);
       break;
     case 'response':
     case 'chunk':
@@ -246,14 +246,14 @@ function work(state: ControllerState, now: Now): number {
       }
     }
     const held = slotsHeld(state);
-    takeUnplanned(state, flushShards(state, now), now);
+    startOverOrFail(state, flushShards(state, now), now);
     const tokenMs = flushWrites(state.writes, state.hands.writes, now);
     if (slotsHeld(state) === held) return tokenMs;
   }
 }
 
-function takeUnplanned(state: ControllerState, unplanned: readonly Unplanned[], now: Now): void {
-  for (const { unit, failure } of unplanned) {
+function startOverOrFail(state: ControllerState, without: readonly UnitWithoutPlan[], now: Now): void {
+  for (const { unit, failure } of without) {
     if (failure === null) beginPlan(state, unit, now);
     else fail(state, unit, failure, now);
   }

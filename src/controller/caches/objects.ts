@@ -7,7 +7,7 @@
  */
 import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, queueRepair, type Deed } from '../queues/fights.ts';
-import { FORGOTTEN_VERSION, givesWay, noteAnswered } from '../reflectors/history.ts';
+import { FORGOTTEN_VERSION, givesWay, noteAnsweredVersion } from '../reflectors/history.ts';
 import type { Distrust, ReflectorTarget } from '../reflectors/reflector.ts';
 import { isBehind } from '../leader/leadership.ts';
 import { hasTakenOver, noteObjectWritten } from '../leader/take-over.ts';
@@ -287,7 +287,7 @@ function settle(state: ControllerState, object: ObjectState, record: OutputRecor
   state.missed.delete(object);
   if (record === null) return;
   object.deletedUid = '';
-  noteAnswered(state.reflectors, object, record.resourceVersion);
+  noteAnsweredVersion(state.reflectors, object, record.resourceVersion);
 }
 
 function setExpected(state: ControllerState, object: ObjectState, expected: ExpectedEcho | null): void {

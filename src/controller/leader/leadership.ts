@@ -119,8 +119,8 @@ export function fencedBy(leadership: Leadership | null): { notAfter?: Deadline; 
   return { notAfter: fenceOf(leadership.elector), query: `?timeout=${leadership.writeTimeout}` };
 }
 
-/** Notes what became of a write. */
-export function noteAnswer(leadership: Leadership | null, event: TransportEvent, now: Now): void {
+/** Notes an answer after which the write may still arrive. */
+export function noteIfMayArriveLate(leadership: Leadership | null, event: TransportEvent, now: Now): void {
   if (leadership !== null && mayArriveLate(event)) leadership.unansweredAtMs = now.nowMs;
 }
 

@@ -30,7 +30,11 @@ export function reflectorOf(reflectors: readonly Reflector[], object: ObjectStat
 }
 
 /** Notes the version of an object from the answer to a write or a read. */
-export function noteAnswered(reflectors: readonly Reflector[], object: ObjectState, resourceVersion: string): void {
+export function noteAnsweredVersion(
+  reflectors: readonly Reflector[],
+  object: ObjectState,
+  resourceVersion: string,
+): void {
   const reflector = reflectorOf(reflectors, object);
   if (reflector !== undefined) noteTold(reflector, resourceVersion);
 }

@@ -269,7 +269,7 @@ export function noteSent(
 }
 
 /** Notes that an entry which was to plan these outputs was answered or lost. */
-export function noteAnswered(view: PlannerView, kinds: readonly OutputKind[]): void {
+export function noteEntryAnswered(view: PlannerView, kinds: readonly OutputKind[]): void {
   const own: Own<PlannerView> = view;
   own.planning = without(view.planning, kinds);
 }

@@ -16,7 +16,7 @@ import {
   forgetService,
   isSnapshotDue,
   nextNews,
-  noteAnswered,
+  noteEntryAnswered,
   noteLost,
   noteSent,
   noteShardLost,
@@ -64,7 +64,7 @@ export function unitsOf(service: ServiceState, outputs: readonly OutputKind[]): 
 }
 
 /** A unit that has asked for a plan and gets none. */
-export interface Unplanned {
+export interface UnitWithoutPlan {
   readonly unit: Unit;
   /**
    * null = it starts over: it is not planned any more, its objects have to be read first, or its planner is lost and needs
@@ -74,8 +74,8 @@ export interface Unplanned {
 }
 
 /** Sends what is lined up, as far as the shards take it. Returns the units that no batch can carry. */
-export function flushShards(state: ControllerState, now: Now): readonly Unplanned[] {
-  let refused: Unplanned[] | null = null;
+export function flushShards(state: ControllerState, now: Now): readonly UnitWithoutPlan[] {
+  let refused: UnitWithoutPlan[] | null = null;
   for (let index = 0; index < state.shards.length; index++) {
     const shard = state.shards[index]!;
     if (shard.ending || (shard.queued.length === 0 && shard.suspects.length === 0 && shard.view.toForget.size === 0)) {
@@ -86,9 +86,15 @@ export function flushShards(state: ControllerState, now: Now): readonly Unplanne
   return refused ?? NONE_REFUSED;
 }
 
-const NONE_REFUSED: readonly Unplanned[] = [];
+const NONE_REFUSED: readonly UnitWithoutPlan[] = [];
 
-function flushShard(state: ControllerState, index: number, shard: ShardState, refused: Unplanned[], now: Now): void {
+function flushShard(
+  state: ControllerState,
+  index: number,
+  shard: ShardState,
+  refused: UnitWithoutPlan[],
+  now: Now,
+): void {
   while (shard.view.toForget.size > 0 && shard.inFlight.size < BATCHES_IN_FLIGHT_MAX) {
     postForgotten(state, index, shard, now);
   }
@@ -125,7 +131,7 @@ function postBatch(
   state: ControllerState,
   index: number,
   services: readonly ServiceState[],
-  refused: Unplanned[],
+  refused: UnitWithoutPlan[],
   now: Now,
 ): ServiceState[] {
   const { maxBatchBytes } = state.options;
@@ -284,7 +290,7 @@ export function onShardPlanned(
   state.instruments.planSeconds(index).observe((now.nowMs - inFlight.postedAtMs) / 1000);
   assert(error !== null || entries.length === 0 || results.length === entries.length, `batch ${batchId} is incomplete`);
   return entries.map(({ service, outputs }, i) => {
-    noteAnswered(service.view, outputs);
+    noteEntryAnswered(service.view, outputs);
     if (error !== null) return { service, outputs, result: failedResult(service, error) };
     service.suspect = false;
     service.batchesLost = 0;
@@ -313,7 +319,7 @@ export function onShardLost(
   index: number,
   batchIds: readonly number[],
   reason: string,
-): Unplanned[] {
+): UnitWithoutPlan[] {
   const shard = state.shards[index]!;
   shard.ending = false;
   state.instruments.shardRestarts(index).inc();
@@ -322,15 +328,15 @@ export function onShardLost(
     err: reason,
     batches: batchIds.length,
   });
-  const again: Unplanned[] = [];
-  const poisoned: Unplanned[] = [];
+  const again: UnitWithoutPlan[] = [];
+  const poisoned: UnitWithoutPlan[] = [];
   for (const service of [...shard.queued, ...shard.suspects]) {
     for (const unit of unitsOf(service, service.view.asked)) again.push({ unit, failure: null });
     takeBack(service.view, service.view.asked);
   }
   for (const { entries } of shard.inFlight.values()) {
     for (const { service, outputs } of entries) {
-      noteAnswered(service.view, outputs);
+      noteEntryAnswered(service.view, outputs);
       service.batchesLost++;
       service.suspect = true;
       const units = unitsOf(service, outputs);

@@ -4,7 +4,7 @@
  */
 import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
-import { mustListFirst, noteAnswer, noteShadowed, standsBy } from '../leader/leadership.ts';
+import { mustListFirst, noteIfMayArriveLate, noteShadowed, standsBy } from '../leader/leadership.ts';
 import { beginRepair, endRepair, forgetFight } from '../queues/fights.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
@@ -265,7 +265,7 @@ function ackNotSent({ service, controller: { kind } }: Unit, { id, name }: Plann
 
 /** Takes the answer to a write that was sent. */
 export function takeWriteAnswer(state: ControllerState, queued: QueuedWrite, event: TransportEvent, now: Now): void {
-  noteAnswer(state.leadership, event, now);
+  noteIfMayArriveLate(state.leadership, event, now);
   onWriteDone(state, queued, onWriteAnswered(state.writes, state.hands.writes, queued, event, now), now);
 }
 

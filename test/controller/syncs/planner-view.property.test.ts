@@ -15,7 +15,7 @@ import {
   isSnapshotDue,
   needsRead,
   nextNews,
-  noteAnswered,
+  noteEntryAnswered,
   noteChangedPod,
   noteChangedSpec,
   noteLost,
@@ -164,7 +164,7 @@ const HAPPENINGS: Readonly<Record<string, (world: World, choice: number) => void
     answer(world, choice, choice % 2 === 0 ? 'unknown but applied' : 'unknown and lost');
   },
   'the planner is lost'(world) {
-    for (const { kinds } of world.posted) noteAnswered(world.view, kinds);
+    for (const { kinds } of world.posted) noteEntryAnswered(world.view, kinds);
     world.posted = [];
     world.planner = createPlanner(CONFIG);
     noteShardLost(world.shard, []);
@@ -354,7 +354,7 @@ function work(world: World): void {
     const { error, results } = decodeReply(planBytes(planner, bytes));
     assert.equal(error, null);
     const { needFull, error: failed, plans } = results[0]!;
-    noteAnswered(view, kinds);
+    noteEntryAnswered(view, kinds);
     if (kinds.length > 0 && (needFull || failed !== null)) {
       dismissService(shard, KEY, view, (kind) => hasObjects(world, kind));
     }

@@ -12,7 +12,7 @@ import {
   isSnapshotDue,
   needsRead,
   nextNews,
-  noteAnswered,
+  noteEntryAnswered,
   noteChangedPod,
   noteChangedSpec,
   noteLost,
@@ -293,9 +293,9 @@ describe('plans', () => {
     noteSent(view, nextNews(view, []), []);
     assert.deepEqual([view.asked, view.planning], [[], ['slices', 'endpoints']]);
     assert.throws(() => askFor(view, 'slices'), /slices are asked for twice/);
-    noteAnswered(view, ['slices', 'endpoints']);
+    noteEntryAnswered(view, ['slices', 'endpoints']);
     assert.deepEqual(view.planning, []);
-    assert.throws(() => noteAnswered(view, ['slices']), /slices are not among none/);
+    assert.throws(() => noteEntryAnswered(view, ['slices']), /slices are not among none/);
   });
 
   it('plans are taken back only if they were asked for', () => {
@@ -422,7 +422,7 @@ function toldView(): PlannerView {
 function tell(view: PlannerView, kind: OutputKind, silent: readonly OutputKind[] = []): void {
   askFor(view, kind);
   noteSent(view, nextNews(view, silent), silent);
-  noteAnswered(view, [kind]);
+  noteEntryAnswered(view, [kind]);
 }
 
 function observedNext(view: PlannerView): string[] {

@@ -7,7 +7,7 @@ import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/
 import { createState } from '../../../src/controller/initial-state.ts';
 import { takeWork } from '../../../src/controller/queues/workqueue.ts';
 import type { ControllerState } from '../../../src/controller/state.ts';
-import { noteAnswered, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
+import { noteEntryAnswered, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import { flushShards } from '../../../src/controller/syncs/shard-batches.ts';
 import {
   onEndpointsRead,
@@ -115,7 +115,7 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
     plan(result) {
       world.post();
       const kinds = service.view.planning;
-      noteAnswered(service.view, kinds);
+      noteEntryAnswered(service.view, kinds);
       const nothing = { service: 'shop/web', needFull: false, plans: [], failures: [], problems: [], error: null };
       onPlanned(state, service, kinds, { ...nothing, ...result }, now());
     },
