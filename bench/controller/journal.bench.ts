@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import type { Sync, Unit } from '../../src/controller/caches/service-state.ts';
 import { createControllerInstruments, type ControllerInstruments } from '../../src/controller/reports/instruments.ts';
 import { createJournal, journalEntries, type Journal, noteSync } from '../../src/controller/reports/journal.ts';
-import { type Stage, SYNC_STAGES } from '../../src/controller/reports/stages.ts';
+import { type Stage, TIMED_STAGES } from '../../src/controller/reports/stages.ts';
 import { createMetricStore } from '../../src/metrics/store.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
 
@@ -37,7 +37,7 @@ function prepare(size: Size): readonly BenchCase[] {
   ];
 }
 
-const STAGES: readonly Stage[] = ['watch_in', ...SYNC_STAGES];
+const STAGES: readonly Stage[] = ['watch_in', ...TIMED_STAGES];
 
 function unitOf(i: number): Unit {
   const service = { namespace: 'ns', name: `svc-${i}` };

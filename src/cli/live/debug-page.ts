@@ -1,7 +1,7 @@
 /** The running process as a page that refreshes itself. */
 import { type DebugView, JOURNAL_MAX } from '../../controller/reports/debug-view.ts';
 import type { JournalEntry } from '../../controller/reports/journal.ts';
-import { SYNC_STAGES } from '../../controller/reports/stages.ts';
+import { TIMED_STAGES } from '../../controller/reports/stages.ts';
 import { formatTime } from '../../kube/time.ts';
 import { formatCount } from '../../lib/figures.ts';
 import { printableJson } from '../../lib/printable.ts';
@@ -121,7 +121,7 @@ function section(
 }
 
 /** The columns of `changeCells`. */
-export const CHANGE_HEAD = ['ended', 'service', 'controller', 'result', 'writes', 'watch_in', ...SYNC_STAGES] as const;
+export const CHANGE_HEAD = ['ended', 'service', 'controller', 'result', 'writes', 'watch_in', ...TIMED_STAGES] as const;
 
 export function changeCells(entry: JournalEntry): string[] {
   return [

@@ -1,7 +1,7 @@
 /** What a controller's metrics show, endpointd's or kube-controller-manager's, and what they do not show. */
 import type { Section } from '../../page/page.ts';
 import { time } from './debug-page.ts';
-import { SYNC_STAGES } from '../../controller/reports/stages.ts';
+import { TIMED_STAGES } from '../../controller/reports/stages.ts';
 import { type Metrics, quantileOf, samplesOf, sumOf } from '../../metrics/text.ts';
 
 export interface MetricsLook {
@@ -75,7 +75,7 @@ function queuesOf(now: MetricsLook, before: MetricsLook | null): Section | null 
   );
 }
 
-const STAGES = ['watch_in', ...SYNC_STAGES];
+const STAGES = ['watch_in', ...TIMED_STAGES];
 
 function stagesOf(now: MetricsLook, before: MetricsLook | null): Section | null {
   const name = 'endpointd_pod_change_duration_seconds';

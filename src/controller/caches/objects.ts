@@ -32,7 +32,7 @@ import {
   type Unit,
   AS_SENT,
   type ExpectedEcho,
-  type HeldState,
+  type SeenState,
   type ObjectState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
@@ -210,14 +210,14 @@ function logNameless({ namelessTold, outbox }: ControllerState, { namespace, nam
   outbox.log('warning', 0, 'An EndpointSlice without the name of a Service is left alone', { namespace, slice: name });
 }
 
-function appeared(object: ObjectState, record: OutputRecord, source: ObjectSource, upTo: string): HeldState {
+function appeared(object: ObjectState, record: OutputRecord, source: ObjectSource, upTo: string): SeenState {
   const sent = object.sent ?? object.expected?.body;
   const isEcho = sent !== undefined && source.encoding === 'protobuf' && sameBeyondMetadata(sent, source.bytes);
   const { resourceVersion } = record;
   return { resourceVersion, upTo, record, content: isEcho ? AS_SENT : contentOf(source) };
 }
 
-function vanished(resourceVersion: string): HeldState {
+function vanished(resourceVersion: string): SeenState {
   return { resourceVersion, upTo: resourceVersion, record: null, content: null };
 }
 
@@ -244,7 +244,7 @@ function contentOf(source: ObjectSource): ObjectBytes {
   return { encoding: 'json', bytes: Buffer.from(JSON.stringify(source.value), 'utf8') };
 }
 
-function takeOrHold(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
+function takeOrHold(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
   const { inFlight, held, unit } = object;
   if (inFlight === 0 && unit?.reading !== true) takeObject(state, object, seen, now);
   else if (held === null || !givesWay(seen.upTo, held.upTo)) object.held = seen;
@@ -302,7 +302,7 @@ function setExpected(state: ControllerState, object: ObjectState, expected: Expe
  * Compares an echo with the body that was sent. Only admission can make a difference. The planner is told, and the
  * repair waits longer each time, so that the two never chase each other.
  */
-function compareEcho(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
+function compareEcho(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
   const { expected } = object;
   if (expected === null) return;
   if (!givesWay(expected.resourceVersion, seen.upTo)) return;
@@ -331,7 +331,7 @@ export function settleRead(
 }
 
 /** Takes one state of the object: the echo of an own write, an older state, or another writer's doing. */
-function takeObject(state: ControllerState, object: ObjectState, seen: HeldState, now: Now): void {
+function takeObject(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
   const known = object.record;
   const deleted = seen.record === null;
   compareEcho(state, object, seen, now);
@@ -408,7 +408,7 @@ function takeEndpoints(
   state: ControllerState,
   service: ServiceState,
   known: OutputRecord | null,
-  seen: HeldState,
+  seen: SeenState,
   now: Now,
 ): void {
   const { endpoints: object } = service;
@@ -486,7 +486,7 @@ function takeSlice(
   object: ObjectState,
   unit: Unit,
   known: OutputRecord | null,
-  seen: HeldState,
+  seen: SeenState,
   now: Now,
 ): void {
   const { controller } = unit;
@@ -504,7 +504,7 @@ function takeSlice(
 }
 
 /** What somebody has done to the object, as the event shows. */
-function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: HeldState, now: Now): Deed {
+function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record, content }: SeenState, now: Now): Deed {
   const writer = (): string => writerOf(content === AS_SENT ? null : content, wroteAtSeconds, now.wallMs);
   return record === null
     ? { damage: 'missing', writer, message: `${controller.writes} deleted by another writer` }

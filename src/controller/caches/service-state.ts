@@ -115,11 +115,11 @@ export type SyncStage =
   | { readonly name: 'reading'; open: number }
   | { readonly name: 'planning' }
   /**
-   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `held`: the
+   * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `blockedFamilies`: the
    * families of writes that were not applied. Their later phases would take away what nobody has added. A write that was
    * withdrawn or undone fails no sync.
    */
-  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; held: readonly string[] }
+  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; blockedFamilies: readonly string[] }
   /** The server is asked whether the Service of an orphan exists. */
   | { readonly name: 'confirming' }
   /** Objects are deleted that no unit plans any more. `open`: as in writing. */
@@ -150,7 +150,7 @@ export interface ObjectState {
   /** The body of the write that is under way; null = none was sent. */
   sent: Uint8Array | null;
   /** The newest watch event that is held. */
-  held: HeldState | null;
+  held: SeenState | null;
   /** The echo that is awaited for an applied write; null = it has come, or none was awaited. */
   expected: ExpectedEcho | null;
   /** When the last own write was applied: seconds since the epoch; 0 = never. */
@@ -163,7 +163,7 @@ export interface ObjectState {
 }
 
 /** A state of the object as the watch or a list tells it. */
-export interface HeldState {
+export interface SeenState {
   readonly resourceVersion: string;
   /** The version up to which it speaks: a list's own version, or the `resourceVersion` of a watch event. */
   readonly upTo: string;

@@ -6,7 +6,7 @@ import type { Now } from '../event.ts';
 import type { FailureClass } from '../queues/backoff.ts';
 import type { ControllerName } from '../options.ts';
 import type { Sync, Unit } from '../caches/service-state.ts';
-import { stageMs, SYNC_STAGES } from './stages.ts';
+import { stageMs, TIMED_STAGES } from './stages.ts';
 
 export interface Journal {
   /** Changes that it holds at most; 0 = it is off. */
@@ -82,7 +82,7 @@ export function noteSync(journal: Journal, { controller, service }: Unit, sync: 
   numbers[from + 1] = now.wallMs;
   numbers[from + 2] = applied;
   numbers[from + 3] = sync.watchInSeconds < 0 ? -1 : sync.watchInSeconds * 1000;
-  for (let i = 0; i < SYNC_STAGES.length; i++) numbers[from + 4 + i] = stageMs(SYNC_STAGES[i]!, sync, now.nowMs);
+  for (let i = 0; i < TIMED_STAGES.length; i++) numbers[from + 4 + i] = stageMs(TIMED_STAGES[i]!, sync, now.nowMs);
 }
 
 /** The newest `max` changes among those that are wanted, newest first. */

@@ -17,7 +17,7 @@ import {
 import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
-import { stageMs, SYNC_STAGES } from './stages.ts';
+import { stageMs, TIMED_STAGES } from './stages.ts';
 import { createUntold, tellKept, tellOrKeep, type Report, type Untold } from './untold.ts';
 import { OWN_MANAGER } from '../caches/writer-name.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
@@ -233,7 +233,7 @@ function isWritten({ standsBy }: ReportHands, { shadow }: Sync): boolean {
 
 /** Of a change that was written: what found nothing to write has kept nobody waiting. */
 function observeStages({ controller }: Unit, sync: Sync, now: Now): void {
-  for (const stage of SYNC_STAGES) {
+  for (const stage of TIMED_STAGES) {
     const ms = stageMs(stage, sync, now.nowMs);
     if (ms >= 0) controller.instruments.stage(stage).observe(ms / 1000);
   }

@@ -1,10 +1,10 @@
 /** Where the time of a change goes: the same stages in the metrics and in the journal (docs/live-view.md "The journal"). */
 
-export const SYNC_STAGES = ['queue', 'batch_wait', 'plan', 'throttle', 'write', 'total'] as const;
+export const TIMED_STAGES = ['queue', 'batch_wait', 'plan', 'throttle', 'write', 'total'] as const;
 
 /** Before its sync a change has one stage more: from the pod's Ready transition until it was seen. */
 export type Stage = 'watch_in' | TimedStage;
-type TimedStage = (typeof SYNC_STAGES)[number];
+type TimedStage = (typeof TIMED_STAGES)[number];
 
 /** What a sync notes: monotonic ms, of the last two a duration in ms; -1 = it has not come that far. */
 interface SyncTimes {

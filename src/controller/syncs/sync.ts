@@ -217,7 +217,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     return;
   }
   const later = writes.filter(({ phase }) => phase > 1);
-  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, held: [] };
+  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, blockedFamilies: [] };
   sync.stage = stage;
   for (const write of writes) if (write.phase === 1) openWrite(state, unit, stage, write, now);
   if (stage.open === 0) openLater(state, unit, stage, now);
@@ -250,7 +250,7 @@ function openWrite(
 
 /** Queues the writes of the next phase. It takes back those of families of which one before was not applied. */
 function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
-  const goesOn = ({ family }: PlannedWrite): boolean => !stage.held.includes(family);
+  const goesOn = ({ family }: PlannedWrite): boolean => !stage.blockedFamilies.includes(family);
   for (const write of stage.later) if (!goesOn(write)) ackNotSent(unit, write);
   const left = stage.later.filter(goesOn);
   const next = left.reduce((least, { phase }) => Math.min(least, phase), Infinity);
@@ -288,8 +288,8 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   const undone = settleWrite(state, queued, outcome, now);
   // A shadow sends nothing, and tells the writes of all phases.
   const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
-  const isHeld = undone || withdrawn || outcome.failure !== null;
-  if (stage.name === 'writing' && isHeld) stage.held = [...stage.held, write.family];
+  const blocks = undone || withdrawn || outcome.failure !== null;
+  if (stage.name === 'writing' && blocks) stage.blockedFamilies = [...stage.blockedFamilies, write.family];
   if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
   if (stage.open === 0) finish(state, unit, now);
 }
