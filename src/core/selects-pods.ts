@@ -26,10 +26,10 @@ export function whyUnplanned(
   service: Pick<ServiceRecord, 'type' | 'selector' | 'labels'>,
   optOutLabel: string,
 ): Unplanned | null {
-  return isOptedOut(service, optOutLabel) ? 'opted-out' : whyNoPods(service);
+  return hasOptOutLabel(service, optOutLabel) ? 'opted-out' : whyNoPods(service);
 }
 
 /** Whether somebody else cares for the Service. Its objects are then neither written nor deleted (D40). */
-export function isOptedOut({ labels }: Pick<ServiceRecord, 'labels'>, optOutLabel: string): boolean {
+export function hasOptOutLabel({ labels }: Pick<ServiceRecord, 'labels'>, optOutLabel: string): boolean {
   return optOutLabel !== '' && labelsGet(labels, optOutLabel) !== undefined;
 }

@@ -9,7 +9,7 @@ import { noteZone } from './mirror-zones.ts';
 import type { ControllerOptions } from '../options.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
 import { allServices, ensureService, ensureUnit, getService, releaseService } from './services.ts';
-import { isOptedOut, isPlanned, type ServiceState, type Unit } from './service-state.ts';
+import { isOptedOut, keepsSelected, type ServiceState, type Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
 import { noteChangedPod, noteChangedSpec, outdateInputs } from '../syncs/planner-view.ts';
 import { followNode, followShares, linger, wantsHints } from './replan.ts';
@@ -180,7 +180,12 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
         noteChangedSpec(service.view);
       } else {
         outdateInputs(service.view);
-        putService(state.index, service, record.namespace, isPlanned(record, state.options) ? record.selector : null);
+        putService(
+          state.index,
+          service,
+          record.namespace,
+          keepsSelected(record, state.options) ? record.selector : null,
+        );
       }
       serviceChanged(service, cached, now);
       return record;

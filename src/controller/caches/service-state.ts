@@ -10,7 +10,7 @@ import type { FailureClass } from '../queues/backoff.ts';
 import type { Shadow } from '../writes/shadow-plan.ts';
 import type { Pace } from '../queues/batch-pace.ts';
 import type { PlannerView } from '../syncs/planner-view.ts';
-import { isOptedOut as hasLabel, whyUnplanned } from '../../core/selects-pods.ts';
+import { hasOptOutLabel, whyUnplanned } from '../../core/selects-pods.ts';
 import { serviceKey } from '../../kube/key.ts';
 import type { ServiceRecord, OutputRecord } from '../../kube/types.ts';
 import type { Facts, PlannedWrite, ObjectBytes } from '../../shard/protocol.ts';
@@ -221,12 +221,15 @@ export function keyOf(service: ServiceState): string {
   return serviceKey(service.namespace, service.name);
 }
 
-/** Whether this process keeps the Endpoints and slices of the Service. */
-export function isPlanned(record: ServiceRecord, options: ControllerOptions): boolean {
+/**
+ * Whether the endpoints and the endpointslice controller plan the Service, from the pods that it selects. Of any other
+ * Service the mirroring controller may plan slices.
+ */
+export function keepsSelected(record: ServiceRecord, options: ControllerOptions): boolean {
   return whyUnplanned(record, options.optOutLabel) === null;
 }
 
 /** Whether the Service opts out (D40): its objects are then neither written nor deleted. */
 export function isOptedOut(record: ServiceRecord, { optOutLabel }: ControllerOptions): boolean {
-  return hasLabel(record, optOutLabel);
+  return hasOptOutLabel(record, optOutLabel);
 }

@@ -1,4 +1,4 @@
-import { isOptedOut, isPlanned } from '../caches/service-state.ts';
+import { isOptedOut, keepsSelected } from '../caches/service-state.ts';
 import type { ControllerOptions } from '../options.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { readMetric, type MetricStore } from '../../metrics/store.ts';
@@ -31,7 +31,7 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   followsNodes: false,
   followsService: () => true,
 
-  wants: ({ record }, options) => record !== null && isPlanned(record, options),
+  wants: ({ record }, options) => record !== null && keepsSelected(record, options),
   hasLeftovers,
   fate(record, options) {
     if (record === null) return 'orphaned';
@@ -52,7 +52,7 @@ export const endpointsDefinition: Definition<'endpoints'> = {
 function hasLeftovers({ record, endpoints }: KnownService, options: ControllerOptions): boolean {
   if (endpoints.record === null) return false;
   if (record === null) return true;
-  if (!options.cleanUpUnselected || isPlanned(record, options) || isOptedOut(record, options)) return false;
+  if (!options.cleanUpUnselected || keepsSelected(record, options) || isOptedOut(record, options)) return false;
   return isOwnEndpoints(endpoints.record);
 }
 

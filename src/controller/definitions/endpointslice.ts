@@ -1,4 +1,4 @@
-import { isPlanned } from '../caches/service-state.ts';
+import { keepsSelected } from '../caches/service-state.ts';
 import { SLICE_MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { REPAIR_MS } from '../queues/fights.ts';
 import type { Definition } from './definition.ts';
@@ -28,7 +28,7 @@ export const endpointsliceDefinition: Definition<'slices'> = {
   followsNodes: true,
   followsService: () => true,
 
-  wants: ({ record }, options) => record !== null && isPlanned(record, options),
+  wants: ({ record }, options) => record !== null && keepsSelected(record, options),
   hasLeftovers: () => false,
   // Slices of a deleted Service are left to the garbage collector (docs/spec/endpointslice.md "One sync").
   fate: (record, options) => (record === null ? 'stay' : fateOfUnselected(options)),

@@ -1,7 +1,7 @@
 import { labelsGet } from '../../kube/labels.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE, SKIP_MIRROR_LABEL } from '../../kube/names.ts';
 import type { OutputRecord, ServiceRecord } from '../../kube/types.ts';
-import { isOptedOut } from '../selects-pods.ts';
+import { hasOptOutLabel } from '../selects-pods.ts';
 
 /** Why the Endpoints of a Service are not mirrored. */
 export type Unmirrored =
@@ -33,7 +33,7 @@ export function whyUnmirrored(
   if (service === null) return 'no-service';
   if (service.selector !== null) return 'selector';
   if (endpoints === null) return 'no-endpoints';
-  if (isOptedOut(service, optOutLabel)) return 'opted-out';
+  if (hasOptOutLabel(service, optOutLabel)) return 'opted-out';
   if (cleanUpUnselected && isOwnEndpoints(endpoints)) return 'left-behind';
   if (endpoints.leaderElection) return 'leader-election';
   return labelsGet(endpoints.labels, SKIP_MIRROR_LABEL) === 'true' ? 'skip-label' : null;
