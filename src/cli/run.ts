@@ -16,7 +16,7 @@ import { userAgent, version } from '../node/version.ts';
 import { parseRunFlags, type RunOptions } from './flags/flags.ts';
 import { startPreflight } from './rights/preflight.ts';
 import { credentialsOf } from './api-connection.ts';
-import { startServing, type Serving } from './run-ports.ts';
+import { startServing, type Serving } from './run-serving.ts';
 import { shardsFactory } from './shards.ts';
 import { openTrace } from './live/trace-file.ts';
 import { DEFINITIONS } from '../controller/definitions/definitions.ts';
