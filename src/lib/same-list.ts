@@ -3,7 +3,7 @@ export function sameTexts(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /** Whether both have equal items in the same order. */
-export function sameList<T>(a: readonly T[], b: readonly T[], same: (x: T, y: T) => boolean): boolean {
+function sameList<T>(a: readonly T[], b: readonly T[], same: (x: T, y: T) => boolean): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (!same(a[i]!, b[i]!)) return false;

@@ -78,4 +78,16 @@ describe('a Service', () => {
       assert.equal(writtenAfter(SERVICE, change), expected);
     });
   }
+
+  it('a Service that differs in what no plan reads starts no sync', () => {
+    const sim = settled();
+    const queued = (): number[] => sim.loop!.state.controllers.map(({ queue }) => queue.addsTotal);
+    const before = queued();
+    const service = structuredClone(sim.request('GET', SERVICE)) as unknown as Fields;
+    port(service)['port'] = 81;
+    service.spec['sessionAffinity'] = 'ClientIP';
+    sim.request('PUT', SERVICE, service);
+    sim.run(5000);
+    assert.deepEqual(queued(), before);
+  });
 });

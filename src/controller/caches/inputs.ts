@@ -34,10 +34,11 @@ import {
   removeService,
   servicesOf,
 } from '../../core/selector-index.ts';
+import { servicePortsEqual } from '../../core/target-port.ts';
 import { labelsEqual } from '../../kube/labels.ts';
 import { projectNode, projectPod, projectService } from '../../kube/project.ts';
-import type { NodeRecord, PodRecord, ServicePort, ServiceRecord } from '../../kube/types.ts';
-import { sameList, sameTexts } from '../../lib/same-list.ts';
+import type { NodeRecord, PodRecord, ServiceRecord } from '../../kube/types.ts';
+import { sameTexts } from '../../lib/same-list.ts';
 
 export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
   return {
@@ -154,16 +155,6 @@ function pacedMs(unit: Unit, before: PodRecord | undefined, after: PodRecord | u
   return noteChange(unit.pace, change, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
 }
 
-function sameServicePort(a: ServicePort, b: ServicePort): boolean {
-  return (
-    a.name === b.name &&
-    a.protocol === b.protocol &&
-    a.port === b.port &&
-    a.targetPort === b.targetPort &&
-    a.appProtocol === b.appProtocol
-  );
-}
-
 export function serviceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<ServiceRecord> {
   return {
     project: (source) => projectService(source, state.interner),
@@ -272,7 +263,7 @@ function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions
     labelsEqual(a.labels, b.labels) &&
     labelsEqual(a.annotations, b.annotations) &&
     sameTexts(a.ipFamilies, b.ipFamilies) &&
-    sameList(a.ports, b.ports, sameServicePort)
+    servicePortsEqual(a.ports, b.ports)
   );
 }
 
