@@ -1,6 +1,6 @@
 /** The mirrored slices of one service in a planner: those that the server holds, and the writes without an ack. */
 import { type MirrorFacts, planMirror } from '../core/mirroring/plan.ts';
-import { appliedSlice, type SliceWrite } from '../core/slices/slice-write.ts';
+import { appliedSlice, changesStored, type SliceWrite } from '../core/slices/slice-write.ts';
 import type { Endpoints, EndpointSlice } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import type { OutputPlan, PlanInput, PlannerOutput } from './planner-output.ts';
@@ -61,8 +61,8 @@ function acknowledge({ stored, marks, pending }: MirrorState, ack: Ack): void {
   assert(write !== undefined, 'an ack belongs to a write');
   const { name, object } = write;
   pending.delete(ack.write);
-  const known = stored.get(name) ?? null;
-  if (!markAck(marks, write, known, ack)) return;
+  markAck(marks, write, ack);
+  if (!changesStored(write, stored.get(name) ?? null, ack)) return;
   if (object === null) stored.delete(name);
   else stored.set(name, appliedSlice(object, ack));
 }

@@ -86,8 +86,8 @@ function acknowledge(state: SlicesState, ack: Ack): void {
   assert(pending !== null && write !== undefined, 'an ack belongs to a write');
   pending.delete(ack.write);
   if (pending.size === 0) state.pending = null;
-  markAck(marks, write, storedSlice(slices, write.name) ?? null, ack);
-  ackSlice(slices, write, { result: ack.result, uid: ack.uid, resourceVersion: ack.resourceVersion });
+  markAck(marks, write, ack);
+  ackSlice(slices, write, ack);
   if (ack.result !== 'applied') revertTriggerTime(times);
   else if (state.pending === null && state.isCut) revertTriggerTime(times);
   else if (state.pending === null) commitTriggerTime(times);

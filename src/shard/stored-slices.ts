@@ -59,19 +59,11 @@ function noteKnown(marks: SliceMarks, name: string, exists: boolean): void {
   if (uncertain.size === 0 && lost.size === 0) marks.doubts = null;
 }
 
-/**
- * Takes the ack of `write`. `known`: what is held of the slice now. Returns whether the caller is to take the write
- * over.
- */
-export function markAck(marks: SliceMarks, write: SliceWrite, known: EndpointSlice | null, ack: Ack): boolean {
-  const { name } = write;
-  if (ack.result === 'unknown') {
-    marks.doubts ??= { uncertain: new Map(), lost: new Set() };
-    marks.doubts.uncertain.set(name, write.verb);
-  }
-  if (ack.result !== 'applied') return false;
-  // A slice that was deleted may have been made anew by another writer under the same name.
-  return write.verb !== 'delete' || known === null || known.metadata.uid === write.uid;
+/** Takes the ack of a write. What follows from it for the content is `changesStored`. */
+export function markAck(marks: SliceMarks, { name, verb }: SliceWrite, { result }: Ack): void {
+  if (result !== 'unknown') return;
+  marks.doubts ??= { uncertain: new Map(), lost: new Set() };
+  marks.doubts.uncertain.set(name, verb);
 }
 
 /**

@@ -21,10 +21,10 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     reason: 'a service that is kept for something is still kept when it is released again',
   },
   {
-    file: 'src/controller/caches/objects.ts',
-    within: 'queueLeftovers',
-    original: "state.controllers.find(({ writes }) => writes === 'Endpoints')",
-    replacement: "state.controllers.findLast(({ writes }) => writes === 'Endpoints')",
+    file: 'src/controller/caches/services.ts',
+    within: 'endpointsController',
+    original: "controllers.find(({ kind }) => kind === 'endpoints')",
+    replacement: "controllers.findLast(({ kind }) => kind === 'endpoints')",
     reason: 'one controller writes Endpoints',
   },
   {

@@ -44,8 +44,8 @@ const MISTAKES: Readonly<Record<string, () => void>> = {
   'it wants the Endpoints object without need': () => (output['needsEndpoints'] = true),
   'its facts have no bytes': () => (facts['toTuple'] = fail),
   'its facts are estimated too small': () => (facts['estimateBytes'] = () => 0),
-  'it reads nothing': () => (definition['reads'] = []),
-  'it reads the Endpoints object without need': () => (definition['reads'] = ['endpoints', 'copy']),
+  'it reads nothing': () => (definition['needs'] = []),
+  'it reads the Endpoints object without need': () => (definition['needs'] = ['endpoints', 'copy']),
   'it wants every service': () => (definition['wants'] = () => true),
   'it waits for no cache': () => (definition['caches'] = () => []),
 };

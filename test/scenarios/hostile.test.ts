@@ -62,9 +62,9 @@ describe('unreasonable sizes', () => {
     const cut = (): number[] => ['services', 'addresses'].map((what) => metric(sim, `endpointd_${what}_truncated`));
     assert.deepEqual(cut(), [1, 30]);
     const before = writesOf(sim).length;
-    for (const port of [81, 82, 83]) {
+    for (let i = 0; i < 3; i++) {
       const syncs = metric(sim, 'endpointd_syncs_total');
-      syncInVain(sim, 'web', port);
+      syncInVain(sim, 'web');
       sim.run(5000);
       assert.equal(metric(sim, 'endpointd_syncs_total'), syncs + 1);
     }

@@ -375,7 +375,7 @@ describe('a thread that is lost', () => {
     sim.shards!.kill(0, 'exit code 1');
     sim.run(1000);
     sim.lag = ({ method, path }) => ({ toMs: 0, backMs: method === 'GET' && path.startsWith(SLICES) ? 3000 : 0 });
-    syncInVain(sim, 'web', 81);
+    syncInVain(sim, 'web');
     sim.run(1000);
     deleteObject(sim, `${SLICES}/${namesOf(sim)[0]}`);
     sim.run(1000);

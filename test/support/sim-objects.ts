@@ -76,9 +76,10 @@ export function editService(sim: Sim, name: string, spec: object, metadata: Part
   edit(sim, `${SERVICES}/${name}`, metadata, { spec: { ...(service['spec'] as object), ...spec } });
 }
 
-/** A sync that finds nothing to write: the Service has another port in front of the same target port. */
-export function syncInVain(sim: Sim, name: string, port: number): void {
-  editService(sim, name, { ports: [{ name: 'http', port, targetPort: 'http' }] });
+/** A sync that finds nothing to write: the Service publishes what is not ready, or no longer, and all its pods are ready. */
+export function syncInVain(sim: Sim, name: string): void {
+  const { publishNotReadyAddresses } = sim.request('GET', `${SERVICES}/${name}`)['spec'] as Record<string, unknown>;
+  editService(sim, name, { publishNotReadyAddresses: publishNotReadyAddresses !== true });
 }
 
 /** Endpoints that somebody makes by hand. */

@@ -59,7 +59,7 @@ export function noteFacts({ hinted, unhinted, mirrorsByNode }: Replan, unit: Uni
 
 /** The facts of the last plan of slices; undefined = there was no plan, or the unit plans another output. */
 function slicesOf({ facts }: Unit): SlicesFacts | undefined {
-  return facts !== undefined && 'families' in facts ? facts : undefined;
+  return facts?.kind === 'slices' ? facts : undefined;
 }
 
 /**
@@ -67,7 +67,7 @@ function slicesOf({ facts }: Unit): SlicesFacts | undefined {
  * zone.
  */
 function nodesOf({ facts }: Unit): readonly string[] | undefined {
-  return facts !== undefined && 'nodes' in facts ? facts.nodes : undefined;
+  return facts?.kind === 'mirror' ? facts.nodes : undefined;
 }
 
 /** Whether the unit has slices to merge once the service is quiet. */

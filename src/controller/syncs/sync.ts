@@ -382,7 +382,7 @@ export function fail(state: ControllerState, unit: Unit, failure: Failure, now: 
  * Ends a sync and gives its slot back. A failed unit is tried again after the back-off of its class. It is never
  * dropped.
  */
-export function finish(state: ControllerState, unit: Unit, now: Now): void {
+function finish(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   const sync = unit.sync!;
   assert(!('open' in sync.stage) || sync.stage.open === 0, `${keyOf(service)} is finished with open requests`);

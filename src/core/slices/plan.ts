@@ -12,11 +12,17 @@ import type { FamilySlices } from './family-slices.ts';
 import { compareEntries } from './leftovers.ts';
 import { packFamily } from './pack-family.ts';
 import { planHints } from './plan-hints.ts';
-import { observeSlice, type ServiceSlices, type SlicesSpec, takeSlicesProblems } from './service-slices.ts';
+import {
+  observeSlice,
+  type ServiceSlices,
+  type SlicesSpec,
+  storedSlice,
+  takeSlicesProblems,
+} from './service-slices.ts';
 import { changedDraft } from './slice-draft.ts';
 import { drawSliceName, type SliceName } from './slice-name.ts';
 import { changedObject, createdObject, recycledObject, type SliceObjectInput } from './slice-object.ts';
-import { appliedSlice, type SliceAck, type SliceWrite } from './slice-write.ts';
+import { appliedSlice, changesStored, type SliceAck, type SliceWrite } from './slice-write.ts';
 import { hintsMode } from './traffic-distribution.ts';
 import { type SliceChange, sliceWrites } from './write-phases.ts';
 import { fewItems, fewSize } from '../../lib/few.ts';
@@ -76,13 +82,9 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
 
 /** Takes the outcome of a write. The caller calls it once for each write of a plan, before the next plan. */
 export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): void {
-  if (ack.result !== 'applied') return;
-  const stored = s.stored.get(write.name)?.stored.object.metadata;
-  if (write.object === null) {
-    if (stored?.uid === write.uid) observeSlice(s, write.name, null);
-    return;
-  }
-  observeSlice(s, write.name, appliedSlice(write.object, ack));
+  const { name, object } = write;
+  if (!changesStored(write, storedSlice(s, name) ?? null, ack)) return;
+  observeSlice(s, name, object === null ? null : appliedSlice(object, ack));
 }
 
 interface FamilyPlan {

@@ -18,6 +18,16 @@ export interface SliceWrite {
   readonly object: EndpointSlice | null;
 }
 
+/**
+ * Whether the outcome of a write changes what is held of its slice. A slice that was deleted may have been made anew by
+ * another writer under the same name.
+ * @param known what is held of the slice now; null = nothing
+ */
+export function changesStored({ verb, uid }: SliceWrite, known: EndpointSlice | null, { result }: SliceAck): boolean {
+  if (result !== 'applied') return false;
+  return verb !== 'delete' || known === null || known.metadata.uid === uid;
+}
+
 /** The object as the server holds it after its write was applied. */
 export function appliedSlice(object: EndpointSlice, { uid, resourceVersion }: SliceAck): EndpointSlice {
   return { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
