@@ -14,7 +14,7 @@ import {
   type WorkItem,
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
-import { nextTokenMs, tryTakeToken, type TokenBucket } from '../lib/token-bucket.ts';
+import { nextTokenMs } from '../lib/token-bucket.ts';
 import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {
@@ -34,6 +34,7 @@ import { type Output, SYNCS } from './ledger.ts';
 import { compute } from './processors.ts';
 import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
+import { tryTakeWriteToken, type WriteBucket } from './write-tokens.ts';
 
 interface OwnController {
   readonly book: Book;
@@ -46,7 +47,7 @@ interface OwnController {
 
 interface Own {
   readonly world: World;
-  readonly tokens: TokenBucket;
+  readonly tokens: WriteBucket;
   readonly controllers: readonly OwnController[];
   readonly writes: Turns<number, QueuedWrite>;
   inFlight: number;
@@ -382,7 +383,7 @@ function flush(own: Own): Flushed {
   for (;;) {
     const queued = nextTurn(own.writes);
     if (queued === undefined || own.inFlight >= settings.inFlight) return { sent, tokenMs: Infinity };
-    if (!tryTakeToken(own.tokens, agenda.nowMs)) {
+    if (!tryTakeWriteToken(own.tokens, agenda.nowMs)) {
       ledger.reached.add('tokens');
       return { sent, tokenMs: nextTokenMs(own.tokens) };
     }

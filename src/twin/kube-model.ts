@@ -38,6 +38,7 @@ import { type Output, SYNCS } from './ledger.ts';
 import { compute, createThread, runOn, type Thread } from './processors.ts';
 import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
 import type { Model, World } from './world.ts';
+import { tryTakeWriteToken, type WriteBucket } from './write-tokens.ts';
 
 interface KubeController {
   readonly world: World;
@@ -52,7 +53,7 @@ interface KubeController {
   readonly listener: Thread;
   /** The informer of its outputs. */
   readonly informer: Thread;
-  readonly tokens: TokenBucket;
+  readonly tokens: WriteBucket;
   /** For each service: own writes that were answered and that its cache does not show yet. */
   readonly unseen: Int32Array;
   /** Services whose Endpoints were created, while its cache does not show them yet. */
@@ -319,7 +320,7 @@ function finish(controller: KubeController, service: number): void {
 /** Takes the next token. Returns when it is there. */
 function takeToken({ tokens, world: { agenda, ledger } }: KubeController): number {
   const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
-  tryTakeToken(tokens, sentMs);
+  tryTakeWriteToken(tokens, sentMs);
   if (sentMs > agenda.nowMs) ledger.reached.add('tokens');
   ledger.throttledMs += sentMs - agenda.nowMs;
   return sentMs;
@@ -449,7 +450,7 @@ function sendEvent(controller: KubeController): void {
     return;
   }
   const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
-  tryTakeToken(tokens, sentMs);
+  tryTakeWriteToken(tokens, sentMs);
   if (sentMs > agenda.nowMs) world.ledger.reached.add('tokens');
   const ordinal = controller.writesOf[service]!++;
   at(agenda, sentMs, () => {

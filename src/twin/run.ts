@@ -9,7 +9,7 @@ import { createCores } from './processors.ts';
 import type { Calibration, Controller, Costs, Settings } from './settings.ts';
 import type { Story } from './story.ts';
 import type { Model, World } from './world.ts';
-import { createWriteTokens, startWith, type TokenCounts, tokensLeft } from './write-tokens.ts';
+import { createWriteTokens, isSameWith, startWith, type TokenCounts, tokensLeft } from './write-tokens.ts';
 
 export interface Run {
   readonly story: Story;
@@ -40,8 +40,8 @@ export function runModel(run: Run): Ledger {
   const { tokensAtStart } = run;
   if (tokensAtStart !== 'as left') return begin(run, tokensAtStart).end();
   const fresh = begin(run);
-  // Where no write waits for a token, it does not matter how many there are at the start.
-  if (!fresh.ledger.reached.has('tokens')) return fresh.end();
+  // That no write waits for a token does not tell it: the first play may have lived on the burst that it began with.
+  if (fresh.isSameWithTokensLeft) return fresh.end();
   const again = begin(run, fresh.tokensLeft).end();
   // What the first play has reached may have decided how many were left.
   for (const limit of fresh.ledger.reached) again.reached.add(limit);
@@ -53,6 +53,8 @@ interface Play {
   readonly ledger: Ledger;
   /** At the end of the story. */
   readonly tokensLeft: TokenCounts;
+  /** Of a play that began with full buckets: whether it is the same if it begins with those. */
+  readonly isSameWithTokensLeft: boolean;
   /** Plays until all that waits is written. */
   readonly end: () => Ledger;
 }
@@ -88,9 +90,11 @@ function begin(run: Run, tokensAtStart?: TokenCounts): Play {
   const model = controller === 'endpointd' ? createEndpointdModel(world) : createKubeModel(world);
   deliver(world, model);
   play(agenda, story.durationMs);
+  const left = tokensLeft(tokens, story.durationMs);
   return {
     ledger,
-    tokensLeft: tokensLeft(tokens, story.durationMs),
+    tokensLeft: left,
+    isSameWithTokensLeft: isSameWith(tokens, left),
     end: () => {
       play(agenda, story.durationMs + AFTERWARDS_MS);
       model.close();

@@ -1,11 +1,16 @@
 /** The tokens that writes take, of each output. */
-import { createTokenBucket, setTokens, type TokenBucket, tokensAt } from '../lib/token-bucket.ts';
+import { createTokenBucket, setTokens, type TokenBucket, tokensAt, tryTakeToken } from '../lib/token-bucket.ts';
 import { type Output, OUTPUTS, perOutput } from './ledger.ts';
 import type { Controller, Settings } from './settings.ts';
 import { outputsOf, type Story } from './story.ts';
 
+export interface WriteBucket extends TokenBucket {
+  /** The fewest tokens that a write has left in it so far. */
+  fewest: number;
+}
+
 /** endpointd has one bucket for both outputs. */
-export type WriteTokens = Readonly<Record<Output, TokenBucket>>;
+export type WriteTokens = Readonly<Record<Output, WriteBucket>>;
 
 /** How many tokens there are; of both outputs if they share them. */
 export type TokenCounts = Readonly<Record<Output, number>>;
@@ -22,11 +27,21 @@ interface Writer {
 /** All are full. */
 export function createWriteTokens({ controller, settings, story }: Writer): WriteTokens {
   const { qps, burst, controllers } = settings;
-  if (controller === 'kube-controller-manager') return perOutput(() => createTokenBucket(qps, burst));
+  if (controller === 'kube-controller-manager') return perOutput(() => createWriteBucket(qps, burst));
   // Mirroring writes no output of the story.
   const running = Math.min(controllers, outputsOf(story).length + 1);
-  const shared = createTokenBucket(qps * running, burst * running);
+  const shared = createWriteBucket(qps * running, burst * running);
   return perOutput(() => shared);
+}
+
+function createWriteBucket(qps: number, burst: number): WriteBucket {
+  return { ...createTokenBucket(qps, burst), fewest: Infinity };
+}
+
+export function tryTakeWriteToken(bucket: WriteBucket, nowMs: number): boolean {
+  if (!tryTakeToken(bucket, nowMs)) return false;
+  bucket.fewest = Math.min(bucket.fewest, tokensAt(bucket, nowMs));
+  return true;
 }
 
 /**
@@ -54,4 +69,15 @@ export function startWith(tokens: WriteTokens, counts: TokenCounts): void {
 /** A write that waits for a token has taken it already. It is none of those that are left. */
 export function tokensLeft(tokens: WriteTokens, nowMs: number): TokenCounts {
   return perOutput((output) => Math.max(0, tokensAt(tokens[output], nowMs)));
+}
+
+/**
+ * Whether a play that began with full buckets is the same with so many tokens at the start: a bucket that begins with less never
+ * lacks more than it lacked then.
+ */
+export function isSameWith(tokens: WriteTokens, counts: TokenCounts): boolean {
+  return OUTPUTS.every((output) => {
+    const { burst, fewest } = tokens[output];
+    return counts[output] === burst || fewest >= burst - counts[output];
+  });
 }

@@ -305,6 +305,21 @@ test('a controller that was at work and never waits for a token plays as a fresh
   }
 });
 
+test('a story that lives on its first burst begins with what is left of it', () => {
+  // 24 more than come in a minute, so of 30 tokens 6 are left.
+  const changes = Array.from({ length: 60 * 20.4 }, (_, i) => [i * (1000 / 20.4), i, 'ready'] as const);
+  const minute = { ...story({ services: changes.length, pods: 1, changes }), durationMs: 60_000 };
+  const p99 = (tokensAtStart?: 'as left'): number => {
+    const settings = { ...DEFAULT_SETTINGS, qps: 20, burst: 30 };
+    const run: Run = { story: minute, controller: UPSTREAM, settings, calibration: EXACT, seed: 1 };
+    const shown = latencies(runModel(tokensAtStart === undefined ? run : { ...run, tokensAtStart }));
+    return shown.toSorted((a, b) => a - b)[Math.floor(0.99 * shown.length)]!;
+  };
+  assert.equal(p99(), 11);
+  const leftMs = p99('as left');
+  assert.ok(leftMs > 300 && leftMs < 1000, `${leftMs} ms`);
+});
+
 test('a controller that was at work begins with the fewest tokens for its writes', () => {
   const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
   const shownMs = (controller: Controller, atMs: readonly number[]): number[] => {
