@@ -13,6 +13,7 @@ import {
   repack,
 } from './packing.ts';
 import type { PlaceChange, Story, StoryChange } from './story.ts';
+import type { WaitingService } from './world.ts';
 
 /** A change that the next one of its place has undone before any object showed it. A write of it may be under way. */
 interface UndoneChange {
@@ -453,9 +454,21 @@ export function giveBack({ services }: Book, service: number, writes: readonly M
  * family.
  */
 export function spoil(book: Book, service: number): void {
-  const { due, published } = book.services[service]!;
+  if (book.services[service]!.due.length === 0) owe(book, service, 1);
+}
+
+/** Notes that the service has writes to make that show none of its changes. The next plan includes them. */
+export function owe(book: Book, service: number, writes: number): void {
+  const { due, packings, published } = book.services[service]!;
+  const families = book.output === 'endpoints' ? 1 : packings.length;
   const endpoints = hasOneOfEach(book, service) ? published : book.perSlice;
-  if (due.length === 0) due.push({ verb: 'update', family: 0, endpoints, shows: [] });
+  for (let i = 0; i < writes; i++) due.push({ verb: 'update', family: i % families, endpoints, shows: [] });
+}
+
+/** A service that waits with writes that are planned, and with those that a plan makes now; null = it has none. */
+export function waitingOf(book: Book, service: number, unsent: number, dueMs: number): WaitingService | null {
+  const writes = unsent + planService(book, service).length;
+  return writes === 0 ? null : { service, writes, dueMs };
 }
 
 function planChanges(book: Book, service: number, listing: Listing, isMissing: boolean): readonly ModelWrite[] {

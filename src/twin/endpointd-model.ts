@@ -11,11 +11,12 @@ import {
   doneWork,
   nextWorkMs,
   takeWork,
+  workDepth,
   type WorkItem,
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
 import { nextTokenMs } from '../lib/token-bucket.ts';
-import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
+import { addTurn, allTurns, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {
   bytesOf,
@@ -23,17 +24,19 @@ import {
   createBook,
   forgetService,
   noteShown,
+  owe,
   planService,
   sizeOf,
   spoil,
   takeChange,
+  waitingOf,
   type Book,
   type ModelWrite,
 } from './book.ts';
-import { type Output, SYNCS } from './ledger.ts';
+import { type Output, perOutput, SYNCS } from './ledger.ts';
 import { compute } from './processors.ts';
 import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
-import type { Model, World } from './world.ts';
+import type { Model, WaitingService, World } from './world.ts';
 import { tryTakeWriteToken, type WriteBucket } from './write-tokens.ts';
 
 interface OwnController {
@@ -111,6 +114,7 @@ export function createEndpointdModel(world: World): Model {
     batches: [],
     wakesAtMs: Infinity,
   };
+  queueWaiting(own);
   let taken = 0;
   const takeIn = (change: StoryChange): void => {
     taken++;
@@ -121,6 +125,13 @@ export function createEndpointdModel(world: World): Model {
       const costMs = world.costs.intake * (change.events ?? 1);
       arrive(own, { costMs, stream: 'inputs', take: () => takeIn(change) });
     },
+    isBehind: () => own.controllers.some(({ queue }) => workDepth(queue) > 0),
+    waiting: () =>
+      perOutput((output) =>
+        own.controllers
+          .filter(({ book }) => book.output === output)
+          .flatMap((controller) => waitingIn(own, controller)),
+      ),
     close: () => {
       const left = story.changes.slice(taken);
       for (const { book } of own.controllers) closeBook(book, left, world.agenda.nowMs);
@@ -148,6 +159,48 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
     batchMs,
     writesOf: new Int32Array(story.services.length),
   };
+}
+
+/** What waited before the story: it takes slots and tokens, and shows nothing of the story. */
+function queueWaiting(own: Own): void {
+  const { agenda, waitingAtStart } = own.world;
+  for (const { book, items, queue } of own.controllers) {
+    for (const { service, writes, dueMs } of waitingAtStart[book.output]) {
+      if (book.services[service]!.isMissing) continue;
+      owe(book, service, writes);
+      addWork(queue, items[service]!, 'fresh', agenda.nowMs, dueMs);
+      own.rings = true;
+    }
+  }
+  if (own.rings) wake(own);
+}
+
+function waitingIn(own: Own, controller: OwnController): WaitingService[] {
+  const { book, items } = controller;
+  const { nowMs } = own.world.agenda;
+  const unsent = new Map<number, number>();
+  const note = (service: number, writes: number): void => {
+    unsent.set(service, (unsent.get(service) ?? 0) + writes);
+  };
+  for (const write of allTurns(own.writes)) if (write.controller === controller) note(write.service, 1);
+  for (const sync of own.batches.flat()) if (sync.controller === controller) note(sync.item.key, sync.writes.length);
+  const unplanned = new Set(own.unplanned.filter((sync) => sync.controller === controller).map(({ item }) => item.key));
+  const dueMs = ({ freshDueMs, choreDueMs, processing }: WorkItem<number>): number =>
+    processing === null ? Math.max(0, Math.min(freshDueMs, choreDueMs) - nowMs) : 0;
+  const all = items.filter(
+    ({ key, freshDueMs, choreDueMs, processing }) =>
+      processing !== null || Math.min(freshDueMs, choreDueMs) < Infinity || unsent.has(key),
+  );
+  return all
+    .toSorted((a, b) => dueMs(a) - dueMs(b) || a.changedMs - b.changedMs)
+    .map((item) => {
+      const { key, freshDueMs, choreDueMs } = item;
+      const isToPlan = unplanned.has(key) || Math.min(freshDueMs, choreDueMs) < Infinity;
+      const writes = unsent.get(key) ?? 0;
+      if (isToPlan) return waitingOf(book, key, writes, dueMs(item));
+      return writes === 0 ? null : { service: key, writes, dueMs: 0 };
+    })
+    .filter((one) => one !== null);
 }
 
 function arrive(own: Own, arrival: Arrival): void {

@@ -66,9 +66,15 @@ export function startWith(tokens: WriteTokens, counts: TokenCounts): void {
   for (const output of OUTPUTS) setTokens(tokens[output], counts[output], 0);
 }
 
-/** A write that waits for a token has taken it already. It is none of those that are left. */
+/**
+ * A write that waits for a token has taken it already, so the bucket lacks a whole one for each of them. What of the next one has
+ * come is left.
+ */
 export function tokensLeft(tokens: WriteTokens, nowMs: number): TokenCounts {
-  return perOutput((output) => Math.max(0, tokensAt(tokens[output], nowMs)));
+  return perOutput((output) => {
+    const left = tokensAt(tokens[output], nowMs);
+    return left < 0 ? left - Math.floor(left) : left;
+  });
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   type Settings,
 } from '../../src/twin/settings.ts';
 import { type Noticed, NOTHING, type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
+import { valueOf } from '../../src/tune/objective.ts';
 import { fewestTokens } from '../../src/twin/write-tokens.ts';
 
 const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenByte: 0, reply: 0 };
@@ -285,16 +286,76 @@ function allWrittenAtMs(ledger: Ledger): number[] {
   return OUTPUTS.flatMap((output) => writtenAtMs(ledger, output)).toSorted((a, b) => a - b);
 }
 
-test('a controller that was at work begins with the tokens that its story leaves', () => {
+test('a controller that was at work begins with what its story leaves', () => {
   const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
   const fresh = (controller: Controller): Run => ({ ...AT_WORK, story: three, controller });
   const atWork = (controller: Controller): Run => ({ ...fresh(controller), tokensAtStart: 'as left' });
   // The story ends at 1,100 ms. endpointd has 4 tokens that come back in 4 s, and lacks 3.001 of them then.
   assert.deepEqual(allWrittenAtMs(runModel(fresh('endpointd'))), [111, 111, 111, 111, 1111, 2111]);
-  assert.deepEqual(allWrittenAtMs(runModel(atWork('endpointd'))), [111, 1011, 2011, 3011, 4011, 5011]);
-  // Of each controller's two tokens none is left, and the third write waits for the next.
+  // So a token is there at 1 ms. A write of each kind waits, and those of the story wait for them.
+  const endpointd = runModel(atWork('endpointd'));
+  assert.deepEqual(allWrittenAtMs(endpointd), [11, 1011]);
+  assert.deepEqual(latencies(endpointd), [1911, 3911, 5911]);
+  // Of each controller's two tokens none is left, and the third write has the next, of which half is there.
   assert.deepEqual(allWrittenAtMs(runModel(fresh(UPSTREAM))), [111, 111, 111, 111, 2111, 2111]);
-  assert.deepEqual(allWrittenAtMs(runModel(atWork(UPSTREAM))), [2010, 2010, 4010, 4010, 6010, 6010]);
+  const upstream = runModel(atWork(UPSTREAM));
+  assert.deepEqual(allWrittenAtMs(upstream), [1011, 1011]);
+  assert.deepEqual(latencies(upstream), [2911, 4911, 6911]);
+});
+
+test('a saturated controller that was at work writes no more than its tokens allow', () => {
+  const changes = Array.from({ length: 8 * 300 }, (_, i) => [i * 125, i, 'ready'] as const);
+  const five = { ...story({ services: changes.length, pods: 1, changes }), durationMs: 300_000 };
+  const settings = { ...DEFAULT_SETTINGS, qps: 5, burst: 10, controllers: 2 };
+  const scope = { durationMs: five.durationMs, nodes: 1, endpointsWatchers: 1 };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const ledger = runModel({
+      story: five,
+      controller,
+      settings,
+      calibration: EXACT,
+      seed: 1,
+      tokensAtStart: 'as left',
+    });
+    const figure = (isWorst: boolean): number => valueOf({ of: 'writes', outputs: OUTPUTS, isWorst }, ledger, scope);
+    assert.ok(Math.abs(figure(false) - 10) < 0.05, `${controller}: ${figure(false)} writes a second`);
+    assert.equal(figure(true), figure(false), controller);
+    assert.equal(ledger.cpu.filter(({ atMs }) => atMs >= five.durationMs).length, 0);
+    // The changes of a second wait for those of the five minutes before.
+    const firstMs = ledger.samples.slices.filter(({ atMs }) => atMs < 1000).map(({ latencyMs }) => latencyMs);
+    assert.ok(Math.min(...firstMs) > 150_000, `${controller}: ${Math.min(...firstMs)} ms`);
+    assert.equal(ledger.samples.slices.length, changes.length);
+  }
+});
+
+test('what a batch period or a worker holds back at the end waits at the start', () => {
+  const ten = Array.from({ length: 10 }, (_, i) => [9000 + 100 * i, i, 'ready'] as const);
+  const played = { ...story({ services: 10, pods: 1, changes: ten }), durationMs: 10_000 };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const settings = {
+      ...DEFAULT_SETTINGS,
+      qps: 1,
+      burst: 1,
+      controllers: 1,
+      slicesBatchMs: 500,
+      endpointsBatchMs: 500,
+    };
+    const only: Story = { ...played, outputs: ['slices'] };
+    const ledger = runModel({
+      story: only,
+      controller,
+      settings,
+      calibration: EXACT,
+      seed: 1,
+      tokensAtStart: 'as left',
+    });
+    // The story leaves nine writes. Those that were made before its own changes show nothing of it.
+    assert.equal(writtenAtMs(ledger, 'slices').length, 10, controller);
+    assert.ok(
+      latencies(ledger).every((ms) => ms > 500),
+      controller,
+    );
+  }
 });
 
 test('a controller that was at work and never waits for a token plays as a fresh one', () => {
