@@ -65,7 +65,12 @@ export const APART_MS_MAX = 5000;
 /** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
 export interface MeasureListener {
   readonly shown: (kind: OutputResource, ready: boolean, sinceMs: number, atMs: number) => void;
-  readonly written: (kind: OutputResource, atMs: number) => void;
+  readonly written: (kind: OutputResource, write: Written) => void;
+}
+
+/** A write of the recorded controllers. */
+export interface Written {
+  readonly atMs: number;
 }
 
 export interface Measuring {
@@ -348,7 +353,7 @@ function onOutput(
   add(published.objects, addressType, (after === null ? 0 : 1) - (before === null ? 0 : 1));
   if (isWatched && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
     measured[kind].writes++;
-    listener.written(kind, atMs);
+    listener.written(kind, { atMs });
   }
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);

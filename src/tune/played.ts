@@ -30,10 +30,13 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
   const recorded = createRecordedStory(name);
   const measuring = createMeasuring({
     shown: (kind, ready, sinceMs, atMs) => {
+      if (sinceMs < recorded.beganMs()) return;
       const change = { atMs: sinceMs - recorded.beganMs(), latencyMs: atMs - sinceMs };
       samples[OUTPUT_OF[kind]].push({ ...change, kind: ready ? 'add' : 'remove' });
     },
-    written: (kind, atMs) => writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() }),
+    written: (kind, { atMs }) => {
+      if (atMs >= recorded.beganMs()) writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() });
+    },
   });
   const doubts = new Set<string>();
   const writers = createOutputWriters();

@@ -6,6 +6,7 @@ import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
 import { type RecordedPart, playedOf } from '../../src/tune/played.ts';
 import { runModel } from '../../src/twin/run.ts';
+import { fewestTokens } from '../../src/twin/write-tokens.ts';
 import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const SERVICE = serviceRecord({ namespace: 'ns', name: 'web', selector: ['app', 'web'] });
@@ -19,7 +20,7 @@ function change(atMs: number, told: Told, before: PodRecord | null, after: PodRe
 }
 
 function listed(resource: RecordedResource): RecordedEvent {
-  return { type: 'listed', resource, atMs: 500, told: 'start', sinceMs: 500 };
+  return { type: 'listed', resource, atMs: 250, told: 'start', sinceMs: 250 };
 }
 
 const START: readonly RecordedEvent[] = [
@@ -46,7 +47,7 @@ function play(...events: readonly RecordedEvent[]): RecordedPart {
   return playedOf('a test', [...START, ...events]);
 }
 
-test('the first lists are the start of a story, and its clock begins then', () => {
+test('a story begins as long after the first lists as these took', () => {
   const { story } = play(change(1500, 'watch', pod(1), pod(1, { ready: false })), { type: 'end', atMs: 2500 });
   assert.equal(story.durationMs, 2000);
   assert.deepEqual(story.namespaces, [{ services: 1, pods: 1 }]);
@@ -186,6 +187,34 @@ function sliceWrites(count: number): RecordedEvent[] {
     after: own,
   }));
 }
+
+test('writes that a watch replays after its list are not of the recording', () => {
+  const [own, other] = [slice('web', []), slice('web', [], { triggerMs: 1 })];
+  const write = (atMs: number, i: number): RecordedEvent => ({
+    type: 'change',
+    resource: 'endpointslices',
+    atMs,
+    told: 'watch',
+    by: 'controller',
+    id: 20,
+    version: i,
+    before: own,
+    after: other,
+  });
+  // Lists of 1.5 s, in which 30 writes were made.
+  const lists = START.map((event) => (event.type === 'listed' ? { ...event, atMs: 1500, sinceMs: 1500 } : event));
+  const { story, evidence } = playedOf('a test', [
+    ...lists,
+    ...Array.from({ length: 30 }, (_, i) => write(1505, i)),
+    change(1506, 'watch', pod(1), pod(1, { ready: false })),
+    ...Array.from({ length: 400 }, (_, i) => write(1510 + 50 * i, 30 + i)),
+    { type: 'end', atMs: 23_000 },
+  ]);
+  const writer = { controller: 'kube-controller-manager', settings: DEFAULT_SETTINGS, story } as const;
+  const { slices } = fewestTokens(writer, evidence.writes);
+  assert.ok(slices < 3, `${slices} tokens`);
+  assert.deepEqual([story.durationMs, story.changes.length, story.places[0]!.start.isReady], [20_000, 0, false]);
+});
 
 test('a controller that writes nothing while the other one writes does not run', () => {
   const [few, enough] = [play(...sliceWrites(19)), play(...sliceWrites(20))];
