@@ -46,7 +46,8 @@ export function tryTakeWriteToken(bucket: WriteBucket, nowMs: number): boolean {
 
 /**
  * The fewest tokens at the start with which these writes can have been made. A bucket never has less than nothing: before each
- * write at least as many were there, or had come, as are taken by then.
+ * write at least as many were there, or had come, as are taken by then. A write takes its token when it is sent, and is seen when
+ * it is stored, when another one may have come. So there is one more, unless none is needed.
  */
 export function fewestTokens(writer: Writer, writes: WriteTimes): TokenCounts {
   const tokens = createWriteTokens(writer);
@@ -57,9 +58,12 @@ export function fewestTokens(writer: Writer, writes: WriteTimes): TokenCounts {
       .filter((other) => tokens[other] === tokens[output])
       .flatMap((other) => writes[other].map(({ atMs }) => atMs))
       .toSorted((a, b) => a - b);
-    return times.reduce((fewest, atMs, i) => Math.max(fewest, i + 1 - atMs / intervalMs), 0);
+    const fewest = times.reduce((most, atMs, i) => Math.max(most, i + 1 - atMs / intervalMs), 0);
+    return fewest > 0 ? fewest + SEEN_LATE : 0;
   });
 }
+
+const SEEN_LATE = 1;
 
 /** Those that are there at the start of a run. */
 export function startWith(tokens: WriteTokens, counts: TokenCounts): void {

@@ -389,12 +389,26 @@ test('a controller that was at work begins with the fewest tokens for its writes
     const tokensAtStart = fewestTokens(run, { endpoints: writes, slices: writes });
     return allWrittenAtMs(runModel({ ...run, tokensAtStart }));
   };
-  // A token comes each 2 s. One has come for the write at 2,000 ms, and one was there for that at 2,100 ms: 0.95 of it.
-  assert.deepEqual(shownMs(UPSTREAM, [2000, 2100]), [111, 111, 2110, 2110, 4110, 4110]);
+  // A token comes each 2 s. One has come for a write at 2,000 ms, and 0.05 of it were there for one at 1,900 ms.
+  assert.deepEqual(shownMs(UPSTREAM, [2000]), [2010, 2010, 4010, 4010, 6010, 6010]);
+  // One more than the writes tell, because they were seen later than they were sent.
+  assert.deepEqual(shownMs(UPSTREAM, [1900]), [111, 111, 1910, 1910, 3910, 3910]);
   // As many as were taken at once, and no more than the burst.
   assert.deepEqual(shownMs(UPSTREAM, [0, 0, 0]), [111, 111, 111, 111, 2111, 2111]);
   // One bucket for both outputs, whose tokens come each second: two were taken at once, of four.
-  assert.deepEqual(shownMs('endpointd', [0]), [111, 111, 1010, 2010, 3010, 4010]);
+  assert.deepEqual(shownMs('endpointd', [0]), [111, 111, 111, 1010, 2010, 3010]);
+});
+
+test('writes that were seen after they were sent tell of as many tokens as they took', () => {
+  const twenty = story({
+    services: 20,
+    pods: 1,
+    changes: Array.from({ length: 20 }, (_, i) => [100, i, 'ready'] as const),
+  });
+  const calibration = { ...EXACT, apiMs: { median: 20, tail: 1 } };
+  const fresh: Run = { story: twenty, controller: UPSTREAM, settings: DEFAULT_SETTINGS, calibration, seed: 1 };
+  const { samples, writes } = runModel(fresh);
+  assert.deepEqual(runModel({ ...fresh, tokensAtStart: fewestTokens(fresh, writes) }).samples, samples);
 });
 
 test("before 1.35 the watch waits while a pod's services are looked for", () => {
