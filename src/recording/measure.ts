@@ -7,6 +7,8 @@ import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-end
 import { selectsPods } from '../core/selects-pods.ts';
 import { sliceFamilies } from '../core/slices/slice-families.ts';
 import { hasPortOn } from '../core/target-port.ts';
+import { labelsGet } from '../kube/labels.ts';
+import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { hasBegun } from './begun.ts';
 import type { ChangeOf, OutputResource, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
@@ -71,6 +73,8 @@ export interface MeasureListener {
 /** A write of the recorded controllers. */
 export interface Written {
   readonly atMs: number;
+  /** Whether the mirroring controller has written it. */
+  readonly isMirrored: boolean;
 }
 
 export interface Measuring {
@@ -353,7 +357,8 @@ function onOutput(
   add(published.objects, addressType, (after === null ? 0 : 1) - (before === null ? 0 : 1));
   if (isWatched && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
     measured[kind].writes++;
-    listener.written(kind, { atMs });
+    const isMirrored = labelsGet((after ?? before)!.labels, SLICE_MANAGED_BY_LABEL) === MIRROR_MANAGED_BY_VALUE;
+    listener.written(kind, { atMs, isMirrored });
   }
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);

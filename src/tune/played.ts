@@ -7,11 +7,14 @@ import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
 import type { Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
+import type { Recorded } from './measured.ts';
 import type { WritersOf } from './strangers.ts';
 
 export interface RecordedPart {
   readonly story: Story;
   readonly evidence: Evidence;
+  /** How many writes the recorded controllers made, with those of mirrored slices. */
+  readonly recorded: Recorded;
   /** The programs that have written each output; [] = the recording does not tell. */
   readonly writers: WritersOf;
   readonly doubts: readonly string[];
@@ -26,6 +29,7 @@ const OUTPUT_OF: Readonly<Record<OutputResource, Output>> = { endpoints: 'endpoi
 export function playedOf(name: string, events: Iterable<RecordedEvent>): RecordedPart {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
   const writes: Record<Output, { readonly atMs: number }[]> = { endpoints: [], slices: [] };
+  const counts = { endpoints: 0, slices: 0 };
   const selections = createSelections();
   const recorded = createRecordedStory(name);
   const measuring = createMeasuring({
@@ -34,8 +38,11 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
       const change = { atMs: sinceMs - recorded.beganMs(), latencyMs: atMs - sinceMs };
       samples[OUTPUT_OF[kind]].push({ ...change, kind: ready ? 'add' : 'remove' });
     },
-    written: (kind, { atMs }) => {
-      if (atMs >= recorded.beganMs()) writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() });
+    written: (kind, { atMs, isMirrored }) => {
+      if (atMs < recorded.beganMs()) return;
+      counts[OUTPUT_OF[kind]]++;
+      // The story has no mirroring.
+      if (!isMirrored) writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() });
     },
   });
   const doubts = new Set<string>();
@@ -59,6 +66,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
   return {
     story,
     evidence: { samples, writes },
+    recorded: counts,
     writers: { endpoints, slices },
     doubts: [...doubts],
     notes: OUTPUTS.filter((output) => !outputs.includes(output)).map(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { slice } from '../recording/made.ts';
 import { podRecord, serviceRecord } from '../support/batches.ts';
+import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
 import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
 import { type RecordedPart, playedOf } from '../../src/tune/played.ts';
@@ -221,6 +222,18 @@ test('a controller that writes nothing while the other one writes does not run',
   assert.deepEqual([few.story.outputs, few.notes], [['endpoints', 'slices'], []]);
   const note = 'no endpoints were written: their controller does not run, and is left out';
   assert.deepEqual([enough.story.outputs, enough.notes], [['slices'], [note]]);
+});
+
+test('mirrored slices are none of the writes that a prediction is compared with', () => {
+  const own = slice('web', []);
+  const mirrored = { ...own, labels: [SLICE_MANAGED_BY_LABEL, MIRROR_MANAGED_BY_VALUE] };
+  const others = sliceWrites(100).map((event) =>
+    Object.assign(event, { id: 21, atMs: 2000, before: mirrored, after: mirrored }),
+  );
+  const { evidence, recorded } = play(...sliceWrites(20), ...others);
+  assert.equal(evidence.writes.slices.length, 20);
+  // The metrics of the process count both.
+  assert.deepEqual(recorded, { endpoints: 0, slices: 120 });
 });
 
 test('a controller whose objects could not be read is not said not to run', () => {
