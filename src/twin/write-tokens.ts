@@ -1,7 +1,7 @@
 /** The tokens that writes take, of each output. */
 import { createTokenBucket, setTokens, type TokenBucket, tokensAt, tryTakeToken } from '../lib/token-bucket.ts';
 import { type Output, OUTPUTS, perOutput } from './ledger.ts';
-import type { Controller, Settings } from './settings.ts';
+import type { Calibration, Controller, Settings } from './settings.ts';
 import { outputsOf, type Story } from './story.ts';
 
 export interface WriteBucket extends TokenBucket {
@@ -22,6 +22,10 @@ interface Writer {
   readonly controller: Controller;
   readonly settings: Settings;
   readonly story: Story;
+}
+
+interface Calibrated {
+  readonly calibration: Calibration;
 }
 
 /** All are full. */
@@ -47,9 +51,11 @@ export function tryTakeWriteToken(bucket: WriteBucket, nowMs: number): boolean {
 /**
  * The fewest tokens at the start with which these writes can have been made. A bucket never has less than nothing: before each
  * write at least as many were there, or had come, as are taken by then. A write takes its token when it is sent, and is seen when
- * it is stored, when another one may have come. So there is one more, unless none is needed.
+ * it is stored and told, when a part of another one has come, at most a whole one: that was there too, unless none was needed.
  */
-export function fewestTokens(writer: Writer, writes: WriteTimes): TokenCounts {
+export function fewestTokens(writer: Writer & Calibrated, writes: WriteTimes): TokenCounts {
+  const { apiMs, watchLagMs } = writer.calibration;
+  const seenLateMs = LATE_FACTOR * (apiMs.median + watchLagMs);
   const tokens = createWriteTokens(writer);
   return perOutput((output) => {
     const { intervalMs } = tokens[output];
@@ -59,11 +65,12 @@ export function fewestTokens(writer: Writer, writes: WriteTimes): TokenCounts {
       .flatMap((other) => writes[other].map(({ atMs }) => atMs))
       .toSorted((a, b) => a - b);
     const fewest = times.reduce((most, atMs, i) => Math.max(most, i + 1 - atMs / intervalMs), 0);
-    return fewest > 0 ? fewest + SEEN_LATE : 0;
+    return fewest > 0 ? fewest + Math.min(1, seenLateMs / intervalMs) : 0;
   });
 }
 
-const SEEN_LATE = 1;
+/** Half of the writes take longer than the median. */
+const LATE_FACTOR = 2;
 
 /** Those that are there at the start of a run. */
 export function startWith(tokens: WriteTokens, counts: TokenCounts): void {

@@ -211,7 +211,8 @@ test('writes that a watch replays after its list are not of the recording', () =
     ...Array.from({ length: 400 }, (_, i) => write(1510 + 50 * i, 30 + i)),
     { type: 'end', atMs: 23_000 },
   ]);
-  const writer = { controller: 'kube-controller-manager', settings: DEFAULT_SETTINGS, story } as const;
+  const calibration = DEFAULT_CALIBRATION;
+  const writer = { controller: 'kube-controller-manager', settings: DEFAULT_SETTINGS, story, calibration } as const;
   const { slices } = fewestTokens(writer, evidence.writes);
   assert.ok(slices < 3, `${slices} tokens`);
   assert.deepEqual([story.durationMs, story.changes.length, story.places[0]!.start.isReady], [20_000, 0, false]);
