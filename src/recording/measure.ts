@@ -73,6 +73,8 @@ export interface MeasureListener {
 /** A write of the recorded controllers. */
 export interface Written {
   readonly atMs: number;
+  /** null = its Service is not known, or has no pods of its own. */
+  readonly service: RecordedService | null;
   /** Whether the mirroring controller has written it. */
   readonly isMirrored: boolean;
 }
@@ -117,6 +119,30 @@ export function awaitedOf({ services }: Measuring, kind: OutputResource): number
   let count = 0;
   for (const outputs of services.values()) count += outputs[kind].awaited.size;
   return count;
+}
+
+/** Addresses by whether they are to be shown as ready. */
+export type Owed = ReadonlyMap<string, boolean>;
+
+/** For each Service what its objects of a kind do not show now as its pods are. */
+export function owedOf({ services }: Measuring, kind: OutputResource): Map<RecordedService, Owed> {
+  const all = new Map<RecordedService, Owed>();
+  for (const [service, outputs] of services) {
+    const { published, wanted } = outputs[kind];
+    // Which ones Endpoints without room leave out tells nothing.
+    if (!selectsPods(service.record) || published.isOverCapacity) continue;
+    const owed = new Map<string, boolean>();
+    for (const address of wanted.keys()) if (!published.ready.has(address)) owed.set(address, true);
+    for (const address of published.ready.keys()) if (!wanted.has(address)) owed.set(address, false);
+    if (owed.size > 0) all.set(service, owed);
+  }
+  return all;
+}
+
+/** Whether the objects of a kind show any of these addresses as they are owed. */
+export function isPaid({ services }: Measuring, service: RecordedService, kind: OutputResource, owed: Owed): boolean {
+  const ready = services.get(service)?.[kind].published.ready;
+  return ready !== undefined && [...owed].some(([address, isReady]) => ready.has(address) === isReady);
 }
 
 /** @param selection the effect of the event on the Services */
@@ -358,7 +384,8 @@ function onOutput(
   if (isWatched && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
     measured[kind].writes++;
     const isMirrored = labelsGet((after ?? before)!.labels, SLICE_MANAGED_BY_LABEL) === MIRROR_MANAGED_BY_VALUE;
-    listener.written(kind, { atMs, isMirrored });
+    const own = service !== null && selectsPods(service.record) ? service : null;
+    listener.written(kind, { atMs, service: own, isMirrored });
   }
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);

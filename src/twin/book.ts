@@ -88,6 +88,8 @@ interface ServiceBook {
   isMissing: boolean;
   /** Failed writes, and objects that others have changed. The next plan includes them. */
   due: ModelWrite[];
+  /** How many writes are owed beside those. */
+  owedLater: number;
 }
 
 /** The places of a service that may have more than there is room for. Each is in at most one of the heaps. */
@@ -165,6 +167,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     turned: new Map(),
     shownSecond: Infinity,
     due: [],
+    owedLater: 0,
   }));
   const initial = members.map((own, i) => {
     const service = services[i]!;
@@ -405,6 +408,11 @@ export function planService(book: Book, service: number, listing = listPods(book
   }
   if (due.length === 0) return planned;
   own.due = [];
+  if (own.owedLater > 0) {
+    const { owedLater } = own;
+    own.owedLater = 0;
+    owe(book, service, owedLater);
+  }
   const writes = [...due, ...planned];
   return hasOneOfEach(book, service) ? merged(writes) : writes;
 }
@@ -482,12 +490,19 @@ export function spoil(book: Book, service: number): void {
   if (book.services[service]!.due.length === 0) owe(book, service, 1);
 }
 
-/** Notes that the service has writes to make that show none of its changes. The next plan includes them. */
+/**
+ * Notes that the service has writes to make that show none of its changes. The next plan includes them: of each of its objects one
+ * if there is one of each family, because no plan writes an object twice. The others are for the plans after it.
+ */
 export function owe(book: Book, service: number, writes: number): void {
-  const { due, packings, published } = book.services[service]!;
+  const own = book.services[service]!;
+  const { due, packings, published } = own;
   const families = book.output === 'endpoints' ? 1 : packings.length;
-  const endpoints = hasOneOfEach(book, service) ? published : book.perSlice;
-  for (let i = 0; i < writes; i++) due.push({ verb: 'update', family: i % families, endpoints, shows: [] });
+  const isOneOfEach = hasOneOfEach(book, service);
+  const endpoints = isOneOfEach ? published : book.perSlice;
+  const count = isOneOfEach ? Math.min(writes, families) : writes;
+  own.owedLater += writes - count;
+  for (let i = 0; i < count; i++) due.push({ verb: 'update', family: i % families, endpoints, shows: [] });
 }
 
 /** A service that waits with writes that are planned, and with those that a plan makes now; null = it has none. */
@@ -548,9 +563,9 @@ function sliceWrites(book: Book, service: number, changes: PlaceChanges): ModelW
 }
 
 /** The API server has acknowledged a write. */
-export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
+export function noteShown(book: Book, service: number, write: ModelWrite, nowMs: number): void {
   const { isShownReady, ledger, openAtMs, opensAdd, output } = book;
-  ledger.writes[output].push({ atMs: nowMs, endpoints: write.endpoints });
+  ledger.writes[output].push({ atMs: nowMs, endpoints: write.endpoints, service });
   for (const { place, isReady } of write.shows) {
     isShownReady[place] = isReady ? 1 : 0;
     const atMs = openAtMs[place]!;

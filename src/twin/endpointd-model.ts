@@ -168,12 +168,23 @@ function queueWaiting(own: Own): void {
     for (const { service, writes, dueMs } of waitingAtStart[book.output]) {
       if (book.services[service]!.isMissing) continue;
       owe(book, service, writes);
-      addWork(queue, items[service]!, 'fresh', agenda.nowMs, dueMs);
+      const item = items[service]!;
+      addWork(queue, item, 'fresh', agenda.nowMs, dueMs);
       own.rings = true;
+      if (book.services[service]!.owedLater === 0) continue;
+      // It waits once more when its sync is over.
+      at(agenda, dueMs + BEGUN_MS, () => {
+        addWork(queue, item, 'fresh', agenda.nowMs);
+        own.rings = true;
+        wake(own);
+      });
     }
   }
   if (own.rings) wake(own);
 }
+
+/** By then a service that has a slot is in its sync. */
+const BEGUN_MS = 1;
 
 function waitingIn(own: Own, controller: OwnController): WaitingService[] {
   const { book, items } = controller;
@@ -453,7 +464,7 @@ function send(own: Own, { controller, service, write, done }: QueuedWrite): void
   const { agenda, costs, latencyOf, watchLagMs } = own.world;
   const { output } = controller.book;
   at(agenda, agenda.nowMs + latencyOf(service, controller.writesOf[service]!++, output, write.endpoints), () => {
-    noteShown(controller.book, write, agenda.nowMs);
+    noteShown(controller.book, service, write, agenda.nowMs);
     const take = (): void => {
       own.inFlight--;
       done();

@@ -164,8 +164,13 @@ function queueWaiting({ book, queue, world }: KubeController): void {
     if (book.services[service]!.isMissing) continue;
     owe(book, service, writes);
     addKeyAfter(queue, service, dueMs);
+    // It waits once more when its sync is over.
+    if (book.services[service]!.owedLater > 0) at(world.agenda, dueMs + BEGUN_MS, () => addKey(queue, service));
   }
 }
+
+/** By then a service that has a worker is in its sync. */
+const BEGUN_MS = 1;
 
 function waitingIn({ book, queue, unsent, world }: KubeController): WaitingService[] {
   const { nowMs } = world.agenda;
@@ -389,7 +394,7 @@ function writeNext(controller: KubeController, syncing: WritingSync): void {
   send(controller, service, write, ({ answerMs, eventMs }) => {
     const isConflict = write.verb === 'update' && wasOvertaken(controller, syncing);
     const isStored = !isConflict && write.isSame !== true;
-    if (isStored) noteShown(book, write, agenda.nowMs);
+    if (isStored) noteShown(book, service, write, agenda.nowMs);
     const echo = isStored ? expectEcho(controller, service, eventMs) : null;
     at(agenda, agenda.nowMs + answerMs, () => {
       compute(world.cores, costs.reply, () => {

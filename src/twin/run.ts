@@ -27,6 +27,8 @@ export interface Run {
    * the story, and with them what waits there. Absent = it has just been started, and has all.
    */
   readonly tokensAtStart?: 'as left' | TokenCounts;
+  /** What waits at the start, where the tokens are told by a number; absent = nothing. */
+  readonly waitingAtStart?: WaitingServices;
   /** Absent = by the seed. */
   readonly rankOf?: DrawRank;
 }
@@ -39,7 +41,7 @@ const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
   const { tokensAtStart } = run;
-  if (tokensAtStart !== 'as left') return begin(run, tokensAtStart).end();
+  if (tokensAtStart !== 'as left') return begin(run, tokensAtStart, run.waitingAtStart).end();
   const fresh = begin(run);
   // That no write waits for a token does not tell it: the first play may have lived on the burst that it began with.
   if (fresh.isSameWithTokensLeft && !fresh.isBehind()) return fresh.end();

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { slice } from '../recording/made.ts';
+import { endpointOf, slice } from '../recording/made.ts';
 import { podRecord, serviceRecord } from '../support/batches.ts';
 import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
-import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
+import type { Change, RecordedEvent, RecordedOutput, RecordedResource, Told } from '../../src/recording/recording.ts';
+import { backlogOf } from '../../src/tune/backlog.ts';
 import { type RecordedPart, playedOf } from '../../src/tune/played.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { fewestTokens } from '../../src/twin/write-tokens.ts';
@@ -235,6 +236,40 @@ test('mirrored slices are none of the writes that a prediction is compared with'
   assert.equal(evidence.writes.slices.length, 20);
   // The metrics of the process count both.
   assert.deepEqual(recorded, { endpoints: 0, slices: 120 });
+});
+
+test('a Service that lags behind its pods at the start was waited for', () => {
+  const shows = (name: string, ...pods: readonly PodRecord[]): RecordedOutput =>
+    slice(
+      name,
+      pods.map((one) => endpointOf(one)),
+      { namespace: 'ns', service: 'web' },
+    );
+  const write = (atMs: number, before: RecordedOutput | null, after: RecordedOutput): RecordedEvent => ({
+    type: 'change',
+    resource: 'endpointslices',
+    atMs,
+    told: before === null ? 'start' : 'watch',
+    by: 'controller',
+    id: 20,
+    version: atMs,
+    before,
+    after,
+  });
+  const started = (shown: RecordedOutput): RecordedPart => {
+    const empty = shows('web');
+    const lists = START.filter(({ type }) => type === 'listed');
+    const others = START.filter(({ type }) => type !== 'listed');
+    const events = [...others, write(3, null, empty), ...lists, write(2000, empty, shown), { type: 'end', atMs: 3000 }];
+    return playedOf('a test', events as RecordedEvent[]);
+  };
+  const { evidence, story } = started(shows('web', pod(1)));
+  assert.deepEqual(evidence.behind, { endpoints: new Set(), slices: new Set([0]) });
+  assert.deepEqual(evidence.writes.slices, [{ atMs: 1500, service: 0 }]);
+  const today = { story, controller: 'kube-controller-manager', settings: DEFAULT_SETTINGS } as const;
+  assert.deepEqual(backlogOf(today, evidence), { endpoints: [], slices: [{ service: 0, writes: 1, dueMs: 0 }] });
+  // Objects that never catch up may be kept by nobody.
+  assert.deepEqual(started(shows('web')).evidence.behind, { endpoints: new Set(), slices: new Set() });
 });
 
 test('a controller whose objects could not be read is not said not to run', () => {
