@@ -7,6 +7,8 @@ import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-end
 import { selectsPods } from '../core/selects-pods.ts';
 import { sliceFamilies } from '../core/slices/slice-families.ts';
 import { hasPortOn } from '../core/target-port.ts';
+import { labelsGet } from '../kube/labels.ts';
+import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { hasBegun } from './begun.ts';
 import type { ChangeOf, OutputResource, RecordedEvent, RecordedOutput, RecordedResource } from './recording.ts';
@@ -65,7 +67,16 @@ export const APART_MS_MAX = 5000;
 /** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
 export interface MeasureListener {
   readonly shown: (kind: OutputResource, ready: boolean, sinceMs: number, atMs: number) => void;
-  readonly written: (kind: OutputResource, atMs: number) => void;
+  readonly written: (kind: OutputResource, write: Written) => void;
+}
+
+/** A write of the recorded controllers. */
+export interface Written {
+  readonly atMs: number;
+  /** null = its Service is not known, or has no pods of its own. */
+  readonly service: RecordedService | null;
+  /** Whether the mirroring controller has written it. */
+  readonly isMirrored: boolean;
 }
 
 export interface Measuring {
@@ -108,6 +119,30 @@ export function awaitedOf({ services }: Measuring, kind: OutputResource): number
   let count = 0;
   for (const outputs of services.values()) count += outputs[kind].awaited.size;
   return count;
+}
+
+/** Addresses by whether they are to be shown as ready. */
+export type Owed = ReadonlyMap<string, boolean>;
+
+/** For each Service what its objects of a kind do not show now as its pods are. */
+export function owedOf({ services }: Measuring, kind: OutputResource): Map<RecordedService, Owed> {
+  const all = new Map<RecordedService, Owed>();
+  for (const [service, outputs] of services) {
+    const { published, wanted } = outputs[kind];
+    // Which ones Endpoints without room leave out tells nothing.
+    if (!selectsPods(service.record) || published.isOverCapacity) continue;
+    const owed = new Map<string, boolean>();
+    for (const address of wanted.keys()) if (!published.ready.has(address)) owed.set(address, true);
+    for (const address of published.ready.keys()) if (!wanted.has(address)) owed.set(address, false);
+    if (owed.size > 0) all.set(service, owed);
+  }
+  return all;
+}
+
+/** Whether the objects of a kind show any of these addresses as they are owed. */
+export function isPaid({ services }: Measuring, service: RecordedService, kind: OutputResource, owed: Owed): boolean {
+  const ready = services.get(service)?.[kind].published.ready;
+  return ready !== undefined && [...owed].some(([address, isReady]) => ready.has(address) === isReady);
 }
 
 /** @param selection the effect of the event on the Services */
@@ -348,7 +383,9 @@ function onOutput(
   add(published.objects, addressType, (after === null ? 0 : 1) - (before === null ? 0 : 1));
   if (isWatched && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
     measured[kind].writes++;
-    listener.written(kind, atMs);
+    const isMirrored = labelsGet((after ?? before)!.labels, SLICE_MANAGED_BY_LABEL) === MIRROR_MANAGED_BY_VALUE;
+    const own = service !== null && selectsPods(service.record) ? service : null;
+    listener.written(kind, { atMs, service: own, isMirrored });
   }
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);

@@ -7,6 +7,7 @@ import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration, Settings } from '../twin/settings.ts';
 import { storyBetween } from '../twin/story.ts';
 import { fewestTokens } from '../twin/write-tokens.ts';
+import { backlogOf } from './backlog.ts';
 import { UNSURE } from './measured.ts';
 import {
   compare,
@@ -121,8 +122,12 @@ export function backTest(
 ): BackTest {
   const { durationMs } = run.story;
   // What is compared is this very time, whose writes tell how it began.
-  const { writes } = evidenceBetween(evidence, 0, durationMs / 2);
-  const recorded = { ...run, tokensAtStart: fewestTokens(run, writes) };
+  const begin = evidenceBetween(evidence, 0, durationMs / 2);
+  const recorded = {
+    ...run,
+    tokensAtStart: fewestTokens(run, begin.writes),
+    waitingAtStart: backlogOf(run, begin),
+  };
   const fitted = fitFirstHalf(recorded, evidence, known);
   // The whole story is played: the second half begins with the queues and the tokens that the first one has left.
   const secondHalf = (of: Evidence): Evidence =>

@@ -2,13 +2,12 @@
  * How sure the figures of a setting are: bounds that another time, as long as the one that was played, does not exceed in nine
  * of ten cases. They are told by resamples, with each unsure number of the calibration raised and lowered, and by a busier time.
  */
-import type { Span } from '../twin/figures.ts';
 import type { Ledger } from '../twin/ledger.ts';
 import type { Run } from '../twin/run.ts';
 import type { Story } from '../twin/story.ts';
 import { blocksOf, boundOfDraws, busierBy, hastened } from './another-time.ts';
 import { FITTED, type Fitted, type Spread } from './back-test.ts';
-import { figureOfDraws } from './drawn-figures.ts';
+import { type FigureOfDraw, figureOfDraws } from './drawn-figures.ts';
 import {
   excessOver,
   type Expression,
@@ -20,7 +19,7 @@ import {
   WORST_MS,
 } from './objective.ts';
 import type { Raise } from './own-figures.ts';
-import { blockCounts, cutInBlocks, EVER, resamples } from './resample.ts';
+import { cutInBlocks, type DrawnSpan, drawnSpans, EVER, resamples } from './resample.ts';
 
 /** The question. `run.settings` are today's, and `run.seed` draws. */
 export interface Question {
@@ -176,19 +175,11 @@ function drawn(
   const { worstMs = WORST_MS } = scopes[0]!;
   const blocks = blocksOf(expression, scopes[0]!);
   const cut = cutInBlocks(ledger, blocks);
-  const countsOf = (span: Span): Uint32Array[] | null => blockCounts(blocks, RESAMPLES, seed, span);
-  if (parts === null) {
-    const counts = countsOf(EVER)!;
-    return scopes.map((scope) => counts.map(figureOfDraws(expression, cut, scope)));
-  }
-  const counts = parts.map(countsOf);
-  const values = scopes.map((scope) => {
-    const figure = figureOfDraws(expression, cut, { ...scope, durationMs: worstMs });
-    const ofDraw = (i: number): number => Math.max(...counts.map((of) => (of === null ? -Infinity : figure(of[i]!))));
-    // What a run does not have has no figure.
-    return Array.from({ length: RESAMPLES }, (_, i) => (parts.length === 0 ? Number.NaN : ofDraw(i)));
-  });
-  const broken = parts.filter((_, i) => counts[i] === null);
+  const spans = drawnSpans(blocks, RESAMPLES, seed, parts ?? [EVER]);
+  const values = scopes.map((scope) =>
+    largestOfDraws(expression, cut, spans, parts === null ? scope : { ...scope, durationMs: worstMs }),
+  );
+  const broken = (parts ?? []).filter((_, i) => spans[i] === null);
   if (broken.length === 0) return values;
   let i = 0;
   for (const draw of resamples(ledger, blocks, RESAMPLES, seed)) {
@@ -197,6 +188,31 @@ function drawn(
     i++;
   }
   return values;
+}
+
+/** Of each resample the largest figure of these spans. What a run does not have has no figure. */
+function largestOfDraws(
+  expression: Expression,
+  cut: readonly Ledger[],
+  spans: readonly (DrawnSpan | null)[],
+  scope: Scope,
+): number[] {
+  const largest = new Array<number>(RESAMPLES).fill(spans.length === 0 ? Number.NaN : -Infinity);
+  const figures = new Map<readonly number[], FigureOfDraw>();
+  for (const span of spans) {
+    if (span === null) continue;
+    const { blocks, times } = span;
+    const figure =
+      figures.get(blocks) ??
+      figureOfDraws(
+        expression,
+        blocks.map((block) => cut[block]!),
+        scope,
+      );
+    figures.set(blocks, figure);
+    for (const [i, of] of times.entries()) largest[i] = Math.max(largest[i]!, figure(of));
+  }
+  return largest;
 }
 
 function expressionsOf({ constraints, goal }: Objective): Expression[] {

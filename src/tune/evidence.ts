@@ -9,11 +9,14 @@ import type { Settings } from '../twin/settings.ts';
 
 export interface Evidence {
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
-  readonly writes: Readonly<Record<Output, readonly Pick<Write, 'atMs'>[]>>;
+  readonly writes: Readonly<Record<Output, readonly Pick<Write, 'atMs' | 'service'>[]>>;
+  /** The Services whose objects did not show all of their pods when it began, by number; absent = that is not known. */
+  readonly behind?: Readonly<Record<Output, ReadonlySet<number>>>;
 }
 
 export function evidenceBetween(evidence: Evidence, fromMs: number, toMs: number): Evidence {
   return {
+    ...(evidence.behind === undefined ? {} : { behind: evidence.behind }),
     samples: perOutput((output) => between(evidence.samples[output], fromMs, toMs)),
     writes: perOutput((output) => between(evidence.writes[output], fromMs, toMs)),
   };

@@ -1,17 +1,20 @@
 /** A recording in the form that `tune` needs: the story, the controller's work, and reasons not to believe it. */
-import { createMeasuring, measureEvent, type Measuring } from '../recording/measure.ts';
+import { createMeasuring, isPaid, measureEvent, type Measuring, owedOf } from '../recording/measure.ts';
 import type { OutputResource, RecordedEvent, RecordedResource } from '../recording/recording.ts';
-import { createSelections, takeSelection } from '../recording/selections.ts';
+import { createSelections, type Selection, takeSelection } from '../recording/selections.ts';
 import { createOutputWriters, followWriters } from '../recording/writers.ts';
-import { type Output, OUTPUTS, type Sample } from '../twin/ledger.ts';
+import { type Output, OUTPUTS, perOutput, type Sample } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
 import type { Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
+import type { Recorded } from './measured.ts';
 import type { WritersOf } from './strangers.ts';
 
 export interface RecordedPart {
   readonly story: Story;
   readonly evidence: Evidence;
+  /** How many writes the recorded controllers made, with those of mirrored slices. */
+  readonly recorded: Recorded;
   /** The programs that have written each output; [] = the recording does not tell. */
   readonly writers: WritersOf;
   readonly doubts: readonly string[];
@@ -25,23 +28,35 @@ const OUTPUT_OF: Readonly<Record<OutputResource, Output>> = { endpoints: 'endpoi
 
 export function playedOf(name: string, events: Iterable<RecordedEvent>): RecordedPart {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
-  const writes: Record<Output, { readonly atMs: number }[]> = { endpoints: [], slices: [] };
+  const writes: Record<Output, Evidence['writes'][Output][number][]> = { endpoints: [], slices: [] };
+  const counts = { endpoints: 0, slices: 0 };
   const selections = createSelections();
   const recorded = createRecordedStory(name);
   const measuring = createMeasuring({
     shown: (kind, ready, sinceMs, atMs) => {
+      if (sinceMs < recorded.beganMs()) return;
       const change = { atMs: sinceMs - recorded.beganMs(), latencyMs: atMs - sinceMs };
       samples[OUTPUT_OF[kind]].push({ ...change, kind: ready ? 'add' : 'remove' });
     },
-    written: (kind, atMs) => writes[OUTPUT_OF[kind]].push({ atMs: atMs - recorded.beganMs() }),
+    written: (kind, { atMs, service, isMirrored }) => {
+      if (atMs < recorded.beganMs()) return;
+      counts[OUTPUT_OF[kind]]++;
+      // The story has no mirroring.
+      if (isMirrored) return;
+      const write = { atMs: atMs - recorded.beganMs() };
+      writes[OUTPUT_OF[kind]].push(service === null ? write : { ...write, service: service.number });
+    },
   });
   const doubts = new Set<string>();
   const writers = createOutputWriters();
   let isEnded = false;
+  const behind = createBehind(measuring);
   for (const event of events) {
+    if (measuring.hasBegun && event.atMs >= recorded.beganMs()) behind.begin();
     const selection = takeSelection(selections, event);
     recorded.take(event, selection);
     measureEvent(measuring, event, selection);
+    behind.take(event, selection);
     isEnded = event.type === 'end';
     followWriters(writers, event);
     noteDoubt(doubts, event, measuring);
@@ -55,13 +70,44 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
   const { endpoints, endpointslices: slices } = writers;
   return {
     story,
-    evidence: { samples, writes },
+    evidence: { samples, writes, behind: behind.found },
+    recorded: counts,
     writers: { endpoints, slices },
     doubts: [...doubts],
     notes: OUTPUTS.filter((output) => !outputs.includes(output)).map(
       (output) => `no ${output} were written: their controller does not run, and is left out`,
     ),
     isEnded,
+  };
+}
+
+interface Behind {
+  /** Those that lag behind their pods when the story begins, and catch up in it. */
+  readonly found: NonNullable<Evidence['behind']>;
+  /** Called before each event of the story. */
+  readonly begin: () => void;
+  /** Called after each event. */
+  readonly take: (event: RecordedEvent, selection: Selection) => void;
+}
+
+/** Objects may differ from the pods for good, such as those that nobody keeps. So only what is shown later was waited for. */
+function createBehind(measuring: Measuring): Behind {
+  const found = perOutput(() => new Set<number>());
+  let owed: Readonly<Record<OutputResource, ReturnType<typeof owedOf>>> | null = null;
+  return {
+    found,
+    begin: () => {
+      owed ??= { endpoints: owedOf(measuring, 'endpoints'), endpointslices: owedOf(measuring, 'endpointslices') };
+    },
+    take: (event, { service }) => {
+      if (owed === null || service === null || event.type !== 'change') return;
+      const { resource } = event;
+      if (resource !== 'endpoints' && resource !== 'endpointslices') return;
+      const addresses = owed[resource].get(service);
+      if (addresses === undefined || !isPaid(measuring, service, resource, addresses)) return;
+      owed[resource].delete(service);
+      found[OUTPUT_OF[resource]].add(service.number);
+    },
   };
 }
 

@@ -45,21 +45,58 @@ export function* resamples(ledger: Ledger, blocks: Blocks, count: number, seed: 
   }
 }
 
+/** What of all resamples is in one span. */
+export interface DrawnSpan {
+  /** The blocks that may be drawn for it. Spans for which the same ones may share the list. */
+  readonly blocks: readonly number[];
+  /** For each resample how often it has each of these. */
+  readonly times: readonly Uint32Array[];
+}
+
 /**
- * For each of these runs how often it has each block, and what is behind the last one, in this span; null = it has a part of a
- * block there.
+ * The same runs, told by how often they have each block, and what is behind the last one, in each span; null = they have a part of
+ * a block there. The runs are drawn once, and of a span only the parts are looked at that it touches: a day has more than a
+ * thousand spans of `worst`.
  */
-export function blockCounts(blocks: Blocks, count: number, seed: number, span: Span): Uint32Array[] | null {
-  const places = [...placesOf(blocks), restOf(blocks)];
-  const isInside = places.map((place) => isWithin(place, span));
-  if (places.some((place, slot) => !isInside[slot] && touches(place, span))) return null;
-  const rest = places.length - 1;
-  return [...drawnBlocks(blocks, count, seed)].map((drawn) => {
-    const times = new Uint32Array(places.length);
-    if (isInside[rest] === true) times[rest] = 1;
-    for (const [slot, from] of drawn.entries()) if (isInside[slot] === true) times[from]!++;
-    return times;
+export function drawnSpans(blocks: Blocks, count: number, seed: number, spans: readonly Span[]): (DrawnSpan | null)[] {
+  const places = placesOf(blocks);
+  const all = [...places, restOf(blocks)];
+  const rest = places.length;
+  const parts = partsOf(blocks, places);
+  const partAt = new Uint32Array(places.length);
+  for (const [part, slots] of parts.entries()) for (const slot of slots) partAt[slot] = part;
+  const runs = [...drawnBlocks(blocks, count, seed)];
+  const lists = new Map<string, readonly number[]>();
+  return spans.map((span) => {
+    const touched = slotsOf(all, blocks.blockMs, span);
+    if (touched.some((slot) => !isWithin(all[slot]!, span))) return null;
+    const slots = touched.filter((slot) => slot !== rest);
+    const ownParts = [...new Set(slots.map((slot) => partAt[slot]!))];
+    const hasRest = touched.length > slots.length;
+    const key = `${ownParts.join(' ')} ${hasRest}`;
+    const list = lists.get(key) ?? [...ownParts.flatMap((part) => parts[part]!), ...(hasRest ? [rest] : [])];
+    lists.set(key, list);
+    const indexOf = new Map(list.map((block, i) => [block, i]));
+    const times = runs.map((drawn) => {
+      const counts = new Uint32Array(list.length);
+      if (hasRest) counts[list.length - 1] = 1;
+      for (const slot of slots) counts[indexOf.get(drawn[slot]!)!]!++;
+      return counts;
+    });
+    return { blocks: list, times };
   });
+}
+
+/** The places that the span touches, of which there is one for each block and one behind the last. */
+function slotsOf(all: readonly Span[], blockMs: number, { fromMs, toMs }: Span): number[] {
+  const rest = all.length - 1;
+  const slots: number[] = [];
+  // The division may round to the next block.
+  for (let slot = Math.min(rest, Math.max(0, Math.floor(fromMs / blockMs) - 1)); slot <= rest; slot++) {
+    if (all[slot]!.fromMs >= toMs) break;
+    if (touches(all[slot]!, { fromMs, toMs })) slots.push(slot);
+  }
+  return slots;
 }
 
 function isWithin({ fromMs, toMs }: Span, span: Span): boolean {
@@ -100,10 +137,14 @@ function placesOf({ durationMs, blockMs }: Blocks): Span[] {
 
 /** For each run the block that is drawn for each place. */
 function* drawnBlocks(blocks: Blocks, count: number, seed: number): Generator<number[], void> {
-  const { blockMs, partMs } = blocks;
-  const parts = [...Map.groupBy(placesOf(blocks).keys(), (slot) => Math.floor((slot * blockMs) / partMs)).values()];
+  const parts = partsOf(blocks, placesOf(blocks));
   const prng = createPrng(seed);
   for (let i = 0; i < count; i++) yield parts.flatMap((part) => part.map(() => part[nextInt(prng, part.length)]!));
+}
+
+/** The numbers of the blocks that are exchanged with each other, in ascending order. */
+function partsOf({ blockMs, partMs }: Blocks, places: readonly Span[]): number[][] {
+  return [...Map.groupBy(places.keys(), (slot) => Math.floor((slot * blockMs) / partMs)).values()];
 }
 
 /** Several figures are of the same parts, so these are made once. */

@@ -38,10 +38,10 @@ export function ownPart(story: Story, evidence: Evidence, writers: WritersOf, co
   };
 }
 
-function without(foreign: readonly Output[], { samples, writes }: Evidence): Evidence {
+function without(foreign: readonly Output[], { samples, writes, ...others }: Evidence): Evidence {
   const kept = <T>(of: Readonly<Record<Output, readonly T[]>>): Record<Output, readonly T[]> => ({
     endpoints: foreign.includes('endpoints') ? [] : of.endpoints,
     slices: foreign.includes('slices') ? [] : of.slices,
   });
-  return { samples: kept(samples), writes: kept(writes) };
+  return { ...others, samples: kept(samples), writes: kept(writes) };
 }

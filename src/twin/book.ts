@@ -2,6 +2,7 @@
  * The endpoints of a story in one output of a controller: as the controller's cache has them, and as it has published
  * them. A plan takes the difference. Both programs share this, because their plans are the same.
  */
+import { createHeap, type Heap, heapFirst, type HeapItem, heapPlace, heapRemove } from '../lib/heap.ts';
 import type { DrawFamily, DrawRank } from './draw.ts';
 import { type ChangeKind, type Ledger, type Output, UNDONE_MS_MAX } from './ledger.ts';
 import {
@@ -13,6 +14,7 @@ import {
   repack,
 } from './packing.ts';
 import type { PlaceChange, Story, StoryChange } from './story.ts';
+import type { WaitingService } from './world.ts';
 
 /** A change that the next one of its place has undone before any object showed it. A write of it may be under way. */
 interface UndoneChange {
@@ -68,8 +70,8 @@ interface ServiceBook {
   readonly waiting: Map<number, number>;
   /** Whether the object says that it has not all of them, by an annotation. */
   isMarked: boolean;
-  /** Those for which there is; null = the service never has more than there is room for. */
-  readonly seated: Set<number> | null;
+  /** The order of its places; null = the service never has more than there is room for. */
+  readonly ranking: Ranking | null;
   /** Places that have changed since the last plan. */
   readonly dirty: Set<number>;
   /** Of each family. */
@@ -86,6 +88,21 @@ interface ServiceBook {
   isMissing: boolean;
   /** Failed writes, and objects that others have changed. The next plan includes them. */
   due: ModelWrite[];
+  /** How many writes are owed beside those. */
+  owedLater: number;
+}
+
+/** The places of a service that may have more than there is room for. Each is in at most one of the heaps. */
+interface Ranking {
+  readonly items: ReadonlyMap<number, RankedPlace>;
+  /** Those that wait. The one that comes first is its first. */
+  readonly waiting: Heap<RankedPlace>;
+  /** Those for which there is room. The one that comes last is its first. */
+  readonly seated: Heap<RankedPlace>;
+}
+
+interface RankedPlace extends HeapItem {
+  readonly place: number;
 }
 
 /** One write of a plan. */
@@ -142,7 +159,7 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     held: 0,
     waiting: new Map(),
     isMarked: false,
-    seated: members[i]!.length > room ? new Set() : null,
+    ranking: members[i]!.length > room ? createRanking(members[i]!, isReady) : null,
     dirty: new Set(),
     packings: Array.from({ length: families }, createPacking),
     plans: 0,
@@ -150,20 +167,22 @@ export function createBook(story: Story, output: Output, ledger: Ledger, options
     turned: new Map(),
     shownSecond: Infinity,
     due: [],
+    owedLater: 0,
   }));
   const initial = members.map((own, i) => {
-    const { waiting, seated } = services[i]!;
+    const service = services[i]!;
+    const { ranking, waiting } = service;
     const there = own.filter((place) => story.places[place]!.start[output] !== 0);
     const ranked =
       there.length > room ? there.toSorted((one, other) => (isBefore(isReady, one, other) ? -1 : 1)) : there;
-    for (const place of ranked.slice(room)) waiting.set(place, story.places[place]!.start[output]);
+    for (const place of ranked.slice(room)) wait(service, place, story.places[place]!.start[output]);
     const within = there.filter((place) => !waiting.has(place));
     for (const place of within) {
       content[place] = story.places[place]!.start[output];
-      seated?.add(place);
+      if (ranking !== null) heapPlace(ranking.seated, ranking.items.get(place)!);
     }
-    services[i]!.held = within.length;
-    services[i]!.isMarked = waiting.size > 0;
+    service.held = within.length;
+    service.isMarked = waiting.size > 0;
     return within;
   });
   for (const [i, added] of initial.entries()) {
@@ -276,25 +295,45 @@ function hideUndone({ ledger, output, undone }: Book, place: number): void {
 /** Gives a place its endpoint, or takes it. Where there is too little room, the places come by their rank. */
 function seat(book: Book, own: ServiceBook, place: number, content: number): void {
   const { isReady, room } = book;
-  const { seated, waiting } = own;
+  const { ranking, waiting } = own;
   const isSeated = book.content[place] !== 0;
-  waiting.delete(place);
+  stopWaiting(own, place);
   if (content !== 0 && waiting.size === 0 && (isSeated || own.held < room)) {
     setPlace(book, own, place, content);
     return;
   }
-  if (content !== 0) waiting.set(place, content);
   if (isSeated) setPlace(book, own, place, 0);
-  const first = firstOf(isReady, waiting.keys());
-  if (first === NONE) return;
+  if (content !== 0) wait(own, place, content);
+  const first = ranking === null ? undefined : heapFirst(ranking.waiting);
+  if (first === undefined) return;
   if (own.held === room) {
-    const last = lastOf(isReady, seated!);
-    if (!isBefore(isReady, first, last)) return;
-    waiting.set(last, book.content[last]!);
+    const last = heapFirst(ranking!.seated)!.place;
+    if (!isBefore(isReady, first.place, last)) return;
+    const displaced = book.content[last]!;
     setPlace(book, own, last, 0);
+    wait(own, last, displaced);
   }
-  setPlace(book, own, first, waiting.get(first)!);
-  waiting.delete(first);
+  const seated = waiting.get(first.place)!;
+  stopWaiting(own, first.place);
+  setPlace(book, own, first.place, seated);
+}
+
+function wait({ ranking, waiting }: ServiceBook, place: number, content: number): void {
+  waiting.set(place, content);
+  heapPlace(ranking!.waiting, ranking!.items.get(place)!);
+}
+
+function stopWaiting({ ranking, waiting }: ServiceBook, place: number): void {
+  if (waiting.delete(place)) heapRemove(ranking!.waiting, ranking!.items.get(place)!);
+}
+
+/** A place whose readiness changes is put anew before another one is looked at. */
+function createRanking(places: readonly number[], isReady: Uint8Array): Ranking {
+  return {
+    items: new Map(places.map((place) => [place, { place, heapIndex: -1 }])),
+    waiting: createHeap((a, b) => isBefore(isReady, a.place, b.place)),
+    seated: createHeap((a, b) => isBefore(isReady, b.place, a.place)),
+  };
 }
 
 /** Whether a place comes before another one where there is no room for both. */
@@ -302,25 +341,15 @@ function isBefore(isReady: Uint8Array, one: number, other: number): boolean {
   return isReady[one] === isReady[other] ? one < other : isReady[one] === 1;
 }
 
-function firstOf(isReady: Uint8Array, places: Iterable<number>): number {
-  let first = NONE;
-  for (const place of places) if (first === NONE || isBefore(isReady, place, first)) first = place;
-  return first;
-}
-
-function lastOf(isReady: Uint8Array, places: Iterable<number>): number {
-  let last = NONE;
-  for (const place of places) if (last === NONE || isBefore(isReady, last, place)) last = place;
-  return last;
-}
-
-const NONE = -1;
-
 function setPlace(book: Book, own: ServiceBook, place: number, content: number): void {
   own.held += (content === 0 ? 0 : 1) - (book.content[place] === 0 ? 0 : 1);
   book.content[place] = content;
-  if (content === 0) own.seated?.delete(place);
-  else own.seated?.add(place);
+  const { ranking } = own;
+  if (ranking !== null) {
+    const item = ranking.items.get(place)!;
+    if (content === 0) heapRemove(ranking.seated, item);
+    else heapPlace(ranking.seated, item);
+  }
   if (content !== book.planned[place]) own.dirty.add(place);
 }
 
@@ -360,7 +389,7 @@ export function forgetService(book: Book, service: number, nowMs: number): void 
     ledger.unshown[output].push({ atMs, kind: openKind(book, place), latencyMs: nowMs - atMs });
   }
   own.dirty.clear();
-  own.waiting.clear();
+  for (const place of own.waiting.keys()) stopWaiting(own, place);
   own.due = [];
 }
 
@@ -379,6 +408,11 @@ export function planService(book: Book, service: number, listing = listPods(book
   }
   if (due.length === 0) return planned;
   own.due = [];
+  if (own.owedLater > 0) {
+    const { owedLater } = own;
+    own.owedLater = 0;
+    owe(book, service, owedLater);
+  }
   const writes = [...due, ...planned];
   return hasOneOfEach(book, service) ? merged(writes) : writes;
 }
@@ -453,9 +487,28 @@ export function giveBack({ services }: Book, service: number, writes: readonly M
  * family.
  */
 export function spoil(book: Book, service: number): void {
-  const { due, published } = book.services[service]!;
-  const endpoints = hasOneOfEach(book, service) ? published : book.perSlice;
-  if (due.length === 0) due.push({ verb: 'update', family: 0, endpoints, shows: [] });
+  if (book.services[service]!.due.length === 0) owe(book, service, 1);
+}
+
+/**
+ * Notes that the service has writes to make that show none of its changes. The next plan includes them: of each of its objects one
+ * if there is one of each family, because no plan writes an object twice. The others are for the plans after it.
+ */
+export function owe(book: Book, service: number, writes: number): void {
+  const own = book.services[service]!;
+  const { due, packings, published } = own;
+  const families = book.output === 'endpoints' ? 1 : packings.length;
+  const isOneOfEach = hasOneOfEach(book, service);
+  const endpoints = isOneOfEach ? published : book.perSlice;
+  const count = isOneOfEach ? Math.min(writes, families) : writes;
+  own.owedLater += writes - count;
+  for (let i = 0; i < count; i++) due.push({ verb: 'update', family: i % families, endpoints, shows: [] });
+}
+
+/** A service that waits with writes that are planned, and with those that a plan makes now; null = it has none. */
+export function waitingOf(book: Book, service: number, unsent: number, dueMs: number): WaitingService | null {
+  const writes = unsent + planService(book, service).length;
+  return writes === 0 ? null : { service, writes, dueMs };
 }
 
 function planChanges(book: Book, service: number, listing: Listing, isMissing: boolean): readonly ModelWrite[] {
@@ -510,9 +563,9 @@ function sliceWrites(book: Book, service: number, changes: PlaceChanges): ModelW
 }
 
 /** The API server has acknowledged a write. */
-export function noteShown(book: Book, write: ModelWrite, nowMs: number): void {
+export function noteShown(book: Book, service: number, write: ModelWrite, nowMs: number): void {
   const { isShownReady, ledger, openAtMs, opensAdd, output } = book;
-  ledger.writes[output].push({ atMs: nowMs, endpoints: write.endpoints });
+  ledger.writes[output].push({ atMs: nowMs, endpoints: write.endpoints, service });
   for (const { place, isReady } of write.shows) {
     isShownReady[place] = isReady ? 1 : 0;
     const atMs = openAtMs[place]!;

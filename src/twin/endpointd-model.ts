@@ -11,11 +11,12 @@ import {
   doneWork,
   nextWorkMs,
   takeWork,
+  workDepth,
   type WorkItem,
   type WorkQueue,
 } from '../controller/queues/workqueue.ts';
-import { nextTokenMs, tryTakeToken, type TokenBucket } from '../lib/token-bucket.ts';
-import { addTurn, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
+import { nextTokenMs } from '../lib/token-bucket.ts';
+import { addTurn, allTurns, createTurns, nextTurn, takeTurn, type Turns } from '../lib/turns.ts';
 import { at } from './agenda.ts';
 import {
   bytesOf,
@@ -23,17 +24,20 @@ import {
   createBook,
   forgetService,
   noteShown,
+  owe,
   planService,
   sizeOf,
   spoil,
   takeChange,
+  waitingOf,
   type Book,
   type ModelWrite,
 } from './book.ts';
-import { type Output, SYNCS } from './ledger.ts';
+import { type Output, perOutput, SYNCS } from './ledger.ts';
 import { compute } from './processors.ts';
 import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
-import type { Model, World } from './world.ts';
+import type { Model, WaitingService, World } from './world.ts';
+import { tryTakeWriteToken, type WriteBucket } from './write-tokens.ts';
 
 interface OwnController {
   readonly book: Book;
@@ -46,7 +50,7 @@ interface OwnController {
 
 interface Own {
   readonly world: World;
-  readonly tokens: TokenBucket;
+  readonly tokens: WriteBucket;
   readonly controllers: readonly OwnController[];
   readonly writes: Turns<number, QueuedWrite>;
   inFlight: number;
@@ -110,6 +114,7 @@ export function createEndpointdModel(world: World): Model {
     batches: [],
     wakesAtMs: Infinity,
   };
+  queueWaiting(own);
   let taken = 0;
   const takeIn = (change: StoryChange): void => {
     taken++;
@@ -120,6 +125,13 @@ export function createEndpointdModel(world: World): Model {
       const costMs = world.costs.intake * (change.events ?? 1);
       arrive(own, { costMs, stream: 'inputs', take: () => takeIn(change) });
     },
+    isBehind: () => own.controllers.some(({ queue }) => workDepth(queue) > 0),
+    waiting: () =>
+      perOutput((output) =>
+        own.controllers
+          .filter(({ book }) => book.output === output)
+          .flatMap((controller) => waitingIn(own, controller)),
+      ),
     close: () => {
       const left = story.changes.slice(taken);
       for (const { book } of own.controllers) closeBook(book, left, world.agenda.nowMs);
@@ -147,6 +159,59 @@ function createController(world: World, output: Output, syncs: number, batchMs: 
     batchMs,
     writesOf: new Int32Array(story.services.length),
   };
+}
+
+/** What waited before the story: it takes slots and tokens, and shows nothing of the story. */
+function queueWaiting(own: Own): void {
+  const { agenda, waitingAtStart } = own.world;
+  for (const { book, items, queue } of own.controllers) {
+    for (const { service, writes, dueMs } of waitingAtStart[book.output]) {
+      if (book.services[service]!.isMissing) continue;
+      owe(book, service, writes);
+      const item = items[service]!;
+      addWork(queue, item, 'fresh', agenda.nowMs, dueMs);
+      own.rings = true;
+      if (book.services[service]!.owedLater === 0) continue;
+      // It waits once more when its sync is over.
+      at(agenda, dueMs + BEGUN_MS, () => {
+        addWork(queue, item, 'fresh', agenda.nowMs);
+        own.rings = true;
+        wake(own);
+      });
+    }
+  }
+  if (own.rings) wake(own);
+}
+
+/** By then a service that has a slot is in its sync. */
+const BEGUN_MS = 1;
+
+function waitingIn(own: Own, controller: OwnController): WaitingService[] {
+  const { book, items } = controller;
+  const { nowMs } = own.world.agenda;
+  const unsent = new Map<number, number>();
+  const note = (service: number, writes: number): void => {
+    unsent.set(service, (unsent.get(service) ?? 0) + writes);
+  };
+  for (const write of allTurns(own.writes)) if (write.controller === controller) note(write.service, 1);
+  for (const sync of own.batches.flat()) if (sync.controller === controller) note(sync.item.key, sync.writes.length);
+  const unplanned = new Set(own.unplanned.filter((sync) => sync.controller === controller).map(({ item }) => item.key));
+  const dueMs = ({ freshDueMs, choreDueMs, processing }: WorkItem<number>): number =>
+    processing === null ? Math.max(0, Math.min(freshDueMs, choreDueMs) - nowMs) : 0;
+  const all = items.filter(
+    ({ key, freshDueMs, choreDueMs, processing }) =>
+      processing !== null || Math.min(freshDueMs, choreDueMs) < Infinity || unsent.has(key),
+  );
+  return all
+    .toSorted((a, b) => dueMs(a) - dueMs(b) || a.changedMs - b.changedMs)
+    .map((item) => {
+      const { key, freshDueMs, choreDueMs } = item;
+      const isToPlan = unplanned.has(key) || Math.min(freshDueMs, choreDueMs) < Infinity;
+      const writes = unsent.get(key) ?? 0;
+      if (isToPlan) return waitingOf(book, key, writes, dueMs(item));
+      return writes === 0 ? null : { service: key, writes, dueMs: 0 };
+    })
+    .filter((one) => one !== null);
 }
 
 function arrive(own: Own, arrival: Arrival): void {
@@ -382,7 +447,7 @@ function flush(own: Own): Flushed {
   for (;;) {
     const queued = nextTurn(own.writes);
     if (queued === undefined || own.inFlight >= settings.inFlight) return { sent, tokenMs: Infinity };
-    if (!tryTakeToken(own.tokens, agenda.nowMs)) {
+    if (!tryTakeWriteToken(own.tokens, agenda.nowMs)) {
       ledger.reached.add('tokens');
       return { sent, tokenMs: nextTokenMs(own.tokens) };
     }
@@ -399,7 +464,7 @@ function send(own: Own, { controller, service, write, done }: QueuedWrite): void
   const { agenda, costs, latencyOf, watchLagMs } = own.world;
   const { output } = controller.book;
   at(agenda, agenda.nowMs + latencyOf(service, controller.writesOf[service]!++, output, write.endpoints), () => {
-    noteShown(controller.book, write, agenda.nowMs);
+    noteShown(controller.book, service, write, agenda.nowMs);
     const take = (): void => {
       own.inFlight--;
       done();

@@ -17,10 +17,12 @@ import {
   giveBack,
   listPods,
   noteShown,
+  owe,
   planService,
   sizeOf,
   spoil,
   takeChange,
+  waitingOf,
   type Book,
   type ModelWrite,
 } from './book.ts';
@@ -34,10 +36,11 @@ import {
   takeKey,
   type KubeQueue,
 } from './kube-queue.ts';
-import { type Output, SYNCS } from './ledger.ts';
+import { type Output, perOutput, SYNCS } from './ledger.ts';
 import { compute, createThread, runOn, type Thread } from './processors.ts';
 import { isLookedAt, outputsOf, type StoryChange } from './story.ts';
-import type { Model, World } from './world.ts';
+import type { Model, WaitingService, World } from './world.ts';
+import { tryTakeWriteToken, type WriteBucket } from './write-tokens.ts';
 
 interface KubeController {
   readonly world: World;
@@ -52,12 +55,14 @@ interface KubeController {
   readonly listener: Thread;
   /** The informer of its outputs. */
   readonly informer: Thread;
-  readonly tokens: TokenBucket;
+  readonly tokens: WriteBucket;
   /** For each service: own writes that were answered and that its cache does not show yet. */
   readonly unseen: Int32Array;
   /** Services whose Endpoints were created, while its cache does not show them yet. */
   readonly uncached: Set<number>;
   readonly writesOf: Int32Array;
+  /** For each service: how many writes of its sync are not sent; `UNPLANNED` = it has not planned them. */
+  readonly unsent: Int32Array;
   /** For each service: when others changed its objects. */
   readonly foreignMs: ReadonlyMap<number, readonly number[]>;
   /** Event objects that wait until the one before them is answered. */
@@ -97,6 +102,7 @@ export function createKubeModel(world: World): Model {
     createController(world, 'endpoints', settings.endpointSyncs, settings.endpointsBatchMs),
     createController(world, 'slices', settings.serviceEndpointSyncs, settings.slicesBatchMs),
   ].filter(({ book }) => outputsOf(world.story).includes(book.output));
+  for (const controller of controllers) queueWaiting(controller);
   let taken = 0;
   return {
     take: (change) =>
@@ -104,6 +110,8 @@ export function createKubeModel(world: World): Model {
         taken++;
         for (const controller of controllers) takeEvent(controller, change);
       }),
+    isBehind: () => controllers.some(({ queue }) => queue.line.length > 0),
+    waiting: () => perOutput((output) => controllers.filter(({ book }) => book.output === output).flatMap(waitingIn)),
     close: () => {
       const left = world.story.changes.slice(taken);
       for (const { book } of controllers) closeBook(book, left, world.agenda.nowMs);
@@ -138,6 +146,7 @@ function createController(world: World, output: Output, workers: number, batchMs
     unseen: new Int32Array(story.services.length),
     uncached: new Set(),
     writesOf: new Int32Array(story.services.length),
+    unsent: new Int32Array(story.services.length),
     foreignMs: foreignTimes(story.changes, output),
     events: createLinkedList(),
     isSendingEvents: false,
@@ -148,6 +157,40 @@ function createController(world: World, output: Output, workers: number, batchMs
   };
   return controller;
 }
+
+/** What waited before the story: it takes workers and tokens, and shows nothing of the story. */
+function queueWaiting({ book, queue, world }: KubeController): void {
+  for (const { service, writes, dueMs } of world.waitingAtStart[book.output]) {
+    if (book.services[service]!.isMissing) continue;
+    owe(book, service, writes);
+    addKeyAfter(queue, service, dueMs);
+    // It waits once more when its sync is over.
+    if (book.services[service]!.owedLater > 0) at(world.agenda, dueMs + BEGUN_MS, () => addKey(queue, service));
+  }
+}
+
+/** By then a service that has a worker is in its sync. */
+const BEGUN_MS = 1;
+
+function waitingIn({ book, queue, unsent, world }: KubeController): WaitingService[] {
+  const { nowMs } = world.agenda;
+  const inSync = [...queue.processing].map((service) => {
+    const isPlanned = unsent[service] !== UNPLANNED;
+    if (isPlanned && !queue.dirty.has(service)) return unsentOf(service, unsent[service]!);
+    return waitingOf(book, service, isPlanned ? unsent[service]! : 0, 0);
+  });
+  const inLine: (WaitingService | null)[] = [];
+  for (let { first } = queue.line; first !== null; first = first.next) inLine.push(waitingOf(book, first.key, 0, 0));
+  const delayed = [...queue.delayed].toSorted(([, a], [, b]) => a - b);
+  const later = delayed.map(([service, dueMs]) => waitingOf(book, service, 0, dueMs - nowMs));
+  return [...inSync, ...inLine, ...later].filter((one) => one !== null);
+}
+
+function unsentOf(service: number, writes: number): WaitingService | null {
+  return writes === 0 ? null : { service, writes, dueMs: 0 };
+}
+
+const UNPLANNED = -1;
 
 function foreignTimes(changes: readonly StoryChange[], output: Output): Map<number, number[]> {
   const times = new Map<number, number[]>();
@@ -273,6 +316,7 @@ function sync(controller: KubeController, service: number): void {
   // Each family goes through all pods.
   const packMs = costs.endpoint * sizeOf(book, service) * (book.output === 'slices' ? families : 1);
   const listing = listPods(book, service);
+  controller.unsent[service] = UNPLANNED;
   if (controller.gone.has(service)) {
     compute(world.cores, costs.sync, () => {
       if (book.output === 'endpoints') deleteAgain(controller, service);
@@ -292,6 +336,7 @@ function sync(controller: KubeController, service: number): void {
     const isUncached = controller.uncached.has(service);
     const writes = planService(book, service, listing);
     compute(world.cores, afterMs, () => {
+      controller.unsent[service] = writes.length;
       if (isUncached) createAgain(controller, service, writes);
       else writeNext(controller, { service, writes, failed: [], readMs });
     });
@@ -319,7 +364,7 @@ function finish(controller: KubeController, service: number): void {
 /** Takes the next token. Returns when it is there. */
 function takeToken({ tokens, world: { agenda, ledger } }: KubeController): number {
   const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
-  tryTakeToken(tokens, sentMs);
+  tryTakeWriteToken(tokens, sentMs);
   if (sentMs > agenda.nowMs) ledger.reached.add('tokens');
   ledger.throttledMs += sentMs - agenda.nowMs;
   return sentMs;
@@ -340,6 +385,7 @@ function writeNext(controller: KubeController, syncing: WritingSync): void {
   const { agenda, costs } = world;
   const { service, writes } = syncing;
   const [write, ...rest] = writes;
+  controller.unsent[service] = writes.length;
   if (write === undefined) {
     if (syncing.failed.length > 0) fail(controller, service, syncing.failed);
     else finish(controller, service);
@@ -348,7 +394,7 @@ function writeNext(controller: KubeController, syncing: WritingSync): void {
   send(controller, service, write, ({ answerMs, eventMs }) => {
     const isConflict = write.verb === 'update' && wasOvertaken(controller, syncing);
     const isStored = !isConflict && write.isSame !== true;
-    if (isStored) noteShown(book, write, agenda.nowMs);
+    if (isStored) noteShown(book, service, write, agenda.nowMs);
     const echo = isStored ? expectEcho(controller, service, eventMs) : null;
     at(agenda, agenda.nowMs + answerMs, () => {
       compute(world.cores, costs.reply, () => {
@@ -369,6 +415,7 @@ function send(
   const { book, world } = controller;
   const { agenda, costs } = world;
   at(agenda, takeToken(controller), () => {
+    controller.unsent[service]!--;
     compute(world.cores, costs.write + costs.writtenByte * bytesOf(book, write), () => {
       const ordinal = controller.writesOf[service]!++;
       at(agenda, agenda.nowMs + world.latencyOf(service, ordinal, book.output, write.endpoints), () => {
@@ -449,7 +496,7 @@ function sendEvent(controller: KubeController): void {
     return;
   }
   const sentMs = Math.max(agenda.nowMs, nextTokenMs(tokens));
-  tryTakeToken(tokens, sentMs);
+  tryTakeWriteToken(tokens, sentMs);
   if (sentMs > agenda.nowMs) world.ledger.reached.add('tokens');
   const ordinal = controller.writesOf[service]!++;
   at(agenda, sentMs, () => {
@@ -501,6 +548,7 @@ function takeAnswer(
 
 function done(controller: KubeController, service: number): void {
   controller.busyWorkers--;
+  controller.unsent[service] = 0;
   keyDone(controller.queue, service);
   startSyncs(controller);
 }

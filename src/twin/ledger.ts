@@ -34,6 +34,8 @@ export interface Write {
   readonly atMs: number;
   /** The endpoints of the written object. */
   readonly endpoints: number;
+  /** The number of its Service; absent = it is not known, or is no Service of the story. */
+  readonly service?: number;
 }
 
 /** CPU of the controller from `atMs` on, milliseconds since the start, until the next such entry. */

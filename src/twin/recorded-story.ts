@@ -21,7 +21,10 @@ import { NOTHING, type Place, type PlaceChange, type Published, type Story, type
 export interface RecordedStory {
   /** @param selection the effect of the event on the Services */
   readonly take: (event: RecordedEvent, selection: Selection) => void;
-  /** When everything was listed, by the recording's clock. It is the story's zero. */
+  /**
+   * The story's zero, by the recording's clock: as long after the last first list as that took. What was written while a list was
+   * on its way its watch tells at once.
+   */
   readonly beganMs: () => number;
   readonly finish: () => Story;
 }
@@ -48,8 +51,9 @@ interface Building {
   readonly contents: Map<string, number>;
   readonly changes: StoryChange[];
   objects: ObjectSizes;
-  /** When everything that the recorder may read was listed. */
   beganMs: number;
+  /** Whether nothing is told any more that came before it. */
+  hasBegun: boolean;
   lastMs: number;
   /** Irrelevant events were told up to here, since `beganMs`. */
   irrelevantMs: number;
@@ -68,28 +72,41 @@ export function createRecordedStory(name: string): RecordedStory {
     changes: [],
     objects: USUAL_SIZES,
     beganMs: 0,
+    hasBegun: false,
     lastMs: 0,
     irrelevantMs: 0,
   };
   return {
     take: (event, selection) => takeEvent(building, event, selection),
     beganMs: () => building.beganMs,
-    finish: () => ({
-      name,
-      durationMs: since(building, building.lastMs),
-      namespaces: building.sizes.map((size) => meanOf(size, since(building, building.lastMs))),
-      services: building.services,
-      places: building.places satisfies readonly Place[],
-      // Irrelevant events are told after others that came later.
-      changes: building.changes.toSorted((a, b) => a.atMs - b.atMs),
-      objects: building.objects,
-    }),
+    finish: () => {
+      if (!building.hasBegun) begin(building);
+      return storyOf(building, name);
+    },
+  };
+}
+
+function storyOf(building: Building, name: string): Story {
+  const durationMs = since(building, building.lastMs);
+  return {
+    name,
+    durationMs,
+    namespaces: building.sizes.map((size) => meanOf(size, durationMs)),
+    services: building.services,
+    places: building.places satisfies readonly Place[],
+    // Irrelevant events are told after others that came later.
+    changes: building.changes.toSorted((a, b) => a.atMs - b.atMs),
+    objects: building.objects,
   };
 }
 
 function takeEvent(building: Building, event: RecordedEvent, selection: Selection): void {
-  building.lastMs = event.atMs;
-  if (event.type === 'listed' && event.told === 'start') begin(building, event.atMs);
+  const { atMs } = event;
+  building.lastMs = atMs;
+  if (event.type === 'listed' && event.told === 'start') {
+    building.beganMs = atMs + Math.min(atMs, SETTLE_MS_MAX);
+    building.hasBegun = false;
+  } else if (!building.hasBegun && atMs >= building.beganMs) begin(building);
   if (event.type === 'irrelevant') takeIrrelevant(building, event);
   if (event.type === 'sizes') building.objects = sizesOf(event.sizes);
   if (event.type !== 'change') return;
@@ -100,9 +117,12 @@ function takeEvent(building: Building, event: RecordedEvent, selection: Selectio
   if (event.resource === 'endpointslices') takeForeign(building, 'slices', event, selection);
 }
 
-/** The state before the end of the last first list is the start. */
-function begin(building: Building, atMs: number): void {
-  building.beganMs = atMs;
+/** What a watch tells at once has come by then, however long its list took. */
+const SETTLE_MS_MAX = 10_000;
+
+/** The state that was told before is the start. */
+function begin(building: Building): void {
+  building.hasBegun = true;
   building.changes.length = 0;
   building.irrelevantMs = 0;
   for (const size of building.sizes) Object.assign(size, { servicesMs: 0, podsMs: 0, atMs: 0 });

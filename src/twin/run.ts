@@ -3,13 +3,14 @@ import { at, createAgenda, play } from './agenda.ts';
 import { createArrivals, createLatency } from './api-latency.ts';
 import { createFamilyDraw, createRanks, type DrawRank } from './draw.ts';
 import { createEndpointdModel } from './endpointd-model.ts';
+import { between } from './figures.ts';
 import { createKubeModel } from './kube-model.ts';
-import { createLedger, type Ledger } from './ledger.ts';
-import { createCores } from './processors.ts';
+import { createLedger, type Ledger, perOutput, type Spent } from './ledger.ts';
+import { type Cores, createCores } from './processors.ts';
 import type { Calibration, Controller, Costs, Settings } from './settings.ts';
 import type { Story } from './story.ts';
-import type { Model, World } from './world.ts';
-import { createWriteTokens, startWith, type TokenCounts, tokensLeft } from './write-tokens.ts';
+import type { Model, WaitingServices, World } from './world.ts';
+import { createWriteTokens, isSameWith, startWith, type TokenCounts, tokensLeft } from './write-tokens.ts';
 
 export interface Run {
   readonly story: Story;
@@ -23,9 +24,11 @@ export interface Run {
   readonly kubeMinor?: number;
   /**
    * The tokens of a controller that was at work before the story begins; `as left` = as many as a first play leaves at the end of
-   * the story. Absent = it has just been started, and has all.
+   * the story, and with them what waits there. Absent = it has just been started, and has all.
    */
   readonly tokensAtStart?: 'as left' | TokenCounts;
+  /** What waits at the start, where the tokens are told by a number; absent = nothing. */
+  readonly waitingAtStart?: WaitingServices;
   /** Absent = by the seed. */
   readonly rankOf?: DrawRank;
 }
@@ -38,14 +41,19 @@ const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
   const { tokensAtStart } = run;
-  if (tokensAtStart !== 'as left') return begin(run, tokensAtStart).end();
+  if (tokensAtStart !== 'as left') return begin(run, tokensAtStart, run.waitingAtStart).end();
   const fresh = begin(run);
-  // Where no write waits for a token, it does not matter how many there are at the start.
-  if (!fresh.ledger.reached.has('tokens')) return fresh.end();
-  const again = begin(run, fresh.tokensLeft).end();
-  // What the first play has reached may have decided how many were left.
-  for (const limit of fresh.ledger.reached) again.reached.add(limit);
-  return again;
+  // That no write waits for a token does not tell it: the first play may have lived on the burst that it began with.
+  if (fresh.isSameWithTokensLeft && !fresh.isBehind()) return fresh.end();
+  const again = begin(run, fresh.tokensLeft, fresh.waiting());
+  const { story } = run;
+  const cpu = again.cpu();
+  const ledger = again.end();
+  // What the first play has reached may have decided what was left.
+  for (const limit of fresh.ledger.reached) ledger.reached.add(limit);
+  // What waited before the story is written in it, so what is written after it is of the time that follows.
+  const writes = perOutput((output) => between(ledger.writes[output], 0, story.durationMs));
+  return { ...ledger, writes, cpu };
 }
 
 interface Play {
@@ -53,12 +61,19 @@ interface Play {
   readonly ledger: Ledger;
   /** At the end of the story. */
   readonly tokensLeft: TokenCounts;
+  /** Of a play that began with full buckets: whether it is the same if it begins with those. */
+  readonly isSameWithTokensLeft: boolean;
+  readonly isBehind: () => boolean;
+  /** Ends the play. */
+  readonly waiting: () => WaitingServices;
+  /** So far. */
+  readonly cpu: () => Spent[];
   /** Plays until all that waits is written. */
   readonly end: () => Ledger;
 }
 
 /** Plays the story. @param tokensAtStart absent = all */
-function begin(run: Run, tokensAtStart?: TokenCounts): Play {
+function begin(run: Run, tokensAtStart?: TokenCounts, waitingAtStart = NOTHING_WAITS): Play {
   const { story, controller, settings, calibration, seed, kubeMinor = NEWEST_KUBE_MINOR } = run;
   const { endpointsPerSliceAtStart = settings.endpointsPerSlice, rankOf = createRanks(seed) } = run;
   const agenda = createAgenda();
@@ -83,21 +98,33 @@ function begin(run: Run, tokensAtStart?: TokenCounts): Play {
     rankOf,
     firstFamilyOf: createFamilyDraw(seed),
     kubeMinor,
+    waitingAtStart,
     ledger,
   };
   const model = controller === 'endpointd' ? createEndpointdModel(world) : createKubeModel(world);
   deliver(world, model);
   play(agenda, story.durationMs);
+  const left = tokensLeft(tokens, story.durationMs);
   return {
     ledger,
-    tokensLeft: tokensLeft(tokens, story.durationMs),
+    tokensLeft: left,
+    isSameWithTokensLeft: isSameWith(tokens, left),
+    isBehind: model.isBehind,
+    waiting: model.waiting,
+    cpu: () => spentOn(cores),
     end: () => {
       play(agenda, story.durationMs + AFTERWARDS_MS);
       model.close();
-      for (const [second, ms] of cores.busyMs.entries()) if (ms > 0) ledger.cpu.push({ atMs: 1000 * second, ms });
+      ledger.cpu.push(...spentOn(cores));
       return ledger;
     },
   };
+}
+
+const NOTHING_WAITS: WaitingServices = { endpoints: [], slices: [] };
+
+function spentOn({ busyMs }: Cores): Spent[] {
+  return busyMs.flatMap((ms, second) => (ms > 0 ? [{ atMs: 1000 * second, ms }] : []));
 }
 
 /** Delivers one event after the other. The heap only holds the next one. */

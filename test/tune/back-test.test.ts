@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type BackTest, backTest } from '../../src/tune/back-test.ts';
+import { backlogOf } from '../../src/tune/backlog.ts';
 import { type Evidence, evidenceBetween, shownBefore } from '../../src/tune/evidence.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel, type Run } from '../../src/twin/run.ts';
+import { type Output, OUTPUTS, perOutput } from '../../src/twin/ledger.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import { storyBetween } from '../../src/twin/story.ts';
+import { fewestTokens } from '../../src/twin/write-tokens.ts';
 import { story } from '../support/stories.ts';
 
 const PROFILE = {
@@ -66,6 +70,64 @@ test('a backlog at the middle of the recording is there in the second half too',
   const { samples, writes } = runModel(slow);
   const { worst } = backTest(slow, { samples, writes }, { 'API latency': SURE, 'API tail': SURE, 'watch lag': SURE });
   assert.ok(worst! < 0.01, `off by ${(100 * worst!).toFixed(1)} %`);
+});
+
+interface Later {
+  readonly run: Run;
+  readonly evidence: Evidence;
+}
+
+/** The second of two minutes, as one that is recorded from its beginning on. */
+function secondMinute(today: Run): Later {
+  const { samples, writes } = runModel(today);
+  const minuteMs = 60_000;
+  const later = <T extends { readonly atMs: number }>(
+    of: Readonly<Record<Output, readonly T[]>>,
+  ): Record<Output, T[]> =>
+    perOutput((output) =>
+      of[output]
+        .filter(({ atMs }) => atMs >= minuteMs)
+        .map((one) => Object.assign({}, one, { atMs: one.atMs - minuteMs })),
+    );
+  const serviceAt = new Map(
+    today.story.changes.flatMap(({ atMs, places }) =>
+      places.map(({ place }) => [atMs, today.story.places[place]!.service] as const),
+    ),
+  );
+  // The Services of the changes that are shown later.
+  const behind = perOutput((output) => {
+    const late = samples[output].filter(({ atMs, latencyMs }) => atMs < minuteMs && atMs + latencyMs >= minuteMs);
+    return new Set(late.map(({ atMs }) => serviceAt.get(atMs)!));
+  });
+  return {
+    run: { ...today, story: storyBetween(today.story, minuteMs, 2 * minuteMs) },
+    evidence: { samples: later(samples), writes: later(writes), behind },
+  };
+}
+
+test('a backlog at the beginning of the recording is there before its changes', () => {
+  const settings = { ...TODAY.settings, qps: 3, burst: 10 };
+  const { run, evidence: recorded } = secondMinute({ ...TODAY, settings });
+  const { worst } = backTest(run, recorded, { 'API latency': SURE, 'API tail': SURE, 'watch lag': SURE });
+  assert.ok(worst! < 0.01, `off by ${(100 * worst!).toFixed(1)} %`);
+});
+
+test('a backlog is written in its order, and at the times of its tokens', () => {
+  // More changes a second than can be written leave some 20 of 200 Services after a minute.
+  const many = profileStory({ ...PROFILE, services: [{ count: 100, pods: 4 }], flipsPerSecond: 4 }, 3);
+  const settings = { ...TODAY.settings, qps: 3, burst: 10 };
+  const { run, evidence: recorded } = secondMinute({ ...TODAY, story: many, settings });
+  const waitingAtStart = backlogOf(run, recorded);
+  assert.ok(waitingAtStart.slices.length > 20);
+  const played = runModel({ ...run, tokensAtStart: fewestTokens(run, recorded.writes), waitingAtStart });
+  for (const output of OUTPUTS) {
+    const [first, theirs] = [played, recorded].map(({ writes }) => writes[output].slice(0, 20));
+    assert.deepEqual(
+      first!.map(({ service }) => service),
+      theirs!.map(({ service }) => service),
+    );
+    for (const [i, { atMs }] of first!.entries()) assert.ok(Math.abs(atMs - theirs![i]!.atMs) < 30, `${output} ${i}`);
+  }
 });
 
 for (const controller of ['endpointd', 'kube-controller-manager'] as const) {

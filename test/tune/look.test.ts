@@ -7,7 +7,7 @@ import { choose } from '../../src/tune/choice.ts';
 import { figureOfDraws } from '../../src/tune/drawn-figures.ts';
 import { createLooks, firstOf, type Look, lookAt, playAll } from '../../src/tune/look.ts';
 import { figureOf, parseObjective, partsOf, valueOfDraw } from '../../src/tune/objective.ts';
-import { blockCounts, cutInBlocks, EVER, resamples } from '../../src/tune/resample.ts';
+import { cutInBlocks, drawnSpans, EVER, resamples } from '../../src/tune/resample.ts';
 import { flagsOf } from '../../src/tune/search.ts';
 import { createTrials } from '../../src/tune/trials.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -142,7 +142,9 @@ test('the figures of resamples are those of runs that are made of their blocks',
   for (const goal of [...goals, 'writes', 'writes(slices)', 'bytes(json)', 'apiserver-cpu']) {
     const { expression } = parseObjective(`min ${goal}`).goal;
     const made = [...resamples(ledger, blocks, 20, 5)].map((draw) => figureOf(expression, draw.between(EVER), scope));
-    const found = blockCounts(blocks, 20, 5, EVER)!.map(figureOfDraws(expression, cutInBlocks(ledger, blocks), scope));
+    const found = drawnSpans(blocks, 20, 5, [EVER])[0]!.times.map(
+      figureOfDraws(expression, cutInBlocks(ledger, blocks), scope),
+    );
     for (const [i, value] of found.entries())
       assert.ok(Math.abs(value - made[i]!) <= 1e-9 * made[i]!, `${goal}: ${value} and ${made[i]}`);
     assert.ok(goal === 'later(1h)' || new Set(found).size > 1, goal);

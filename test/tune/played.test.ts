@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { slice } from '../recording/made.ts';
+import { endpointOf, slice } from '../recording/made.ts';
 import { podRecord, serviceRecord } from '../support/batches.ts';
+import { MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { PodRecord, ServiceRecord } from '../../src/kube/types.ts';
-import type { Change, RecordedEvent, RecordedResource, Told } from '../../src/recording/recording.ts';
+import type { Change, RecordedEvent, RecordedOutput, RecordedResource, Told } from '../../src/recording/recording.ts';
+import { backlogOf } from '../../src/tune/backlog.ts';
 import { type RecordedPart, playedOf } from '../../src/tune/played.ts';
 import { runModel } from '../../src/twin/run.ts';
+import { fewestTokens } from '../../src/twin/write-tokens.ts';
 import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const SERVICE = serviceRecord({ namespace: 'ns', name: 'web', selector: ['app', 'web'] });
@@ -19,7 +22,7 @@ function change(atMs: number, told: Told, before: PodRecord | null, after: PodRe
 }
 
 function listed(resource: RecordedResource): RecordedEvent {
-  return { type: 'listed', resource, atMs: 500, told: 'start', sinceMs: 500 };
+  return { type: 'listed', resource, atMs: 250, told: 'start', sinceMs: 250 };
 }
 
 const START: readonly RecordedEvent[] = [
@@ -46,7 +49,7 @@ function play(...events: readonly RecordedEvent[]): RecordedPart {
   return playedOf('a test', [...START, ...events]);
 }
 
-test('the first lists are the start of a story, and its clock begins then', () => {
+test('a story begins as long after the first lists as these took', () => {
   const { story } = play(change(1500, 'watch', pod(1), pod(1, { ready: false })), { type: 'end', atMs: 2500 });
   assert.equal(story.durationMs, 2000);
   assert.deepEqual(story.namespaces, [{ services: 1, pods: 1 }]);
@@ -187,11 +190,86 @@ function sliceWrites(count: number): RecordedEvent[] {
   }));
 }
 
+test('writes that a watch replays after its list are not of the recording', () => {
+  const [own, other] = [slice('web', []), slice('web', [], { triggerMs: 1 })];
+  const write = (atMs: number, i: number): RecordedEvent => ({
+    type: 'change',
+    resource: 'endpointslices',
+    atMs,
+    told: 'watch',
+    by: 'controller',
+    id: 20,
+    version: i,
+    before: own,
+    after: other,
+  });
+  // Lists of 1.5 s, in which 30 writes were made.
+  const lists = START.map((event) => (event.type === 'listed' ? { ...event, atMs: 1500, sinceMs: 1500 } : event));
+  const { story, evidence } = playedOf('a test', [
+    ...lists,
+    ...Array.from({ length: 30 }, (_, i) => write(1505, i)),
+    change(1506, 'watch', pod(1), pod(1, { ready: false })),
+    ...Array.from({ length: 400 }, (_, i) => write(1510 + 50 * i, 30 + i)),
+    { type: 'end', atMs: 23_000 },
+  ]);
+  const calibration = DEFAULT_CALIBRATION;
+  const writer = { controller: 'kube-controller-manager', settings: DEFAULT_SETTINGS, story, calibration } as const;
+  const { slices } = fewestTokens(writer, evidence.writes);
+  assert.ok(slices < 3, `${slices} tokens`);
+  assert.deepEqual([story.durationMs, story.changes.length, story.places[0]!.start.isReady], [20_000, 0, false]);
+});
+
 test('a controller that writes nothing while the other one writes does not run', () => {
   const [few, enough] = [play(...sliceWrites(19)), play(...sliceWrites(20))];
   assert.deepEqual([few.story.outputs, few.notes], [['endpoints', 'slices'], []]);
   const note = 'no endpoints were written: their controller does not run, and is left out';
   assert.deepEqual([enough.story.outputs, enough.notes], [['slices'], [note]]);
+});
+
+test('mirrored slices are none of the writes that a prediction is compared with', () => {
+  const own = slice('web', []);
+  const mirrored = { ...own, labels: [SLICE_MANAGED_BY_LABEL, MIRROR_MANAGED_BY_VALUE] };
+  const others = sliceWrites(100).map((event) =>
+    Object.assign(event, { id: 21, atMs: 2000, before: mirrored, after: mirrored }),
+  );
+  const { evidence, recorded } = play(...sliceWrites(20), ...others);
+  assert.equal(evidence.writes.slices.length, 20);
+  // The metrics of the process count both.
+  assert.deepEqual(recorded, { endpoints: 0, slices: 120 });
+});
+
+test('a Service that lags behind its pods at the start was waited for', () => {
+  const shows = (name: string, ...pods: readonly PodRecord[]): RecordedOutput =>
+    slice(
+      name,
+      pods.map((one) => endpointOf(one)),
+      { namespace: 'ns', service: 'web' },
+    );
+  const write = (atMs: number, before: RecordedOutput | null, after: RecordedOutput): RecordedEvent => ({
+    type: 'change',
+    resource: 'endpointslices',
+    atMs,
+    told: before === null ? 'start' : 'watch',
+    by: 'controller',
+    id: 20,
+    version: atMs,
+    before,
+    after,
+  });
+  const started = (shown: RecordedOutput): RecordedPart => {
+    const empty = shows('web');
+    const lists = START.filter(({ type }) => type === 'listed');
+    const others = START.filter(({ type }) => type !== 'listed');
+    const events = [...others, write(3, null, empty), ...lists, write(2000, empty, shown), { type: 'end', atMs: 3000 }];
+    return playedOf('a test', events as RecordedEvent[]);
+  };
+  const { evidence, story } = started(shows('web', pod(1)));
+  assert.deepEqual(evidence.behind, { endpoints: new Set(), slices: new Set([0]) });
+  assert.deepEqual(evidence.writes.slices, [{ atMs: 1500, service: 0 }]);
+  const today = { story, controller: 'kube-controller-manager', settings: DEFAULT_SETTINGS } as const;
+  assert.deepEqual(backlogOf(today, evidence), { endpoints: [], slices: [{ service: 0, writes: 1, dueMs: 0 }] });
+  // Objects that never catch up may be kept by nobody.
+  assert.deepEqual(started(shows('web')).evidence.behind, { endpoints: new Set(), slices: new Set() });
 });
 
 test('a controller whose objects could not be read is not said not to run', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Blocks, type Draw, EVER, resamples } from '../../src/tune/resample.ts';
+import { type Blocks, cutInBlocks, type Draw, drawnSpans, EVER, resamples } from '../../src/tune/resample.ts';
 import { cpuOf, writesOf } from '../../src/twin/figures.ts';
 import { createLedger, type Ledger } from '../../src/twin/ledger.ts';
 import { USUAL_SIZES } from '../../src/twin/profiles.ts';
@@ -91,6 +91,26 @@ test('each change of a long run is looked at a few times for each resample', () 
   const parts = Array.from({ length: 990 }, (_, i) => ({ fromMs: (i + 0.5) * BLOCK_MS, toMs: (i + 10.5) * BLOCK_MS }));
   for (const part of parts) assert.equal(cpuOf(ofParts!.between(part)), 10);
   assert.ok(looks < 20_000, String(looks));
+});
+
+test('a part of a long run asks for the blocks of the five minutes it touches', () => {
+  const blocks = { durationMs: 3_610_000, blockMs: BLOCK_MS, partMs: 300_000 };
+  const run = runOf(Array.from({ length: 121 }, (_, i) => 1 + ((i * 7) % 13)));
+  const parts = [...Array.from({ length: 56 }, (_, i) => ({ fromMs: 60_000 * i, toMs: 60_000 * i + 300_000 })), EVER];
+  const spans = drawnSpans(blocks, 30, 3, parts);
+  const draws = [...resamples(run, blocks, 30, 3)];
+  const cut = cutInBlocks(run, blocks);
+  for (const [p, { blocks: own, times }] of spans.filter((one) => one !== null).entries()) {
+    assert.ok(p === 56 || own.length <= 20, `${own.length} blocks for part ${p}`);
+    for (const [i, draw] of draws.entries()) {
+      const sum = own.reduce((all, block, b) => all + times[i]![b]! * writesOf(cut[block]!), 0);
+      assert.equal(sum, writesOf(draw.between(parts[p]!)));
+    }
+  }
+  // Four parts of a list: what is put in order once serves all of them.
+  assert.equal(new Set(spans.map((span) => span?.blocks)).size, 12 + 11 + 1);
+  // The last five minutes end within a block.
+  assert.deepEqual(drawnSpans(blocks, 30, 3, [{ fromMs: 3_310_000, toMs: 3_610_000 }]), [null]);
 });
 
 test('what is behind the last whole block is there once in each resample', () => {

@@ -47,6 +47,29 @@ function writesFor(before: OracleEndpoints | null, after: OracleEndpoints): Pick
   return isRight ? [] : [{ verb: 'update', endpoints }];
 }
 
+test('a change of Endpoints above a thousand looks at few of the other pods', () => {
+  /** Each pod becomes ready, and unready again. */
+  const looksWith = (pods: number): number => {
+    const book = createOneBook('endpoints', 1, 100, pods);
+    const { waiting, seated } = book.services[0]!.ranking!;
+    let looks = 0;
+    for (const heap of [waiting, seated]) {
+      const { before } = heap;
+      Object.assign(heap, {
+        before: (...two: Parameters<typeof before>) => {
+          looks++;
+          return before(...two);
+        },
+      });
+    }
+    for (const wanted of [STATES[1]!, STATES[0]!, STATES[1]!])
+      for (let place = 0; place < pods; place++) takeChange(book, { place, wanted }, place);
+    return looks;
+  };
+  const [two, four] = [looksWith(2000), looksWith(4000)];
+  assert.ok(two > 2000 && four < 3 * two, `${two} and ${four} looks`);
+});
+
 for (let seed = 1; seed <= 4; seed++) {
   test(`Endpoints show the same addresses, up to a thousand and above, seed ${seed}`, () => {
     const prng = createPrng(seed);

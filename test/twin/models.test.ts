@@ -11,6 +11,7 @@ import {
   type Settings,
 } from '../../src/twin/settings.ts';
 import { type Noticed, NOTHING, type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
+import { valueOf } from '../../src/tune/objective.ts';
 import { fewestTokens } from '../../src/twin/write-tokens.ts';
 
 const FREE = { intake: 0, echo: 0, match: 0, sync: 0, scan: 0, endpoint: 0, write: 0, writtenByte: 0, reply: 0 };
@@ -285,16 +286,76 @@ function allWrittenAtMs(ledger: Ledger): number[] {
   return OUTPUTS.flatMap((output) => writtenAtMs(ledger, output)).toSorted((a, b) => a - b);
 }
 
-test('a controller that was at work begins with the tokens that its story leaves', () => {
+test('a controller that was at work begins with what its story leaves', () => {
   const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
   const fresh = (controller: Controller): Run => ({ ...AT_WORK, story: three, controller });
   const atWork = (controller: Controller): Run => ({ ...fresh(controller), tokensAtStart: 'as left' });
   // The story ends at 1,100 ms. endpointd has 4 tokens that come back in 4 s, and lacks 3.001 of them then.
   assert.deepEqual(allWrittenAtMs(runModel(fresh('endpointd'))), [111, 111, 111, 111, 1111, 2111]);
-  assert.deepEqual(allWrittenAtMs(runModel(atWork('endpointd'))), [111, 1011, 2011, 3011, 4011, 5011]);
-  // Of each controller's two tokens none is left, and the third write waits for the next.
+  // So a token is there at 1 ms. A write of each kind waits, and those of the story wait for them.
+  const endpointd = runModel(atWork('endpointd'));
+  assert.deepEqual(allWrittenAtMs(endpointd), [11, 1011]);
+  assert.deepEqual(latencies(endpointd), [1911, 3911, 5911]);
+  // Of each controller's two tokens none is left, and the third write has the next, of which half is there.
   assert.deepEqual(allWrittenAtMs(runModel(fresh(UPSTREAM))), [111, 111, 111, 111, 2111, 2111]);
-  assert.deepEqual(allWrittenAtMs(runModel(atWork(UPSTREAM))), [2010, 2010, 4010, 4010, 6010, 6010]);
+  const upstream = runModel(atWork(UPSTREAM));
+  assert.deepEqual(allWrittenAtMs(upstream), [1011, 1011]);
+  assert.deepEqual(latencies(upstream), [2911, 4911, 6911]);
+});
+
+test('a saturated controller that was at work writes no more than its tokens allow', () => {
+  const changes = Array.from({ length: 8 * 300 }, (_, i) => [i * 125, i, 'ready'] as const);
+  const five = { ...story({ services: changes.length, pods: 1, changes }), durationMs: 300_000 };
+  const settings = { ...DEFAULT_SETTINGS, qps: 5, burst: 10, controllers: 2 };
+  const scope = { durationMs: five.durationMs, nodes: 1, endpointsWatchers: 1 };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const ledger = runModel({
+      story: five,
+      controller,
+      settings,
+      calibration: EXACT,
+      seed: 1,
+      tokensAtStart: 'as left',
+    });
+    const figure = (isWorst: boolean): number => valueOf({ of: 'writes', outputs: OUTPUTS, isWorst }, ledger, scope);
+    assert.ok(Math.abs(figure(false) - 10) < 0.05, `${controller}: ${figure(false)} writes a second`);
+    assert.equal(figure(true), figure(false), controller);
+    assert.equal(ledger.cpu.filter(({ atMs }) => atMs >= five.durationMs).length, 0);
+    // The changes of a second wait for those of the five minutes before.
+    const firstMs = ledger.samples.slices.filter(({ atMs }) => atMs < 1000).map(({ latencyMs }) => latencyMs);
+    assert.ok(Math.min(...firstMs) > 150_000, `${controller}: ${Math.min(...firstMs)} ms`);
+    assert.equal(ledger.samples.slices.length, changes.length);
+  }
+});
+
+test('what a batch period or a worker holds back at the end waits at the start', () => {
+  const ten = Array.from({ length: 10 }, (_, i) => [9000 + 100 * i, i, 'ready'] as const);
+  const played = { ...story({ services: 10, pods: 1, changes: ten }), durationMs: 10_000 };
+  for (const controller of ['endpointd', UPSTREAM] as const) {
+    const settings = {
+      ...DEFAULT_SETTINGS,
+      qps: 1,
+      burst: 1,
+      controllers: 1,
+      slicesBatchMs: 500,
+      endpointsBatchMs: 500,
+    };
+    const only: Story = { ...played, outputs: ['slices'] };
+    const ledger = runModel({
+      story: only,
+      controller,
+      settings,
+      calibration: EXACT,
+      seed: 1,
+      tokensAtStart: 'as left',
+    });
+    // The story leaves nine writes. Those that were made before its own changes show nothing of it.
+    assert.equal(writtenAtMs(ledger, 'slices').length, 10, controller);
+    assert.ok(
+      latencies(ledger).every((ms) => ms > 500),
+      controller,
+    );
+  }
 });
 
 test('a controller that was at work and never waits for a token plays as a fresh one', () => {
@@ -305,6 +366,21 @@ test('a controller that was at work and never waits for a token plays as a fresh
   }
 });
 
+test('a story that lives on its first burst begins with what is left of it', () => {
+  // 24 more than come in a minute, so of 30 tokens 6 are left.
+  const changes = Array.from({ length: 60 * 20.4 }, (_, i) => [i * (1000 / 20.4), i, 'ready'] as const);
+  const minute = { ...story({ services: changes.length, pods: 1, changes }), durationMs: 60_000 };
+  const p99 = (tokensAtStart?: 'as left'): number => {
+    const settings = { ...DEFAULT_SETTINGS, qps: 20, burst: 30 };
+    const run: Run = { story: minute, controller: UPSTREAM, settings, calibration: EXACT, seed: 1 };
+    const shown = latencies(runModel(tokensAtStart === undefined ? run : { ...run, tokensAtStart }));
+    return shown.toSorted((a, b) => a - b)[Math.floor(0.99 * shown.length)]!;
+  };
+  assert.equal(p99(), 11);
+  const leftMs = p99('as left');
+  assert.ok(leftMs > 300 && leftMs < 1000, `${leftMs} ms`);
+});
+
 test('a controller that was at work begins with the fewest tokens for its writes', () => {
   const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
   const shownMs = (controller: Controller, atMs: readonly number[]): number[] => {
@@ -313,12 +389,26 @@ test('a controller that was at work begins with the fewest tokens for its writes
     const tokensAtStart = fewestTokens(run, { endpoints: writes, slices: writes });
     return allWrittenAtMs(runModel({ ...run, tokensAtStart }));
   };
-  // A token comes each 2 s. One has come for the write at 2,000 ms, and one was there for that at 2,100 ms: 0.95 of it.
-  assert.deepEqual(shownMs(UPSTREAM, [2000, 2100]), [111, 111, 2110, 2110, 4110, 4110]);
+  // A token comes each 2 s. One has come for a write at 2,000 ms, and 0.05 of it were there for one at 1,900 ms.
+  assert.deepEqual(shownMs(UPSTREAM, [2000]), [2010, 2010, 4010, 4010, 6010, 6010]);
+  // With 0.011 for the 22 ms that it was seen late: the rest comes in 1,878 ms.
+  assert.deepEqual(shownMs(UPSTREAM, [1900]), [1888, 1888, 3888, 3888, 5888, 5888]);
   // As many as were taken at once, and no more than the burst.
   assert.deepEqual(shownMs(UPSTREAM, [0, 0, 0]), [111, 111, 111, 111, 2111, 2111]);
   // One bucket for both outputs, whose tokens come each second: two were taken at once, of four.
-  assert.deepEqual(shownMs('endpointd', [0]), [111, 111, 1010, 2010, 3010, 4010]);
+  assert.deepEqual(shownMs('endpointd', [0]), [111, 111, 988, 1988, 2988, 3988]);
+});
+
+test('writes that were seen after they were sent tell of as many tokens as they took', () => {
+  const twenty = story({
+    services: 20,
+    pods: 1,
+    changes: Array.from({ length: 20 }, (_, i) => [100, i, 'ready'] as const),
+  });
+  const calibration = { ...EXACT, apiMs: { median: 20, tail: 1 } };
+  const fresh: Run = { story: twenty, controller: UPSTREAM, settings: DEFAULT_SETTINGS, calibration, seed: 1 };
+  const { samples, writes } = runModel(fresh);
+  assert.deepEqual(runModel({ ...fresh, tokensAtStart: fewestTokens(fresh, writes) }).samples, samples);
 });
 
 test("before 1.35 the watch waits while a pod's services are looked for", () => {

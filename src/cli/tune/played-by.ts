@@ -3,7 +3,6 @@ import type { Recorded } from '../../tune/measured.ts';
 import { playedOf } from '../../tune/played.ts';
 import { ownPart } from '../../tune/strangers.ts';
 import type { TuneInput } from '../../tune/tune.ts';
-import { perOutput } from '../../twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../twin/profiles.ts';
 import type { Story } from '../../twin/story.ts';
 import { withRecording } from '../record/recording-file.ts';
@@ -21,12 +20,12 @@ export function playedBy({ from, seed, controller }: Pick<TuneOptions, 'from' | 
   if (profile !== undefined)
     return { story: profileStory(profile, seed), evidence: null, recorded: null, doubts: [], notes: [] };
   return withRecording(from, ({ events, broken }) => {
-    const { story, evidence, writers, doubts, notes, isEnded } = playedOf(from, events);
+    const { story, evidence, recorded, writers, doubts, notes, isEnded } = playedOf(from, events);
     const own = ownPart(story, evidence, writers, controller);
     return {
       story: own.story,
       evidence: own.evidence,
-      recorded: perOutput((output) => evidence.writes[output].length),
+      recorded,
       doubts: [...doubts, ...own.refusals],
       notes: [...endingOf(broken(), isEnded), ...own.notes, ...notes],
     };
