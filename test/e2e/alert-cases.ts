@@ -85,6 +85,26 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['EndpointdNoLeader -'],
   },
   {
+    title: 'the leader has taken away most endpoints half an hour ago, and a standby too',
+    series: {
+      ...A_LEADS,
+      [`endpointd_mass_removals_total{${A}}`]: '0x10 1x50',
+      [`endpointd_mass_removals_total{${B}}`]: '0x10 1x50',
+    },
+    firing: ['EndpointdMassRemoval 10.0.0.1:10267'],
+  },
+  {
+    title: 'who has taken away most endpoints leads no more',
+    series: {
+      ...BOTH_UP,
+      [`leader_election_master_status{${A},name="endpointd"}`]: '1x15 0x45',
+      [`leader_election_master_status{${B},name="endpointd"}`]: '0x15 1x45',
+      [`endpointd_mass_removals_total{${A}}`]: '0x10 1x50',
+      [`endpointd_mass_removals_total{${B}}`]: '0x60',
+    },
+    firing: ['EndpointdMassRemoval 10.0.0.1:10267'],
+  },
+  {
     title: 'the class of what holds a service up changes every five minutes',
     series: {
       ...A_LEADS,
