@@ -19,15 +19,19 @@ const A_LEADS = {
   [`leader_election_master_status{${B},name="endpointd"}`]: '0x60',
 };
 
-/** All that can be wrong with one process. */
-function trouble(target: string): Series {
+/** What is wrong with a process if it leads. */
+function leadersTrouble(target: string): Series {
   return {
-    [`endpointd_watch_up{${target},resource="pods"}`]: '0x60',
     [`endpointd_stuck_service{${target},controller="endpoints",namespace="shop",service="web",class="forbidden"}`]:
       '1x60',
     [`endpointd_oldest_unwritten_change_seconds{${target}}`]: '0+60x60',
     [`endpointd_foreign_edits_total{${target},manager="kube-controller-manager"}`]: '0+1x60',
   };
+}
+
+/** All that can be wrong with one process. */
+function trouble(target: string): Series {
+  return { ...leadersTrouble(target), [`endpointd_watch_up{${target},resource="pods"}`]: '0x60' };
 }
 
 function allFour(instance: string): string[] {
@@ -56,19 +60,48 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: [],
   },
   {
+    title: 'a manager is seen for the first time, and has made five changes already',
+    series: { ...A_LEADS, [`endpointd_foreign_edits_total{${A},manager="kubectl"}`]: '_x25 5x35' },
+    firing: ['EndpointdAnotherWriter 10.0.0.1:10267'],
+  },
+  {
+    title: 'a manager made two changes, or what it did before the first scrape is seen: none',
+    series: {
+      ...A_LEADS,
+      [`up{${B}}`]: '_x25 1x35',
+      [`endpointd_foreign_edits_total{${A},manager="kubectl"}`]: '_x25 2x35',
+      [`endpointd_foreign_edits_total{${B},manager="kubectl"}`]: '_x25 3000x35',
+    },
+    firing: [],
+  },
+  {
     title: 'objects are deleted again and again, by whom nobody knows',
     series: { ...A_LEADS, [`endpointd_foreign_edits_total{${A},manager="unknown"}`]: '0x5 1+1x55' },
     firing: ['EndpointdAnotherWriter 10.0.0.1:10267'],
   },
   { title: 'the leader is in trouble: four', series: { ...A_LEADS, ...trouble(A) }, firing: allFour('10.0.0.1:10267') },
-  { title: 'the standby is in trouble: none', series: { ...A_LEADS, ...trouble(B) }, firing: [] },
+  {
+    title: "the standby has trouble that is the leader's to tell: none",
+    series: { ...A_LEADS, ...leadersTrouble(B) },
+    firing: [],
+  },
+  {
+    title: 'the standby does not follow',
+    series: { ...A_LEADS, [`endpointd_watch_up{${B},resource="pods"}`]: '1x20 0x40' },
+    firing: ['EndpointdStandbyWatchDown 10.0.0.2:10267'],
+  },
+  {
+    title: 'the standby has not followed for less than a quarter of an hour: none',
+    series: { ...A_LEADS, [`endpointd_watch_up{${B},resource="pods"}`]: '1x30 0x30' },
+    firing: [],
+  },
   {
     title: 'one without leader election is in trouble: four',
     series: { [`up{${A}}`]: '1x60', ...trouble(A) },
     firing: allFour('10.0.0.1:10267'),
   },
   {
-    title: 'a standby of one cluster has the address of the leader of another: that leader alone',
+    title: 'a standby of one cluster has the address of the leader of another: each for itself',
     series: Object.fromEntries(
       ['one', 'two'].flatMap((cluster) =>
         Object.entries({ ...A_LEADS, ...trouble(cluster === 'one' ? A : B) }).map(([name, values]) => [
@@ -77,7 +110,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
         ]),
       ),
     ),
-    firing: allFour('10.0.0.1:10267'),
+    firing: [...allFour('10.0.0.1:10267'), 'EndpointdStandbyWatchDown 10.0.0.2:10267'],
   },
   {
     title: 'nobody leads',
