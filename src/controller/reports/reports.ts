@@ -70,6 +70,8 @@ export function createReports(hands: ReportHands): Reports {
   const first = createFirstSyncs(hands.standsBy);
   const untold = createUntold(hands.standsBy);
   let ledAtMs = -Infinity;
+  // They begin at 0, so that rates see the first problem, too.
+  for (const kind of Object.keys(PROBLEM_EVENTS)) hands.instruments.problems(kind);
   return {
     due: (unit) => void first.due?.add(unit),
     allDue: (lists, now) => noteAllDue(first, hands.log, lists, now),
