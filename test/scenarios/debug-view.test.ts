@@ -1,8 +1,9 @@
 /** What the debug page shows is what the controllers do. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { debugJson, debugPage } from '../../src/cli/live/debug-page.ts';
+import { debugHeadline, debugJson, debugPage } from '../../src/cli/live/debug-page.ts';
 import { type DebugView, debugView } from '../../src/controller/reports/debug-view.ts';
+import { leadershipOf } from '../support/election-world.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 
 function settled(config: SimConfig = {}): Sim {
@@ -51,6 +52,25 @@ describe('the debug view', () => {
     const { writes, queues } = viewOf(sim);
     assert.deepEqual([writes.inFlight, queues[0]!.syncing], [1, 1]);
     assert.ok(queues[0]!.longestSyncMs > 2000 && queues[0]!.oldestChangeMs > 2000);
+  });
+
+  it('the view shows what fails again and again, and changes that back off', () => {
+    const sim = settled();
+    sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(3000);
+    const view = viewOf(sim);
+    assert.deepEqual([view.stuckTotal, view.failing, view.queues[0]!.delayedChanges], [0, 1, 1]);
+    assert.deepEqual(debugHeadline(view), { figure: '1 failing', words: '2 Services, running', tone: 'unsure' });
+  });
+
+  it('the view tells whether this process leads', () => {
+    assert.equal(viewOf(settled()).role, 'leads');
+    const sim = createSim({ leadership: leadershipOf('a') });
+    sim.start();
+    assert.equal(viewOf(sim).role, 'nobody');
+    sim.run(5000);
+    assert.equal(viewOf(sim).role, 'leads');
   });
 
   it('the view names a stuck service with its last error', () => {
@@ -145,4 +165,37 @@ describe('the debug view', () => {
     assert.ok(!/[^\P{C}\n]/u.test(json));
     assert.deepEqual((JSON.parse(json) as DebugView).stuck, stuck);
   });
+});
+
+describe('the headline of the page', () => {
+  const AT_REST: DebugView = { ...viewOf(settled()), services: 7 };
+  const [queue] = AT_REST.queues;
+  const [watch] = AT_REST.watches;
+  const changed = (fields: Partial<DebugView['queues'][number]>): Partial<DebugView> => ({
+    queues: [{ ...queue!, ...fields }],
+  });
+  const paused: Partial<DebugView> = { writes: { ...AT_REST.writes, pauseMs: 4000 } };
+  const late = changed({ oldestChangeMs: 20 * 60_000, delayedChanges: 1 });
+  const cases: readonly (readonly [title: string, view: Partial<DebugView>, figure: string, tone: string])[] = [
+    ['at rest', {}, '0 waiting', 'good'],
+    ['with work', changed({ fresh: 1, chore: 2, delayed: 9, delayedChanges: 4 }), '7 waiting', 'good'],
+    ['with a watch down', { watches: [{ ...watch!, downMs: 0 }], stuckTotal: 1 }, '1 watch down', 'bad'],
+    ['with stuck services', { ...late, stuckTotal: 3, failing: 3 }, '3 stuck', 'bad'],
+    ['while nobody leads', { role: 'nobody' }, 'nobody leads', 'bad'],
+    ['while it starts', { phase: 'starting' }, 'starting', 'unsure'],
+    ['with a change of 20 minutes', { ...late, ...paused }, '20 min since the oldest change', 'bad'],
+    ['with a change of 20 minutes that the leader has to write', { ...late, role: 'stands by' }, '1 waiting', 'good'],
+    ['while writes are paused', { ...paused, failing: 3 }, 'writes paused', 'unsure'],
+    ['while all units back off', { failing: 3 }, '3 failing', 'unsure'],
+    ['while it waits to take over', { role: 'waits' }, 'waits to take over', 'unsure'],
+  ];
+  for (const [title, view, figure, tone] of cases) {
+    it(`${title} it is "${figure}"`, () => {
+      assert.deepEqual(debugHeadline({ ...AT_REST, ...view }), {
+        figure,
+        words: `7 Services, ${view.phase ?? 'running'}`,
+        tone,
+      });
+    });
+  }
 });

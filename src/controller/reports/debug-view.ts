@@ -3,7 +3,9 @@ import { type JournalEntry, journalEntries } from './journal.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
 import { allServices } from '../caches/services.ts';
-import { leaderText } from '../leader/leadership.ts';
+import { holderOf, isLeader } from '../leader/elector.ts';
+import { leaderText, standsBy, type Leadership } from '../leader/leadership.ts';
+import { hasTakenOver } from '../leader/take-over.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
@@ -18,6 +20,7 @@ export interface DebugView {
   readonly phase: string;
   /** Who writes. */
   readonly leader: string;
+  readonly role: Role;
   readonly wallMs: number;
   readonly services: number;
   readonly queues: readonly QueueView[];
@@ -27,6 +30,8 @@ export interface DebugView {
   /** At most `ROWS_MAX` of them. Those with the most failures come first. */
   readonly stuck: readonly StuckView[];
   readonly stuckTotal: number;
+  /** Units that have failed more than once in a row, stuck ones included; 0 while the process writes nothing. */
+  readonly failing: number;
   /** Of the newest `JOURNAL_MAX` changes in the journal. */
   readonly stages: readonly StageView[];
   /** The services with the most of these changes, at most `ROWS_MAX`. */
@@ -35,6 +40,9 @@ export interface DebugView {
   readonly changes: readonly JournalEntry[];
 }
 
+/** `waits`: it holds the Lease and waits to take over. `nobody`: it stands by, and nobody holds the Lease. */
+type Role = 'leads' | 'waits' | 'stands by' | 'nobody';
+
 export interface QueueView {
   readonly controller: string;
   readonly running: boolean;
@@ -42,6 +50,8 @@ export interface QueueView {
   readonly fresh: number;
   readonly chore: number;
   readonly delayed: number;
+  /** How many of those that are delayed have a change that is not written. */
+  readonly delayedChanges: number;
   readonly syncing: number;
   readonly slots: number;
   readonly longestSyncMs: number;
@@ -122,6 +132,7 @@ export function debugView(
   return {
     phase: state.phase,
     leader: leaderText(state.leadership),
+    role: roleOf(state.leadership),
     wallMs: now.wallMs,
     services: state.serviceRecords,
     queues: controllers.map((controller) => queueView(controller, now.nowMs)),
@@ -130,10 +141,24 @@ export function debugView(
     watches: state.reflectors.map((reflector) => watchView(reflector, now.nowMs)),
     stuck: stuck.sort((a, b) => b.failures - a.failures).slice(0, ROWS_MAX),
     stuckTotal: stuck.length,
+    failing: standsBy(state) ? 0 : countFailing(state),
     stages: stageViews(entries),
     busiest: busiestOf(entries),
     changes: journalEntries(journal, changesMax, isAsked),
   };
+}
+
+function roleOf(leadership: Leadership | null): Role {
+  if (leadership === null) return 'leads';
+  if (isLeader(leadership.elector)) return hasTakenOver(leadership) ? 'leads' : 'waits';
+  return holderOf(leadership.elector) === null ? 'nobody' : 'stands by';
+}
+
+/** A first failure settles itself as a rule. */
+function countFailing(state: ControllerState): number {
+  let failing = 0;
+  for (const { units } of allServices(state)) for (const { failures } of units) if (failures > 1) failing++;
+  return failing;
 }
 
 function queueView({ name, running, queue }: Controller, nowMs: number): QueueView {
@@ -144,6 +169,7 @@ function queueView({ name, running, queue }: Controller, nowMs: number): QueueVi
     fresh: queue.fresh.depth,
     chore: queue.chore.depth,
     delayed: queue.delayed.items.length,
+    delayedChanges: queue.delayed.items.filter(({ changedMs }) => changedMs >= 0).length,
     syncing: queue.processing.length,
     slots: queue.slots.count,
     longestSyncMs: longestWorkSeconds(queue, nowMs) * 1000,
