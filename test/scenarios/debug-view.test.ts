@@ -1,8 +1,9 @@
 /** What the debug page shows is what the controllers do. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { debugHeadline, debugJson, debugPage } from '../../src/cli/live/debug-page.ts';
-import { type DebugView, debugView } from '../../src/controller/reports/debug-view.ts';
+import { debugViews } from '../../src/cli/live/debug-views.ts';
+import { debugChanges, debugSummary, type DebugView } from '../../src/controller/reports/debug-view.ts';
 import { leadershipOf } from '../support/election-world.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 
@@ -16,7 +17,9 @@ function settled(config: SimConfig = {}): Sim {
 }
 
 function viewOf(sim: Sim, service = ''): DebugView {
-  return debugView(sim.loop!.state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 }, service);
+  const { state } = sim.loop!;
+  const summary = debugSummary(state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 });
+  return { ...summary, changes: debugChanges(state, service) };
 }
 
 describe('the debug view', () => {
@@ -130,10 +133,32 @@ describe('the debug view', () => {
       setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
       sim.run(1000);
     }
-    const now = { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 };
-    const shown = (max: number): number[] => debugView(sim.loop!.state, now, '', max).changes.map(({ id }) => id);
+    const shown = (max: number): number[] => debugChanges(sim.loop!.state, '', max).map(({ id }) => id);
     assert.deepEqual(shown(2), [4, 3]);
     assert.deepEqual(shown(100_000), [4, 3, 2, 1, 0]);
+  });
+
+  it('all who ask within a second share a view, and have their own changes', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const sim = settled();
+      let made = 0;
+      const views = debugViews(
+        () => sim.loop!.state,
+        () => ({ nowMs: sim.processMs(), wallMs: ++made }),
+      );
+      const [all, none] = await Promise.all([views('', undefined), views('no/such', undefined)]);
+      assert.deepEqual([all.changes.length > 0, none.changes.length], [true, 0]);
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(1000);
+      assert.equal((await views('', undefined)).changes.length, all.changes.length + 1);
+      assert.equal(made, 1);
+      mock.timers.tick(1000);
+      await views('', undefined);
+      assert.equal(made, 2);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('the page of the view shows texts of others as texts', () => {

@@ -45,6 +45,7 @@ export function serveSecurely(
     log: (line) => log.push(line),
     pages: (path) => (SERVED.includes(path) ? () => text(200, `page ${path}`) : null),
     onAcceptError: assert.fail,
+    onPageError: assert.fail,
     ...more,
   });
 }

@@ -11,7 +11,7 @@ import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
 import { longestWorkSeconds, oldestChangeMs } from '../queues/workqueue.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
-import { percentile } from '../../lib/percentile.ts';
+import { percentileOfSorted } from '../../lib/percentile.ts';
 import { tokensAt } from '../../lib/token-bucket.ts';
 import { allTurns } from '../../lib/turns.ts';
 
@@ -115,20 +115,11 @@ export const JOURNAL_MAX = 4096;
 /** Of the newest changes that are shown, where nobody asks for more. */
 const CHANGES_SHOWN = 50;
 
-/**
- * @param service `namespace/name`: only its changes are shown; '' = all changes are
- * @param changesMax so many of them
- */
-export function debugView(
-  state: ControllerState,
-  now: Now,
-  service: string,
-  changesMax: number = CHANGES_SHOWN,
-): DebugView {
+/** All but the changes that were asked for. */
+export function debugSummary(state: ControllerState, now: Now): Omit<DebugView, 'changes'> {
   const { controllers, journal } = state;
   const entries = journalEntries(journal, JOURNAL_MAX);
   const stuck = controllers.flatMap(stuckOf);
-  const isAsked = (namespace: string, name: string): boolean => service === '' || service === `${namespace}/${name}`;
   return {
     phase: state.phase,
     leader: leaderText(state.leadership),
@@ -144,8 +135,20 @@ export function debugView(
     failing: standsBy(state) ? 0 : countFailing(state),
     stages: stageViews(entries),
     busiest: busiestOf(entries),
-    changes: journalEntries(journal, changesMax, isAsked),
   };
+}
+
+/**
+ * @param service `namespace/name`: only its changes are shown; '' = all changes are
+ * @param changesMax so many of them
+ */
+export function debugChanges(
+  { journal }: ControllerState,
+  service: string,
+  changesMax: number = CHANGES_SHOWN,
+): JournalEntry[] {
+  const isAsked = (namespace: string, name: string): boolean => service === '' || service === `${namespace}/${name}`;
+  return journalEntries(journal, changesMax, isAsked);
 }
 
 function roleOf(leadership: Leadership | null): Role {
@@ -243,9 +246,9 @@ function stageViews(entries: readonly JournalEntry[]): StageView[] {
   return controllers.flatMap((controller) => {
     const own = entries.filter((entry) => entry.controller === controller);
     return Object.entries(STAGES).flatMap(([stage, field]): StageView[] => {
-      const times = own.map((entry) => entry[field]).filter((ms) => ms >= 0);
+      const times = Float64Array.from(own.map((entry) => entry[field]).filter((ms) => ms >= 0)).sort();
       if (times.length === 0) return [];
-      const [medianMs, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => percentile(times, share));
+      const [medianMs, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => percentileOfSorted(times, share));
       return [{ controller, stage, count: times.length, medianMs: medianMs!, p99Ms: p99Ms!, maxMs: maxMs! }];
     });
   });

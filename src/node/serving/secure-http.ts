@@ -66,9 +66,9 @@ export async function startSecureHttp(config: SecureHttpConfig): Promise<HttpSer
   };
   warnOfDates(known.identity, config.log);
   const handshakes = createHandshakes(settingsOf(config, known), config.handshakesPerSecond);
-  const { host, port, pages, onAcceptError } = config;
+  const { host, port, pages, onAcceptError, onPageError } = config;
   const gate = delegatedGate({ ...config, authorities: () => authoritiesOf(known) });
-  const http = await startHttp({ host, port, pages, onAcceptError, handshakes, gate });
+  const http = await startHttp({ host, port, pages, onAcceptError, onPageError, handshakes, gate });
   const rereads = startRereads(config, certificate, learner(config, known, handshakes));
   return {
     address: http.address,

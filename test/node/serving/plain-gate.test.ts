@@ -15,6 +15,7 @@ function serve(host = '127.0.0.1'): Promise<HttpServer> {
     gate: plainGate((path) => path === '/metrics'),
     pages: () => () => text(200, 'here'),
     onAcceptError: assert.fail,
+    onPageError: assert.fail,
   });
 }
 

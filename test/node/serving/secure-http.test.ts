@@ -446,7 +446,13 @@ it('an address in use is an error', async () => {
   const address = await serve();
   const port = Number(address.split(':')[1]);
   await assert.rejects(serveSecurely(reviews, log, { port }), /EADDRINUSE/);
-  const plain = { gate: () => Promise.resolve(null), pages: () => null, handshakes: null, onAcceptError: assert.fail };
+  const plain = {
+    gate: () => Promise.resolve(null),
+    pages: () => null,
+    handshakes: null,
+    onAcceptError: assert.fail,
+    onPageError: assert.fail,
+  };
   await assert.rejects(startHttp({ host: '127.0.0.1', port, ...plain }), /EADDRINUSE/);
 });
 
