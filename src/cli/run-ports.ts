@@ -84,7 +84,7 @@ async function startSecure(
   pages: FindPage,
   closers: (() => Promise<void>)[],
 ): Promise<HttpServer> {
-  const { options, log, clock } = config;
+  const { options, log, clock, metrics } = config;
   const { serving } = options;
   const authentication = await askerOf(config, serving.authenticationKubeconfig, closers);
   const isSame = serving.authorizationKubeconfig === serving.authenticationKubeconfig;
@@ -116,6 +116,7 @@ async function startSecure(
     unauthorizedTtlMs: serving.authorizationWebhookCacheUnauthorizedTtlMs,
     nowMs: () => clock.nowMs(),
     log: log.write,
+    metrics,
     pages,
     ...portErrors(log, '--secure-port'),
   });

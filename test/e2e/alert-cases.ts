@@ -193,6 +193,17 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['EndpointdClientCertificateEnds 10.0.0.1:10267'],
   },
   {
+    title: 'a serving certificate of a year ends in five hours, that of an hour is renewed late',
+    series: {
+      ...A_LEADS,
+      [`endpointd_serving_certificate_expiration_timestamp_seconds{${A}}`]: '20000x60',
+      [`endpointd_serving_certificate_lifetime_seconds{${A}}`]: '31536000x60',
+      [`endpointd_serving_certificate_expiration_timestamp_seconds{${B}}`]: '2460x60',
+      [`endpointd_serving_certificate_lifetime_seconds{${B}}`]: '3600x60',
+    },
+    firing: ['EndpointdServingCertificateEnds 10.0.0.1:10267'],
+  },
+  {
     title: 'the client certificate of an hour, of a plugin, is renewed late: none',
     series: {
       ...A_LEADS,
