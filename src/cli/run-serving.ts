@@ -1,15 +1,16 @@
 /** The ports of `endpointd run`, and the pages that it serves. */
 import process from 'node:process';
-import { debugView } from '../controller/reports/debug-view.ts';
+import type { Now } from '../controller/event.ts';
 import type { Loop } from '../controller/loop.ts';
 import type { MetricStore } from '../metrics/store.ts';
 import { createAsker, type Asker } from '../node/asker.ts';
 import type { Credentials } from '../node/credentials.ts';
 import type { Log } from '../node/log.ts';
 import type { MetricsRegistry } from '../node/metrics-registry.ts';
+import { failureMessage } from '../node/failure.ts';
 import { createRestClientObserver } from '../node/rest-client-metrics.ts';
 import { healthPages, type HealthCheck, type HealthPath } from '../node/serving/health-pages.ts';
-import { startHttp, type HttpServer } from '../node/serving/http.ts';
+import { startHttp, type HttpConfig, type HttpServer } from '../node/serving/http.ts';
 import { metricsPage, type RenderedMetrics } from '../node/serving/metrics-page.ts';
 import { json, type FindPage, type Page } from '../node/serving/page.ts';
 import { plainGate } from '../node/serving/plain-gate.ts';
@@ -24,6 +25,7 @@ import { userAgent, version } from '../node/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { configz } from './configz.ts';
 import type { RunOptions } from './flags/flags.ts';
+import { debugViews } from './live/debug-views.ts';
 import { credentialsOf } from './api-connection.ts';
 import { starting } from './usage.ts';
 
@@ -73,8 +75,7 @@ function startPlain(
   pages: FindPage,
 ): Promise<HttpServer> {
   const gate = plainGate((path) => OPEN.test(path));
-  const onAcceptError = acceptErrors(log, '--metrics-bind-address');
-  const server = startHttp({ host, port, handshakes: null, gate, pages, onAcceptError });
+  const server = startHttp({ host, port, handshakes: null, gate, pages, ...portErrors(log, '--metrics-bind-address') });
   return starting(`serve --metrics-bind-address=${host}:${port}`, server);
 }
 
@@ -83,7 +84,7 @@ async function startSecure(
   pages: FindPage,
   closers: (() => Promise<void>)[],
 ): Promise<HttpServer> {
-  const { options, log, clock } = config;
+  const { options, log, clock, metrics } = config;
   const { serving } = options;
   const authentication = await askerOf(config, serving.authenticationKubeconfig, closers);
   const isSame = serving.authorizationKubeconfig === serving.authenticationKubeconfig;
@@ -115,8 +116,9 @@ async function startSecure(
     unauthorizedTtlMs: serving.authorizationWebhookCacheUnauthorizedTtlMs,
     nowMs: () => clock.nowMs(),
     log: log.write,
+    metrics,
     pages,
-    onAcceptError: acceptErrors(log, '--secure-port'),
+    ...portErrors(log, '--secure-port'),
   });
   const { bindAddress: host, securePort: port } = serving;
   return await starting(`serve --secure-port=${port}${host === '' ? '' : ` --bind-address=${host}`}`, server);
@@ -149,9 +151,15 @@ async function askerOf(
   }, REVIEW_MS_MAX);
 }
 
-function acceptErrors(log: Log, flag: string): (error: Error) => void {
-  return ({ message: err }) => {
-    log.write({ level: 'warning', v: 0, message: 'The port cannot accept connections', fields: { flag, err } });
+function portErrors(log: Log, flag: string): Pick<HttpConfig, 'onAcceptError' | 'onPageError'> {
+  return {
+    onAcceptError({ message: err }) {
+      log.write({ level: 'warning', v: 0, message: 'The port cannot accept connections', fields: { flag, err } });
+    },
+    onPageError(path, error) {
+      const fields = { flag, path, err: failureMessage(error) };
+      log.write({ level: 'error', v: 0, message: 'A page cannot be shown', fields });
+    },
   };
 }
 
@@ -206,12 +214,14 @@ function checksOf(path: HealthPath, loop: Loop): HealthCheck[] {
 }
 
 function debugPage({ loop, clock }: ServingConfig): Page {
+  const now = (): Now => ({ nowMs: clock.nowMs(), wallMs: clock.wallMs() });
+  const views = debugViews(() => loop.state, now);
   return async ({ query, accept }) => {
     const { debugJson, debugPage: render } = await import('./live/debug-page.ts');
-    const [now, changes] = [{ nowMs: clock.nowMs(), wallMs: clock.wallMs() }, query.get('changes') ?? ''];
+    const changes = query.get('changes') ?? '';
     const changesMax = /^\d{1,6}$/.test(changes) ? Number(changes) : undefined;
     const service = query.get('service') ?? '';
-    const view = debugView(loop.state, now, service, changesMax);
+    const view = await views(service, changesMax);
     const isJson = query.get('format') === 'json' || accept === 'application/json';
     return {
       status: 200,

@@ -2,14 +2,14 @@ import { createHands } from './hands.ts';
 import { createControllers } from './definitions/controllers.ts';
 import { createEventRecorder, recordEvent } from './reports/event-recorder.ts';
 import { readState } from './reports/gauges.ts';
-import { createInstruments } from './reports/instruments.ts';
+import { createInstruments, type Instruments } from './reports/instruments.ts';
 import { createJournal } from './reports/journal.ts';
 import { createReports, type ReportHands, type Reports } from './reports/reports.ts';
 import { createReplan } from './caches/replan.ts';
 import { createLeadership, standsBy, type LeadershipOptions } from './leader/leadership.ts';
 import type { ControllerOptions } from './options.ts';
 import { createOutbox, mutedWhile, type SourceOf } from './outbox.ts';
-import type { ServiceState } from './caches/service-state.ts';
+import type { Controller, ServiceState } from './caches/service-state.ts';
 import { createShardState } from './syncs/shard-batches.ts';
 import type { ControllerState, Purpose } from './state.ts';
 import { createWrites } from './writes/writes.ts';
@@ -44,6 +44,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const { options, metrics, leadership = null, isShadow = false } = config;
   const controllers = createControllers(options, metrics, () => !standsBy(state));
   const instruments = createInstruments(metrics, config.host);
+  beginAtZero(instruments, controllers, options, shardCount);
   const prng = createPrng(seed);
   const interner = createInterner();
   const outbox = createOutbox<Purpose>(config.sourceOf);
@@ -103,4 +104,19 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   };
   readState(metrics, state);
   return state;
+}
+
+/** Counters whose label sets are known begin at 0, so that rates see the first event, too. */
+function beginAtZero(
+  instruments: Instruments,
+  controllers: readonly Controller[],
+  options: ControllerOptions,
+  shardCount: number,
+): void {
+  for (const resource of new Set(['services', ...controllers.flatMap((controller) => controller.caches(options))])) {
+    instruments.watchRestarts(resource);
+    instruments.historyResets(resource);
+    instruments.decodeErrors(resource);
+  }
+  for (let shard = 0; shard < shardCount; shard++) instruments.shardRestarts(shard);
 }

@@ -229,6 +229,11 @@ export const CATALOGUE = [
     'End of the client certificate with which the API server is asked, in seconds since the epoch; absent without one',
   ),
   gauge('endpointd_client_certificate_lifetime_seconds', 'How long that client certificate is valid altogether'),
+  gauge(
+    'endpointd_serving_certificate_expiration_timestamp_seconds',
+    'End of the certificate of `--secure-port`, in seconds since the epoch; absent without that port',
+  ),
+  gauge('endpointd_serving_certificate_lifetime_seconds', 'How long that serving certificate is valid altogether'),
   gauge('endpointd_watch_up', 'The watch of a resource runs (1) or not (0)', ['resource']),
   counter('endpointd_watch_restarts_total', 'Watches that ended and were begun again, for whatever reason', [
     'resource',

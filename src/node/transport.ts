@@ -258,7 +258,8 @@ function fail(state: State, call: Call, kind: FailureKind, message: string): voi
     return;
   }
   settle(state, call, { type: 'failure', id, kind, message, mayHaveArrived: call.controller !== undefined });
-  observe(state, call, '<error>');
+  // A write that was not sent is no request.
+  if (kind !== 'late') observe(state, call, '<error>');
 }
 
 /** Ends a call with its last event. */

@@ -1,5 +1,6 @@
 /** The mirrored slices of one service in a planner: those that the server holds, and the writes without an ack. */
 import { type MirrorFacts, planMirror } from '../core/mirroring/plan.ts';
+import { type Problem, problemsEqual } from '../core/problem.ts';
 import { appliedSlice, changesStored, type SliceWrite } from '../core/slices/slice-write.ts';
 import type { Endpoints, EndpointSlice } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
@@ -32,10 +33,12 @@ export interface MirrorState {
   readonly marks: SliceMarks;
   /** Writes that were planned and have no ack. */
   readonly pending: Map<number, SliceWrite>;
+  /** Those of the last plan, which the next one does not tell again. */
+  problems: readonly Problem[];
 }
 
 export const mirrorOutput: PlannerOutput<MirrorState, MirrorFacts> = {
-  create: () => ({ stored: new Map(), marks: createSliceMarks(), pending: new Map() }),
+  create: () => ({ stored: new Map(), marks: createSliceMarks(), pending: new Map(), problems: [] }),
   pods: null,
   slices: {
     forget({ stored, marks }) {
@@ -85,7 +88,9 @@ function plan(state: MirrorState, input: PlanInput): OutputPlan<MirrorFacts> {
           suffix: () => nextSuffix(marks, suffix),
         });
   const before = (name: string): EndpointSlice | undefined => state.stored.get(name);
-  return { ...encodeSliceWrites(writes, before, pending, nextId), facts, problems };
+  const news = problems.filter((problem) => !state.problems.some((told) => problemsEqual(told, problem)));
+  state.problems = problems;
+  return { ...encodeSliceWrites(writes, before, pending, nextId), facts, problems: news };
 }
 
 /** The Endpoints that are mirrored; null = there is nothing to mirror, so all mirrored slices are deleted. */

@@ -8,13 +8,17 @@ import { SCENARIOS } from '../../bench/peers/scenarios.ts';
 import type { BenchServer } from '../../bench/peers/server.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 
+const ONE_LEASE = { items: [{ metadata: { name: 'kube-controller-manager' }, spec: { holderIdentity: 'a' } }] };
+
 /** What the story asked of the stage while it was measured, in order. */
 async function measuredOf(scenario: Scenario): Promise<string[]> {
   const asked: string[] = [];
   let isMeasured = false;
   const acts: Partial<Stage> = {
     cluster: makeCluster(scenario.profile('tiny'), 1),
-    server: { client: { send: async () => null, text: async () => '' } } as unknown as BenchServer,
+    server: {
+      client: { send: async () => null, text: async () => '', list: async () => ONE_LEASE },
+    } as unknown as BenchServer,
     settings: settingsOf(scenario, parsePeersFlags([], true)),
     echoes: false,
     measure: async (work) => {

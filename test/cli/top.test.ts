@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { debugJson } from '../../src/cli/live/debug-page.ts';
 import { parseMetrics, quantileOf, sumOf } from '../../src/metrics/text.ts';
 import { parseTopFlags } from '../../src/cli/live/top.ts';
-import { metricsSections, sourceOf } from '../../src/cli/live/top-metrics.ts';
+import { metricsFacts, metricsSections, sourceOf } from '../../src/cli/live/top-metrics.ts';
 import type { DebugView } from '../../src/controller/reports/debug-view.ts';
 import type { HttpServer } from '../../src/node/serving/http.ts';
 import { servePages } from '../support/plain-pages.ts';
@@ -17,6 +17,7 @@ import { BIN } from '../support/installed.ts';
 const VIEW: DebugView = {
   phase: 'running',
   leader: 'this process, without a Lease',
+  role: 'leads',
   wallMs: 1_800_000_000_000,
   services: 7,
   queues: [],
@@ -25,6 +26,7 @@ const VIEW: DebugView = {
   watches: [{ resource: 'pods', phase: 'watching', lastEventMs: 900, openMs: 60_000, downMs: -1 }],
   stuck: [{ controller: 'endpoints', service: 'shop/web', class: 'invalid', failures: 3, error: 'no\u001B[2J\u202E' }],
   stuckTotal: 1,
+  failing: 1,
   stages: [],
   busiest: [],
   changes: [],
@@ -46,6 +48,7 @@ describe('endpointd top', () => {
   let server: HttpServer;
   /** How many further questions for the debug page fail. */
   let failing = 0;
+  let shown = VIEW;
   before(async () => {
     server = await servePages({
       '/metrics': () => ({ status: 200, contentType: 'text/plain', body: METRICS }),
@@ -54,7 +57,7 @@ describe('endpointd top', () => {
           failing--;
           throw new Error('broken');
         }
-        return { status: 200, contentType: 'application/json', body: debugJson(VIEW, '1.2.3') };
+        return { status: 200, contentType: 'application/json', body: debugJson(shown, '1.2.3') };
       },
     });
   });
@@ -97,10 +100,24 @@ describe('endpointd top', () => {
     assert.deepEqual(stdout.split('\n').slice(0, 3), [
       `http://${server.address}: /debug/endpointd of endpointd 1.2.3`,
       '1 stuck: 7 Services, running',
-      '',
+      'leader: this process, without a Lease; writes under way: 0 of 64; writes that wait: 0 fresh, 0 chores; tokens (--kube-api-qps): 30.0 of 30; pause of all writes: none',
     ]);
     // eslint-disable-next-line no-control-regex
     assert.ok(!/[\u0000-\u0009\u000B-\u001F]/.test(stdout));
+  });
+
+  it('of many stuck services a terminal shows some, and what comes below them', async () => {
+    const [stuck] = VIEW.stuck;
+    shown = { ...VIEW, stuck: Array.from({ length: 50 }, () => stuck!), stuckTotal: 60 };
+    const { screen } = await atTerminal(command('--interval=100ms'), /Watches[^]*pods/, 'q');
+    const piped = (await top()).stdout;
+    shown = VIEW;
+    const [frame = ''] = screen.split('Watches');
+    assert.match(frame, /pause of all writes: none/);
+    const lines = frame.split('shop/web').length - 1;
+    assert.ok(lines > 0 && lines <= 10, String(lines));
+    assert.match(frame, new RegExp(`Stuck services \\(${60 - lines} more\\)`));
+    assert.equal(piped.split('shop/web').length - 1, 50, 'a pipe gets all');
   });
 
   it('top falls back to the metrics, and says why', async () => {
@@ -166,6 +183,29 @@ describe('metrics as text', () => {
     const look = { metrics: parseMetrics('up 1\n'), atMs: 0 };
     assert.match(sourceOf(look), /^metrics of another program/);
     assert.deepEqual(metricsSections(look, null), []);
+  });
+
+  it('metrics tell who leads, the pause and the oldest change, where they do', () => {
+    const facts = (text: string): string[] =>
+      metricsFacts({ metrics: parseMetrics(text), atMs: 0 }).map(({ name, value }) => `${name}: ${value}`);
+    assert.deepEqual(facts(METRICS), []);
+    assert.deepEqual(facts('leader_election_master_status{name="endpointd"} 1\n'), ['leader: this process']);
+    assert.deepEqual(
+      facts(
+        'leader_election_master_status{name="endpointd"} 0\nendpointd_write_pause_seconds 0\nendpointd_oldest_unwritten_change_seconds 0\n',
+      ),
+      [
+        'leader: another process or nobody, this process stands by',
+        'pause of all writes: none',
+        'oldest unwritten change: none',
+      ],
+    );
+    assert.deepEqual(
+      facts(
+        'leader_election_master_status{name="endpointd"} 1\nendpointd_take_over_waiting{manager="m"} 1\nendpointd_write_pause_seconds 2.5\nendpointd_oldest_unwritten_change_seconds 70\n',
+      ),
+      ['leader: this process, which waits', 'pause of all writes: 2.5 s', 'oldest unwritten change: 70 s'],
+    );
   });
 
   it('metrics of endpointd name what only the debug page has', () => {

@@ -19,15 +19,19 @@ const A_LEADS = {
   [`leader_election_master_status{${B},name="endpointd"}`]: '0x60',
 };
 
-/** All that can be wrong with one process. */
-function trouble(target: string): Series {
+/** What is wrong with a process if it leads. */
+function leadersTrouble(target: string): Series {
   return {
-    [`endpointd_watch_up{${target},resource="pods"}`]: '0x60',
     [`endpointd_stuck_service{${target},controller="endpoints",namespace="shop",service="web",class="forbidden"}`]:
       '1x60',
     [`endpointd_oldest_unwritten_change_seconds{${target}}`]: '0+60x60',
     [`endpointd_foreign_edits_total{${target},manager="kube-controller-manager"}`]: '0+1x60',
   };
+}
+
+/** All that can be wrong with one process. */
+function trouble(target: string): Series {
+  return { ...leadersTrouble(target), [`endpointd_watch_up{${target},resource="pods"}`]: '0x60' };
 }
 
 function allFour(instance: string): string[] {
@@ -56,19 +60,48 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: [],
   },
   {
+    title: 'a manager is seen for the first time, and has made five changes already',
+    series: { ...A_LEADS, [`endpointd_foreign_edits_total{${A},manager="kubectl"}`]: '_x25 5x35' },
+    firing: ['EndpointdAnotherWriter 10.0.0.1:10267'],
+  },
+  {
+    title: 'a manager made two changes, or what it did before the first scrape is seen: none',
+    series: {
+      ...A_LEADS,
+      [`up{${B}}`]: '_x25 1x35',
+      [`endpointd_foreign_edits_total{${A},manager="kubectl"}`]: '_x25 2x35',
+      [`endpointd_foreign_edits_total{${B},manager="kubectl"}`]: '_x25 3000x35',
+    },
+    firing: [],
+  },
+  {
     title: 'objects are deleted again and again, by whom nobody knows',
     series: { ...A_LEADS, [`endpointd_foreign_edits_total{${A},manager="unknown"}`]: '0x5 1+1x55' },
     firing: ['EndpointdAnotherWriter 10.0.0.1:10267'],
   },
   { title: 'the leader is in trouble: four', series: { ...A_LEADS, ...trouble(A) }, firing: allFour('10.0.0.1:10267') },
-  { title: 'the standby is in trouble: none', series: { ...A_LEADS, ...trouble(B) }, firing: [] },
+  {
+    title: "the standby has trouble that is the leader's to tell: none",
+    series: { ...A_LEADS, ...leadersTrouble(B) },
+    firing: [],
+  },
+  {
+    title: 'the standby does not follow',
+    series: { ...A_LEADS, [`endpointd_watch_up{${B},resource="pods"}`]: '1x20 0x40' },
+    firing: ['EndpointdStandbyWatchDown 10.0.0.2:10267'],
+  },
+  {
+    title: 'the standby has not followed for less than a quarter of an hour: none',
+    series: { ...A_LEADS, [`endpointd_watch_up{${B},resource="pods"}`]: '1x30 0x30' },
+    firing: [],
+  },
   {
     title: 'one without leader election is in trouble: four',
     series: { [`up{${A}}`]: '1x60', ...trouble(A) },
     firing: allFour('10.0.0.1:10267'),
   },
   {
-    title: 'a standby of one cluster has the address of the leader of another: that leader alone',
+    title: 'a standby of one cluster has the address of the leader of another: each for itself',
     series: Object.fromEntries(
       ['one', 'two'].flatMap((cluster) =>
         Object.entries({ ...A_LEADS, ...trouble(cluster === 'one' ? A : B) }).map(([name, values]) => [
@@ -77,12 +110,32 @@ export const ALERT_CASES: readonly AlertCase[] = [
         ]),
       ),
     ),
-    firing: allFour('10.0.0.1:10267'),
+    firing: [...allFour('10.0.0.1:10267'), 'EndpointdStandbyWatchDown 10.0.0.2:10267'],
   },
   {
     title: 'nobody leads',
     series: { ...A_LEADS, [`leader_election_master_status{${A},name="endpointd"}`]: '1x30 0x30' },
     firing: ['EndpointdNoLeader -'],
+  },
+  {
+    title: 'the leader has taken away most endpoints half an hour ago, and a standby too',
+    series: {
+      ...A_LEADS,
+      [`endpointd_mass_removals_total{${A}}`]: '0x10 1x50',
+      [`endpointd_mass_removals_total{${B}}`]: '0x10 1x50',
+    },
+    firing: ['EndpointdMassRemoval 10.0.0.1:10267'],
+  },
+  {
+    title: 'who has taken away most endpoints leads no more',
+    series: {
+      ...BOTH_UP,
+      [`leader_election_master_status{${A},name="endpointd"}`]: '1x15 0x45',
+      [`leader_election_master_status{${B},name="endpointd"}`]: '0x15 1x45',
+      [`endpointd_mass_removals_total{${A}}`]: '0x10 1x50',
+      [`endpointd_mass_removals_total{${B}}`]: '0x60',
+    },
+    firing: ['EndpointdMassRemoval 10.0.0.1:10267'],
   },
   {
     title: 'the class of what holds a service up changes every five minutes',
@@ -138,6 +191,17 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [`endpointd_client_certificate_lifetime_seconds{${B}}`]: '31536000x60',
     },
     firing: ['EndpointdClientCertificateEnds 10.0.0.1:10267'],
+  },
+  {
+    title: 'a serving certificate of a year ends in five hours, that of an hour is renewed late',
+    series: {
+      ...A_LEADS,
+      [`endpointd_serving_certificate_expiration_timestamp_seconds{${A}}`]: '20000x60',
+      [`endpointd_serving_certificate_lifetime_seconds{${A}}`]: '31536000x60',
+      [`endpointd_serving_certificate_expiration_timestamp_seconds{${B}}`]: '2460x60',
+      [`endpointd_serving_certificate_lifetime_seconds{${B}}`]: '3600x60',
+    },
+    firing: ['EndpointdServingCertificateEnds 10.0.0.1:10267'],
   },
   {
     title: 'the client certificate of an hour, of a plugin, is renewed late: none',

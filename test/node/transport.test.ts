@@ -73,6 +73,7 @@ test('a write whose time runs out while it waits for a connection is never sent'
   assert.ok(failure?.type === 'failure');
   assert.deepEqual([failure.kind, failure.mayHaveArrived], ['late', false]);
   assert.equal(world.seen.length, 1);
+  assert.deepEqual(world.observed, [], 'what was not sent is no request');
 });
 
 test('a request that was given up while it waited costs no connection', async () => {

@@ -11,6 +11,7 @@ import { startBrowser } from './browser.ts';
 const VIEW: DebugView = {
   phase: 'running',
   leader: 'this process, without a Lease',
+  role: 'leads',
   wallMs: 1_800_000_000_000,
   services: 7,
   queues: [
@@ -20,6 +21,7 @@ const VIEW: DebugView = {
       fresh: 1,
       chore: 2,
       delayed: 3,
+      delayedChanges: 0,
       syncing: 4,
       slots: 5,
       longestSyncMs: 12,
@@ -39,6 +41,7 @@ const VIEW: DebugView = {
     },
   ],
   stuckTotal: 1,
+  failing: 1,
   stages: [{ controller: 'endpoints', stage: 'plan', count: 9, medianMs: 1, p99Ms: 2, maxMs: 3 }],
   busiest: [{ service: 'shop/web', changes: 9, writes: 8, failures: 0 }],
   changes: [],

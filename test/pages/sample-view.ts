@@ -1,5 +1,5 @@
 /** The debug view of a small cluster, for the screenshot: the real controllers in virtual time. */
-import { debugView, type DebugView } from '../../src/controller/reports/debug-view.ts';
+import { debugChanges, debugSummary, type DebugView } from '../../src/controller/reports/debug-view.ts';
 import { createNode } from '../support/sim-objects.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim } from '../support/sim.ts';
 
@@ -24,7 +24,9 @@ export function sampleView(): DebugView {
   sim.run(2000);
   sim.refuse = ({ method, path }) => (method === 'PUT' && path.includes(REFUSED) ? 422 : 0);
   for (let i = 0; i < FLIPS; i++) flip(sim, i);
-  return debugView(sim.loop!.state, { nowMs: sim.processMs(), wallMs: sim.clocks.wallMs() }, '');
+  const { state } = sim.loop!;
+  const summary = debugSummary(state, { nowMs: sim.processMs(), wallMs: sim.clocks.wallMs() });
+  return { ...summary, changes: debugChanges(state, '') };
 }
 
 function flip(sim: Sim, i: number): void {

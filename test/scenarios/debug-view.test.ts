@@ -1,8 +1,10 @@
 /** What the debug page shows is what the controllers do. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { debugJson, debugPage } from '../../src/cli/live/debug-page.ts';
-import { type DebugView, debugView } from '../../src/controller/reports/debug-view.ts';
+import { describe, it, mock } from 'node:test';
+import { debugHeadline, debugJson, debugPage } from '../../src/cli/live/debug-page.ts';
+import { debugViews } from '../../src/cli/live/debug-views.ts';
+import { debugChanges, debugSummary, type DebugView } from '../../src/controller/reports/debug-view.ts';
+import { leadershipOf } from '../support/election-world.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 
 function settled(config: SimConfig = {}): Sim {
@@ -15,7 +17,9 @@ function settled(config: SimConfig = {}): Sim {
 }
 
 function viewOf(sim: Sim, service = ''): DebugView {
-  return debugView(sim.loop!.state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 }, service);
+  const { state } = sim.loop!;
+  const summary = debugSummary(state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 });
+  return { ...summary, changes: debugChanges(state, service) };
 }
 
 describe('the debug view', () => {
@@ -51,6 +55,25 @@ describe('the debug view', () => {
     const { writes, queues } = viewOf(sim);
     assert.deepEqual([writes.inFlight, queues[0]!.syncing], [1, 1]);
     assert.ok(queues[0]!.longestSyncMs > 2000 && queues[0]!.oldestChangeMs > 2000);
+  });
+
+  it('the view shows what fails again and again, and changes that back off', () => {
+    const sim = settled();
+    sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(3000);
+    const view = viewOf(sim);
+    assert.deepEqual([view.stuckTotal, view.failing, view.queues[0]!.delayedChanges], [0, 1, 1]);
+    assert.deepEqual(debugHeadline(view), { figure: '1 failing', words: '2 Services, running', tone: 'unsure' });
+  });
+
+  it('the view tells whether this process leads', () => {
+    assert.equal(viewOf(settled()).role, 'leads');
+    const sim = createSim({ leadership: leadershipOf('a') });
+    sim.start();
+    assert.equal(viewOf(sim).role, 'nobody');
+    sim.run(5000);
+    assert.equal(viewOf(sim).role, 'leads');
   });
 
   it('the view names a stuck service with its last error', () => {
@@ -110,10 +133,32 @@ describe('the debug view', () => {
       setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
       sim.run(1000);
     }
-    const now = { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 };
-    const shown = (max: number): number[] => debugView(sim.loop!.state, now, '', max).changes.map(({ id }) => id);
+    const shown = (max: number): number[] => debugChanges(sim.loop!.state, '', max).map(({ id }) => id);
     assert.deepEqual(shown(2), [4, 3]);
     assert.deepEqual(shown(100_000), [4, 3, 2, 1, 0]);
+  });
+
+  it('all who ask within a second share a view, and have their own changes', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const sim = settled();
+      let made = 0;
+      const views = debugViews(
+        () => sim.loop!.state,
+        () => ({ nowMs: sim.processMs(), wallMs: ++made }),
+      );
+      const [all, none] = await Promise.all([views('', undefined), views('no/such', undefined)]);
+      assert.deepEqual([all.changes.length > 0, none.changes.length], [true, 0]);
+      setPodStatus(sim, { name: 'web-1', ready: false });
+      sim.run(1000);
+      assert.equal((await views('', undefined)).changes.length, all.changes.length + 1);
+      assert.equal(made, 1);
+      mock.timers.tick(1000);
+      await views('', undefined);
+      assert.equal(made, 2);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('the page of the view shows texts of others as texts', () => {
@@ -145,4 +190,38 @@ describe('the debug view', () => {
     assert.ok(!/[^\P{C}\n]/u.test(json));
     assert.deepEqual((JSON.parse(json) as DebugView).stuck, stuck);
   });
+});
+
+describe('the headline of the page', () => {
+  const AT_REST: DebugView = { ...viewOf(settled()), services: 7 };
+  const [queue] = AT_REST.queues;
+  const [watch] = AT_REST.watches;
+  const changed = (fields: Partial<DebugView['queues'][number]>): Partial<DebugView> => ({
+    queues: [{ ...queue!, ...fields }],
+  });
+  const paused: Partial<DebugView> = { writes: { ...AT_REST.writes, pauseMs: 4000 } };
+  const late = changed({ oldestChangeMs: 20 * 60_000, delayedChanges: 1 });
+  const cases: readonly (readonly [title: string, view: Partial<DebugView>, figure: string, tone: string])[] = [
+    ['at rest', {}, '0 waiting', 'good'],
+    ['with work', changed({ fresh: 1, chore: 2, delayed: 9, delayedChanges: 4 }), '7 waiting', 'good'],
+    ['with a watch down', { watches: [{ ...watch!, downMs: 0 }], stuckTotal: 1 }, '1 watch down', 'bad'],
+    ['with stuck services', { ...late, stuckTotal: 3, failing: 3 }, '3 stuck', 'bad'],
+    ['while nobody leads', { role: 'nobody' }, 'nobody leads', 'bad'],
+    ['while it starts', { phase: 'starting' }, 'starting', 'unsure'],
+    ['with a change of 20 minutes', { ...late, ...paused }, '20 min since the oldest change', 'bad'],
+    ['with a change of 20 minutes that the leader has to write', { ...late, role: 'stands by' }, '1 waiting', 'good'],
+    ['while writes are paused', { ...paused, failing: 3 }, 'writes paused', 'unsure'],
+    ['while all units back off', { failing: 3 }, '3 failing', 'unsure'],
+    ['while it waits to take over', { role: 'waits' }, 'waits to take over', 'unsure'],
+    ['before it writes', { role: 'catches up' }, 'brings its caches up to date before it writes', 'unsure'],
+  ];
+  for (const [title, view, figure, tone] of cases) {
+    it(`${title} it is "${figure}"`, () => {
+      assert.deepEqual(debugHeadline({ ...AT_REST, ...view }), {
+        figure,
+        words: `7 Services, ${view.phase ?? 'running'}`,
+        tone,
+      });
+    });
+  }
 });

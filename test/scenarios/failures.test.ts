@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { samples } from '../../src/metrics/store.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 import type { Status } from '../../src/kube/types.ts';
+import { createLog } from '../../src/node/log.ts';
 import { eventsOf, metric } from '../support/sim-reports.ts';
 import { createSliceSim } from '../support/sim-slices.ts';
 import { createPod, createService, createSim, setPodStatus, writesOf, type Sim } from '../support/sim.ts';
@@ -117,7 +118,7 @@ describe('an update that is refused', () => {
     assert.deepEqual(
       { ...line, fields },
       {
-        level: 'warning',
+        level: 'info',
         v: 1,
         fields: {
           controller: 'endpoints',
@@ -174,6 +175,22 @@ describe('an update that is refused', () => {
     while (puts(sim) < 8) sim.run(10);
     assert.equal(stuck(), 1);
   });
+});
+
+it('retries for ever write no line at -v=0 but that their services are stuck', () => {
+  const sim = createSim();
+  for (let i = 0; i < 20; i++) createService(sim, { name: `web-${i}` });
+  sim.refuse = ({ pool }) => (pool === 'write' ? makeStatus(403, '', 'not like this') : 0);
+  sim.start();
+  sim.run(3_600_000);
+  const { sourceOf } = createLog({ verbosity: 0, format: 'text', destination: 1 });
+  const written = sim.logLines.filter(({ level, v }) => sourceOf(level, v) !== '');
+  const again = [...Map.groupBy(written, ({ message }) => message)].filter(([, { length }]) => length > 1);
+  assert.deepEqual(
+    again.map(([message, { length }]) => [message, length]),
+    [['Service is stuck: its objects may be wrong until this is mended', 20]],
+  );
+  assert.ok(lines(sim, 'Sync failed, retrying').length > 20 * 12, 'it was tried again');
 });
 
 it('a conflict is expected, so only a verbose log has its line', () => {

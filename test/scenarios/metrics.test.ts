@@ -142,6 +142,20 @@ describe('a scrape', () => {
     );
   });
 
+  it('counters whose labels are known begin at 0, before anything happens', async () => {
+    const sim = createSim({ shards: 2 });
+    sim.start();
+    const lines = await scrape(sim);
+    for (const name of ['watch_restarts', 'history_resets', 'decode_errors']) {
+      for (const resource of ['endpoints', 'services', 'pods']) {
+        assert.ok(lines.includes(`endpointd_${name}_total{resource="${resource}"} 0`), `${name} ${resource}`);
+      }
+    }
+    for (const shard of [0, 1]) assert.ok(lines.includes(`endpointd_shard_restarts_total{shard="${shard}"} 0`));
+    assert.ok(lines.includes('endpointd_problems_total{kind="mirror-truncated"} 0'));
+    assert.equal(lines.filter((line) => line.startsWith('endpointd_problems_total{')).length, 10);
+  });
+
   it('a scrape counts what has happened', async () => {
     const lines = await scrape(busy());
     for (const line of [

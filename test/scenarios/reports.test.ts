@@ -5,6 +5,7 @@ import {
   addAddress,
   createPod,
   createService,
+  createSim,
   deleteObject,
   setPodStatus,
   type Sim,
@@ -134,4 +135,29 @@ it('without any reports each write is the same, to the byte and the time', () =>
   assert.equal(metric(silent.sim, 'endpointd_events_total'), 0);
   assert.ok(metric(told.sim, 'endpointd_syncs_total') > 0);
   assert.equal(metric(silent.sim, 'endpointd_syncs_total'), 0);
+});
+
+it('of very many bad objects some have lines, and one line counts the rest', () => {
+  const sim = createSim();
+  for (let i = 0; i < 300; i++) createService(sim, { name: `web-${i}`, labels: { app: 'web' } });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  const from = sim.logLines.length;
+  createPod(sim, { name: 'bad', ip: '127.0.0.1' });
+  sim.run(30_000);
+  const lines = (): string[] =>
+    sim.logLines
+      .slice(from)
+      .filter(({ level }) => level === 'warning')
+      .map(({ message, fields }) => `${message} ${fields['leftOut'] ?? ''}`);
+  assert.deepEqual(
+    lines(),
+    Array.from({ length: 20 }, () => 'Part of an object cannot be used '),
+  );
+  assert.equal(metric(sim, 'endpointd_problems_total', { kind: 'bad-address' }), 300);
+  sim.run(40_000);
+  setPodStatus(sim, { name: 'web-1', ready: false });
+  sim.run(2000);
+  assert.deepEqual(lines().slice(20), ['Parts of more objects cannot be used, their lines were left out 280']);
 });

@@ -1,7 +1,7 @@
 /** Two replicas before one API server: one writes, the other one is ready to. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { debugView } from '../../src/controller/reports/debug-view.ts';
+import { debugSummary } from '../../src/controller/reports/debug-view.ts';
 import { queueRepair, type Deed } from '../../src/controller/queues/fights.ts';
 import { CATALOGUE } from '../../src/metrics/catalogue.ts';
 import { histogramSamples } from '../../src/metrics/store.ts';
@@ -50,7 +50,7 @@ describe('one that stands by', () => {
   it('the debug pages of standby and leader say who leads', () => {
     const { leader, standby } = replicas();
     const leaderOf = (sim: Sim): string =>
-      debugView(sim.loop!.state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 }, '').leader;
+      debugSummary(sim.loop!.state, { nowMs: sim.processMs(), wallMs: 1_800_000_000_000 }).leader;
     assert.equal(leaderOf(leader), 'this process, a-1');
     assert.equal(leaderOf(standby), 'a-1, this process stands by');
   });
@@ -424,10 +424,7 @@ describe('a failover', () => {
       ],
     );
     const now = { nowMs: standby.processMs(), wallMs: 1_800_000_000_000 };
-    assert.match(
-      debugView(standby.loop!.state, now, '').leader,
-      /writes nothing yet: it brings its caches up to date$/,
-    );
+    assert.match(debugSummary(standby.loop!.state, now).leader, /writes nothing yet: it brings its caches up to date$/);
     isRefused = false;
     leader.run(20_000);
     setPodStatus(leader, { name: 'web-2', ip: '10.0.0.2', ready: false });

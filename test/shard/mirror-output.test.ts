@@ -197,6 +197,21 @@ suite('mirroring in a planner', () => {
     );
   });
 
+  test('a problem is told when it comes up, and not again while it lasts', () => {
+    const planner = createPlanner({ ...MIRROR_ONLY, mirroringMaxEndpointsPerSubset: 1 });
+    const first = send(planner, snapshot());
+    const acks = [ackOf(first.writes[0]!, 'applied', '11')];
+    const told = (...ips: readonly string[]): number => {
+      const news = change({ version: 1, observed: [observed(manual('11', ips))], acks: acks.splice(0) });
+      return send(planner, news).problems.length;
+    };
+    const [one, two, three] = ['10.1.0.1', '10.1.0.2', '10.1.0.3'] as const;
+    assert.deepEqual(
+      [first.problems.length, told(one, two), told(one, two, three), told(one, two, three), told(one), told(one, two)],
+      [1, 0, 1, 0, 0, 1],
+    );
+  });
+
   test('after a new list, slices that it lacks do not exist', () => {
     const { planner } = settled();
     const result = send(planner, change({ relisted: ['mirror'] }));

@@ -11,5 +11,6 @@ export function servePages(pages: Readonly<Record<string, Page>>): Promise<HttpS
     gate: () => Promise.resolve(null),
     pages: (path) => pages[path] ?? null,
     onAcceptError: assert.fail,
+    onPageError: () => undefined,
   });
 }

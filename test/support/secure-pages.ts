@@ -1,6 +1,7 @@
 /** A port with TLS and delegated authorization, and clients of it. */
 import assert from 'node:assert/strict';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { createMetricStore } from '../../src/metrics/store.ts';
 import type { LogLine } from '../../src/node/log.ts';
 import type { HttpServer } from '../../src/node/serving/http.ts';
 import { text } from '../../src/node/serving/page.ts';
@@ -43,8 +44,10 @@ export function serveSecurely(
     unauthorizedTtlMs: 10_000,
     nowMs: () => performance.now(),
     log: (line) => log.push(line),
+    metrics: createMetricStore(),
     pages: (path) => (SERVED.includes(path) ? () => text(200, `page ${path}`) : null),
     onAcceptError: assert.fail,
+    onPageError: assert.fail,
     ...more,
   });
 }

@@ -79,5 +79,5 @@ async function standby(stage: Stage): Promise<void> {
     if (before.length !== 1 || after.join() !== before.join())
       throw new Error(`the leader has changed: ${before.join()}, then ${after.join()}`);
   };
-  await steadyFlips({ ...stage, measure }, CHURN_RATES, CHURN_SECONDS);
+  await steadyFlips(Object.assign(Object.create(stage) as Stage, { measure }), CHURN_RATES, CHURN_SECONDS);
 }

@@ -88,7 +88,7 @@ export const SERVING = {
   'cert-dir': {
     kind: text('<path>'),
     default: '',
-    help: 'directory to keep a self-signed certificate in, as endpointd.crt and endpointd.key; without this flag and --tls-cert-file, each start makes a new certificate',
+    help: 'directory to keep a self-signed certificate in, as endpointd.crt and endpointd.key, which is made anew in the last twentieth of its year; without this flag and --tls-cert-file, each start makes a new certificate',
   },
   'tls-min-version': {
     kind: choice('<version>', ['', ...Object.keys(TLS_VERSIONS)]),

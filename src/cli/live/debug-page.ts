@@ -6,11 +6,10 @@ import { formatTime } from '../../kube/time.ts';
 import { formatCount } from '../../lib/figures.ts';
 import { printableJson } from '../../lib/printable.ts';
 import { LIVE_SCRIPT } from './live-script.ts';
-import { renderPage, type Page, type Section } from '../../page/page.ts';
+import { renderPage, type Fact, type Page, type Section } from '../../page/page.ts';
 
 /** @param service `namespace/name`: the view has the changes of this one alone; '' = those of all */
 export function debugPage(view: DebugView, version: string, service = ''): string {
-  const { writes } = view;
   return renderPage({
     title: 'endpointd',
     live: LIVE_SCRIPT,
@@ -18,28 +17,48 @@ export function debugPage(view: DebugView, version: string, service = ''): strin
     facts: [
       { name: 'version', value: version },
       { name: 'now', value: formatTime(Math.floor(view.wallMs / 1000)) },
-      { name: 'leader', value: view.leader },
-      { name: 'writes under way', value: `${writes.inFlight} of ${writes.inFlightMax}` },
-      { name: 'writes that wait', value: `${writes.fresh} fresh, ${writes.chore} chores` },
-      { name: 'tokens (--kube-api-qps)', value: `${writes.tokens.toFixed(1)} of ${writes.burst}` },
-      { name: 'pause of all writes', value: writes.pauseMs === 0 ? 'none' : time(writes.pauseMs) },
+      ...debugFacts(view),
     ],
     notices: service === '' ? [] : [`The last changes are those of ${service} alone, and all else is of all Services.`],
     sections: debugSections(view),
   });
 }
 
-/**
- * The worst comes first: a watch that is down, a stuck service, caches that are not filled. If all is well, the
- * headline is the number of units that wait.
- */
-export function debugHeadline({ queues, watches, stuckTotal, phase, services }: DebugView): Page['headline'] {
+export function debugFacts({ leader, writes }: DebugView): Fact[] {
+  return [
+    { name: 'leader', value: leader },
+    { name: 'writes under way', value: `${writes.inFlight} of ${writes.inFlightMax}` },
+    { name: 'writes that wait', value: `${writes.fresh} fresh, ${writes.chore} chores` },
+    { name: 'tokens (--kube-api-qps)', value: `${writes.tokens.toFixed(1)} of ${writes.burst}` },
+    pauseFact(writes.pauseMs),
+  ];
+}
+
+export function pauseFact(pauseMs: number): Fact {
+  return { name: 'pause of all writes', value: pauseMs === 0 ? 'none' : time(pauseMs) };
+}
+
+/** From this age on a change is late, as for the alert EndpointdChangesUnwritten. */
+const LATE_MS = 60_000;
+
+/** The worst comes first. If all is well, the headline is the number of units that wait with a change. */
+export function debugHeadline(view: DebugView): Page['headline'] {
+  const { queues, watches, stuckTotal, phase, services, role, writes, failing } = view;
   const words = `${services} Services, ${phase}`;
+  const bad = (figure: string): Page['headline'] => ({ figure, words, tone: 'bad' });
+  const unsure = (figure: string): Page['headline'] => ({ figure, words, tone: 'unsure' });
   const down = watches.filter(({ downMs }) => downMs >= 0).length;
-  if (down > 0) return { figure: `${down} ${down === 1 ? 'watch' : 'watches'} down`, words, tone: 'bad' };
-  if (stuckTotal > 0) return { figure: `${stuckTotal} stuck`, words, tone: 'bad' };
-  if (phase !== 'running') return { figure: phase, words, tone: 'unsure' };
-  const waiting = queues.reduce((sum, { fresh, chore }) => sum + fresh + chore, 0);
+  if (down > 0) return bad(`${down} ${down === 1 ? 'watch' : 'watches'} down`);
+  if (stuckTotal > 0) return bad(`${stuckTotal} stuck`);
+  if (role === 'nobody') return bad('nobody leads');
+  if (phase !== 'running') return unsure(phase);
+  const oldestMs = role === 'leads' ? Math.max(...queues.map(({ oldestChangeMs }) => oldestChangeMs)) : -1;
+  if (oldestMs > LATE_MS) return bad(`${time(oldestMs)} since the oldest change`);
+  if (writes.pauseMs > 0) return unsure('writes paused');
+  if (failing > 0) return unsure(`${failing} failing`);
+  if (role === 'waits') return unsure('waits to take over');
+  if (role === 'catches up') return unsure('brings its caches up to date before it writes');
+  const waiting = queues.reduce((sum, { fresh, chore, delayedChanges }) => sum + fresh + chore + delayedChanges, 0);
   return { figure: `${waiting} waiting`, words, tone: 'good' };
 }
 
@@ -48,22 +67,18 @@ export function debugJson(view: DebugView, version: string): string {
   return `${printableJson({ version, ...view }, 0)}\n`;
 }
 
-export function debugSections({
-  queues,
-  shards,
-  watches,
-  stuck,
-  stuckTotal,
-  stages,
-  busiest,
-  changes,
-}: DebugView): Section[] {
+/** @param stuckMax so many stuck services are shown at most */
+export function debugSections(
+  { queues, shards, watches, stuck: known, stuckTotal, stages, busiest, changes }: DebugView,
+  stuckMax = Infinity,
+): Section[] {
+  const stuck = known.slice(0, stuckMax);
   return [
     section(
       'Stuck services',
       ['service', 'controller', 'class', 'failures', 'last error'],
       stuck.map((row) => [row.service, row.controller, row.class, String(row.failures), row.error]),
-      { tone: stuckTotal > 0 ? 'bad' : 'good', note: stuckTotal > stuck.length ? `${stuckTotal} in all` : '' },
+      { tone: stuckTotal > 0 ? 'bad' : 'good', note: moreNote(stuckTotal - stuck.length) },
     ),
     section(
       'Queues',
@@ -109,6 +124,10 @@ export function debugSections({
     ),
     section('Last changes', CHANGE_HEAD, changes.map(changeCells)),
   ];
+}
+
+export function moreNote(more: number): string {
+  return more > 0 ? `${more} more` : '';
 }
 
 function section(

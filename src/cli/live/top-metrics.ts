@@ -1,6 +1,6 @@
 /** What a controller's metrics show, endpointd's or kube-controller-manager's, and what they do not show. */
-import type { Section } from '../../page/page.ts';
-import { time } from './debug-page.ts';
+import type { Fact, Section } from '../../page/page.ts';
+import { moreNote, pauseFact, time } from './debug-page.ts';
 import { TIMED_STAGES } from '../../controller/reports/stages.ts';
 import { type Metrics, quantileOf, samplesOf, sumOf } from '../../metrics/text.ts';
 
@@ -12,10 +12,30 @@ export interface MetricsLook {
 /** The queues' names, which are the same in kube-controller-manager and endpointd. */
 const QUEUES = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'];
 
-/** @param before the look before, from which rates are computed; null = totals since the start are shown */
-export function metricsSections(now: MetricsLook, before: MetricsLook | null): Section[] {
+/** What is told of the whole process. Metrics that the program does not have are left out. */
+export function metricsFacts({ metrics }: MetricsLook): Fact[] {
+  const leads = sumOf(metrics, 'leader_election_master_status');
+  const waits = (sumOf(metrics, 'endpointd_take_over_waiting') ?? 0) > 0;
+  const pauseSeconds = sumOf(metrics, 'endpointd_write_pause_seconds');
+  const oldestSeconds = sumOf(metrics, 'endpointd_oldest_unwritten_change_seconds');
+  const facts: Fact[] = [];
+  if (leads === 0) facts.push({ name: 'leader', value: 'another process or nobody, this process stands by' });
+  else if (leads !== null) facts.push({ name: 'leader', value: waits ? 'this process, which waits' : 'this process' });
+  if (pauseSeconds !== null) facts.push(pauseFact(pauseSeconds * 1000));
+  if (oldestSeconds !== null) {
+    const value = oldestSeconds === 0 ? 'none' : time(oldestSeconds * 1000);
+    facts.push({ name: 'oldest unwritten change', value });
+  }
+  return facts;
+}
+
+/**
+ * @param before the look before, from which rates are computed; null = totals since the start are shown
+ * @param stuckMax so many stuck services are shown at most
+ */
+export function metricsSections(now: MetricsLook, before: MetricsLook | null, stuckMax = Infinity): Section[] {
   return [
-    stuckOf(now),
+    stuckOf(now, stuckMax),
     queuesOf(now, before),
     stagesOf(now, before),
     requestsOf(now, before),
@@ -117,11 +137,12 @@ function watchesOf({ metrics }: MetricsLook): Section | null {
   return table('Watches', ['resource', 'state'], rows);
 }
 
-function stuckOf({ metrics }: MetricsLook): Section | null {
+function stuckOf({ metrics }: MetricsLook, stuckMax: number): Section | null {
   const rows = samplesOf(metrics, 'endpointd_stuck_service').map(({ labels }) => [
     `${labels['namespace']}/${labels['service']}`,
     labels['controller'] ?? '',
     labels['class'] ?? '',
   ]);
-  return table('Stuck services', ['service', 'controller', 'class'], rows);
+  const section = table('Stuck services', ['service', 'controller', 'class'], rows.slice(0, stuckMax));
+  return section && { ...section, note: moreNote(rows.length - stuckMax) };
 }

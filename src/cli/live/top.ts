@@ -5,15 +5,15 @@ import { printable } from '../../lib/printable.ts';
 import { endNow } from '../../node/end-process.ts';
 import { type Monitor, MonitorError } from '../../node/monitor-client.ts';
 import { onStopSignals } from '../../node/signals.ts';
-import type { Section } from '../../page/page.ts';
-import { debugHeadline, debugSections } from './debug-page.ts';
+import type { Fact, Section } from '../../page/page.ts';
+import { debugFacts, debugHeadline, debugSections } from './debug-page.ts';
 import { duration, parsed } from '../flags/flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { parseMetrics } from '../../metrics/text.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
 import { print } from '../print.ts';
 import { textTable } from '../text-table.ts';
-import { type MetricsLook, metricsSections, sourceOf } from './top-metrics.ts';
+import { type MetricsLook, metricsFacts, metricsSections, sourceOf } from './top-metrics.ts';
 import { StartError } from '../usage.ts';
 
 const FLAGS = {
@@ -46,7 +46,7 @@ export async function top(args: readonly string[]): Promise<number> {
   const look = createLook(monitor, /\/metrics\/?$/.test(new URL(options.source).pathname));
   try {
     if (process.stdout.isTTY) return await follow(look, options);
-    print(`${linesOf(await look(), options.source).join('\n')}\n`);
+    print(`${linesOf(await look(WHOLE), options.source, WHOLE).join('\n')}\n`);
     return 0;
   } catch (error) {
     if (error instanceof MonitorError) throw new StartError(printable(error.message), { cause: error });
@@ -56,10 +56,24 @@ export async function top(args: readonly string[]): Promise<number> {
   }
 }
 
+/** How much is shown: columns and rows of the terminal, Infinity where the output is none. */
+interface Room {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const WHOLE: Room = { columns: Infinity, rows: Infinity };
+
+/** So many stuck services leave the tables below them in sight. */
+function stuckMax({ rows }: Room): number {
+  return rows === Infinity ? Infinity : Math.min(10, Math.floor(rows / 4));
+}
+
 interface Look {
   /** The address and kind of the source, and what it does not show. */
   readonly source: string;
   readonly headline: string;
+  readonly facts: readonly Fact[];
   readonly sections: readonly Section[];
 }
 
@@ -69,17 +83,22 @@ const REFUSED: readonly number[] = [403, 404];
 /**
  * Reads endpointd's debug page if it may be read, else the metrics. From the second look on, the metrics have rates.
  */
-function createLook(monitor: Monitor, metricsOnly: boolean): () => Promise<Look> {
+function createLook(monitor: Monitor, metricsOnly: boolean): (room: Room) => Promise<Look> {
   let before: MetricsLook | null = null;
   let refusal = '';
   let isRefused = metricsOnly;
-  return async () => {
+  return async (room) => {
     if (!isRefused) {
       try {
         const view = JSON.parse(await monitor.get('/debug/endpointd?format=json')) as DebugView & { version: string };
         const headline = `${debugHeadline(view).figure}: ${debugHeadline(view).words}`;
         refusal = '';
-        return { source: `/debug/endpointd of endpointd ${view.version}`, headline, sections: debugSections(view) };
+        return {
+          source: `/debug/endpointd of endpointd ${view.version}`,
+          headline,
+          facts: debugFacts(view),
+          sections: debugSections(view, stuckMax(room)),
+        };
       } catch (error) {
         const status = error instanceof MonitorError ? error.status : 0;
         if (status === 0 && !(error instanceof SyntaxError)) throw error;
@@ -88,19 +107,32 @@ function createLook(monitor: Monitor, metricsOnly: boolean): () => Promise<Look>
       }
     }
     const now = { metrics: parseMetrics(await monitor.get('/metrics')), atMs: performance.now() };
-    const sections = metricsSections(now, before);
+    const sections = metricsSections(now, before, stuckMax(room));
     before = now;
-    return { source: `${sourceOf(now)}${refusal}`, headline: '', sections };
+    return { source: `${sourceOf(now)}${refusal}`, headline: '', facts: metricsFacts(now), sections };
   };
 }
 
-function linesOf({ source, headline, sections }: Look, url: string): string[] {
+function linesOf({ source, headline, facts, sections }: Look, url: string, { columns }: Room): string[] {
   const lines = [`${printable(url)}: ${printable(source)}`];
   if (headline !== '') lines.push(printable(headline));
+  lines.push(...factLines(facts, columns));
   for (const { title, note, table } of sections) {
     if (table === undefined || table.rows.length === 0) continue;
     const head = table.columns.map((column) => column.toUpperCase());
     lines.push('', `${title}${note === '' ? '' : ` (${note})`}`, ...textTable(head, table.rows));
+  }
+  return lines;
+}
+
+/** One line, or as many as the terminal's width needs. */
+function factLines(facts: readonly Fact[], columns: number): string[] {
+  const lines: string[] = [];
+  for (const { name, value } of facts) {
+    const text = `${name}: ${printable(value)}`;
+    const joined = `${lines.at(-1)}; ${text}`;
+    if (lines.length > 0 && joined.length < columns) lines[lines.length - 1] = joined;
+    else lines.push(text);
   }
   return lines;
 }
@@ -114,7 +146,7 @@ const CLEAR_REST = '\u001B[J';
 const CLEAR_LINE = '\u001B[K';
 
 /** Runs until q or Ctrl-C, or until the terminal is gone. Afterwards the screen is as it was. */
-async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOptions): Promise<number> {
+async function follow(look: (room: Room) => Promise<Look>, { source, intervalMs }: TopOptions): Promise<number> {
   const stop = new AbortController();
   const end = (): void => stop.abort();
   const { stdin, stdout } = process;
@@ -128,7 +160,7 @@ async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOpti
   print(ALTERNATE + HIDE);
   try {
     while (!stop.signal.aborted) {
-      print(screenOf(await linesNow(look, source), stdout.columns, stdout.rows));
+      print(screenOf(await linesNow(look, source, stdout), stdout));
       await sleep(intervalMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   } finally {
@@ -141,9 +173,9 @@ async function follow(look: () => Promise<Look>, { source, intervalMs }: TopOpti
 }
 
 /** The screen's lines. A source that does not answer is shown as down, and asked again next time. */
-async function linesNow(look: () => Promise<Look>, source: string): Promise<string[]> {
+async function linesNow(look: (room: Room) => Promise<Look>, source: string, room: Room): Promise<string[]> {
   try {
-    return linesOf(await look(), source);
+    return linesOf(await look(room), source, room);
   } catch (error) {
     if (!(error instanceof MonitorError)) throw error;
     return [`${printable(source)}: ${printable(error.message)}`];
@@ -151,7 +183,7 @@ async function linesNow(look: () => Promise<Look>, source: string): Promise<stri
 }
 
 /** As many lines as fit. No line wraps, and nothing scrolls. */
-function screenOf(lines: readonly string[], columns: number, rows: number): string {
+function screenOf(lines: readonly string[], { columns, rows }: Room): string {
   const shown = lines.slice(0, rows - 1).map((line) => line.slice(0, columns - 1) + CLEAR_LINE);
   return HOME + shown.join('\r\n') + CLEAR_REST;
 }

@@ -3,13 +3,15 @@ import { type JournalEntry, journalEntries } from './journal.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
 import { allServices } from '../caches/services.ts';
-import { leaderText } from '../leader/leadership.ts';
+import { holderOf, isLeader } from '../leader/elector.ts';
+import { leaderText, standsBy, type Leadership } from '../leader/leadership.ts';
+import { hasTakenOver } from '../leader/take-over.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
 import { longestWorkSeconds, oldestChangeMs } from '../queues/workqueue.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
-import { percentile } from '../../lib/percentile.ts';
+import { percentileOfSorted } from '../../lib/percentile.ts';
 import { tokensAt } from '../../lib/token-bucket.ts';
 import { allTurns } from '../../lib/turns.ts';
 
@@ -18,6 +20,7 @@ export interface DebugView {
   readonly phase: string;
   /** Who writes. */
   readonly leader: string;
+  readonly role: Role;
   readonly wallMs: number;
   readonly services: number;
   readonly queues: readonly QueueView[];
@@ -27,6 +30,8 @@ export interface DebugView {
   /** At most `ROWS_MAX` of them. Those with the most failures come first. */
   readonly stuck: readonly StuckView[];
   readonly stuckTotal: number;
+  /** Units that have failed more than once in a row, stuck ones included; 0 while the process writes nothing. */
+  readonly failing: number;
   /** Of the newest `JOURNAL_MAX` changes in the journal. */
   readonly stages: readonly StageView[];
   /** The services with the most of these changes, at most `ROWS_MAX`. */
@@ -35,6 +40,9 @@ export interface DebugView {
   readonly changes: readonly JournalEntry[];
 }
 
+/** `waits`: it holds the Lease and waits to take over. `nobody`: it stands by, and nobody holds the Lease. */
+type Role = 'leads' | 'catches up' | 'waits' | 'stands by' | 'nobody';
+
 export interface QueueView {
   readonly controller: string;
   readonly running: boolean;
@@ -42,6 +50,8 @@ export interface QueueView {
   readonly fresh: number;
   readonly chore: number;
   readonly delayed: number;
+  /** How many of those that are delayed have a change that is not written. */
+  readonly delayedChanges: number;
   readonly syncing: number;
   readonly slots: number;
   readonly longestSyncMs: number;
@@ -105,23 +115,15 @@ export const JOURNAL_MAX = 4096;
 /** Of the newest changes that are shown, where nobody asks for more. */
 const CHANGES_SHOWN = 50;
 
-/**
- * @param service `namespace/name`: only its changes are shown; '' = all changes are
- * @param changesMax so many of them
- */
-export function debugView(
-  state: ControllerState,
-  now: Now,
-  service: string,
-  changesMax: number = CHANGES_SHOWN,
-): DebugView {
+/** All but the changes that were asked for. */
+export function debugSummary(state: ControllerState, now: Now): Omit<DebugView, 'changes'> {
   const { controllers, journal } = state;
   const entries = journalEntries(journal, JOURNAL_MAX);
   const stuck = controllers.flatMap(stuckOf);
-  const isAsked = (namespace: string, name: string): boolean => service === '' || service === `${namespace}/${name}`;
   return {
     phase: state.phase,
     leader: leaderText(state.leadership),
+    role: roleOf(state.leadership),
     wallMs: now.wallMs,
     services: state.serviceRecords,
     queues: controllers.map((controller) => queueView(controller, now.nowMs)),
@@ -130,10 +132,39 @@ export function debugView(
     watches: state.reflectors.map((reflector) => watchView(reflector, now.nowMs)),
     stuck: stuck.sort((a, b) => b.failures - a.failures).slice(0, ROWS_MAX),
     stuckTotal: stuck.length,
+    failing: standsBy(state) ? 0 : countFailing(state),
     stages: stageViews(entries),
     busiest: busiestOf(entries),
-    changes: journalEntries(journal, changesMax, isAsked),
   };
+}
+
+/**
+ * @param service `namespace/name`: only its changes are shown; '' = all changes are
+ * @param changesMax so many of them
+ */
+export function debugChanges(
+  { journal }: ControllerState,
+  service: string,
+  changesMax: number = CHANGES_SHOWN,
+): JournalEntry[] {
+  const isAsked = (namespace: string, name: string): boolean => service === '' || service === `${namespace}/${name}`;
+  return journalEntries(journal, changesMax, isAsked);
+}
+
+function roleOf(leadership: Leadership | null): Role {
+  if (leadership === null) return 'leads';
+  if (isLeader(leadership.elector)) {
+    if (!hasTakenOver(leadership)) return 'waits';
+    return leadership.catchUp === null ? 'leads' : 'catches up';
+  }
+  return holderOf(leadership.elector) === null ? 'nobody' : 'stands by';
+}
+
+/** A first failure settles itself as a rule. */
+function countFailing(state: ControllerState): number {
+  let failing = 0;
+  for (const { units } of allServices(state)) for (const { failures } of units) if (failures > 1) failing++;
+  return failing;
 }
 
 function queueView({ name, running, queue }: Controller, nowMs: number): QueueView {
@@ -144,6 +175,7 @@ function queueView({ name, running, queue }: Controller, nowMs: number): QueueVi
     fresh: queue.fresh.depth,
     chore: queue.chore.depth,
     delayed: queue.delayed.items.length,
+    delayedChanges: queue.delayed.items.filter(({ changedMs }) => changedMs >= 0).length,
     syncing: queue.processing.length,
     slots: queue.slots.count,
     longestSyncMs: longestWorkSeconds(queue, nowMs) * 1000,
@@ -217,9 +249,9 @@ function stageViews(entries: readonly JournalEntry[]): StageView[] {
   return controllers.flatMap((controller) => {
     const own = entries.filter((entry) => entry.controller === controller);
     return Object.entries(STAGES).flatMap(([stage, field]): StageView[] => {
-      const times = own.map((entry) => entry[field]).filter((ms) => ms >= 0);
+      const times = Float64Array.from(own.map((entry) => entry[field]).filter((ms) => ms >= 0)).sort();
       if (times.length === 0) return [];
-      const [medianMs, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => percentile(times, share));
+      const [medianMs, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => percentileOfSorted(times, share));
       return [{ controller, stage, count: times.length, medianMs: medianMs!, p99Ms: p99Ms!, maxMs: maxMs! }];
     });
   });

@@ -4,6 +4,7 @@
  */
 import type { Now } from '../event.ts';
 import { EVENT_REASONS, type EventReason, type EventReasonName } from './event-reasons.ts';
+import { type BoundedLines, createBoundedLines, tellLeftOut, writeBounded } from './bounded-lines.ts';
 import type { EventInput } from './event-correlator.ts';
 import {
   createFirstSyncs,
@@ -69,7 +70,14 @@ export function createReports(hands: ReportHands): Reports {
   const otherWriters: OtherWriters = new Map();
   const first = createFirstSyncs(hands.standsBy);
   const untold = createUntold(hands.standsBy);
+  const lines = createBoundedLines(
+    hands.log,
+    'Part of an object cannot be used',
+    'Parts of more objects cannot be used, their lines were left out',
+  );
   let ledAtMs = -Infinity;
+  // They begin at 0, so that rates see the first problem, too.
+  for (const kind of Object.keys(PROBLEM_EVENTS)) hands.instruments.problems(kind);
   return {
     due: (unit) => void first.due?.add(unit),
     allDue: (lists, now) => noteAllDue(first, hands.log, lists, now),
@@ -83,7 +91,8 @@ export function createReports(hands: ReportHands): Reports {
       if (before !== undefined) unit.controller.report.sum(before, -1);
     },
     released: (unit) => forgetFirstSync(first, unit),
-    problems: (service, units, problems, now) => reportProblems(hands, untold, service, units, problems, now),
+    problems: (service, units, problems, now) =>
+      reportProblems({ ...hands, lines }, untold, service, units, problems, now),
     failedWrite(unit, write, failure, silent, now) {
       if (!silent) reportFailedWrite(hands, unit, write, failure, now);
     },
@@ -97,6 +106,7 @@ export function createReports(hands: ReportHands): Reports {
       noteOtherWriter(otherWriters, hands, unit, writer, changes, now);
     },
     synced(unit, sync, now) {
+      tellLeftOut(lines, now);
       noteSync(hands.journal, unit, sync, now);
       reportSync(hands, unit, sync, now);
       noteFirstSync(first, hands.log, unit, sync, now);
@@ -121,8 +131,12 @@ function reportPlan(hands: ReportHands, untold: Untold, unit: Unit, before: Fact
   }
 }
 
+interface ProblemHands extends ReportHands {
+  readonly lines: BoundedLines;
+}
+
 function reportProblems(
-  hands: ReportHands,
+  hands: ProblemHands,
   untold: Untold,
   service: ServiceState,
   units: readonly Unit[],
@@ -150,20 +164,15 @@ function waitsForNoNode(unit: Unit | undefined): boolean {
 }
 
 function tellProblem(
-  hands: ReportHands,
+  hands: ProblemHands,
   service: ServiceState,
   unit: Unit | undefined,
   problem: Problem,
   now: Now,
 ): void {
   const { reason, kind } = PROBLEM_EVENTS[problem.kind];
-  hands.log('warning', 0, 'Part of an object cannot be used', {
-    service: keyOf(service),
-    problem: problem.kind,
-    object: problem.object,
-    field: problem.field,
-    reason: problem.message,
-  });
+  const fields = { service: keyOf(service), object: problem.object, field: problem.field, reason: problem.message };
+  writeBounded(hands.lines, problem.kind, fields, now);
   if (reason === null || unit === undefined) return;
   const detail = kind === 'mirror' ? problem.message : `${problem.object}: ${problem.message}`;
   emit(hands, unit, reason, detail, now);

@@ -418,7 +418,8 @@ function finish(state: ControllerState, unit: Unit, now: Now): void {
   unit.failures++;
   const isSilent = standsBy(state);
   const expected = isSilent || failure.class === 'conflict';
-  state.outbox.log(expected ? 'info' : 'warning', expected ? 3 : 1, 'Sync failed, retrying', {
+  // Warnings are written at any verbosity. What lasts is told once, as a stuck service.
+  state.outbox.log('info', expected ? 3 : 1, 'Sync failed, retrying', {
     controller: controller.name,
     service: keyOf(service),
     class: failure.class,

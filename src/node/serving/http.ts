@@ -19,6 +19,8 @@ export interface HttpConfig {
    * Called when a connection could not be accepted, as a rule for want of file descriptors. At most one call a minute.
    */
   readonly onAcceptError: (error: Error) => void;
+  /** Called when a page could not be made, or the gate could not be asked. At most one call a minute. */
+  readonly onPageError: (path: string, error: unknown) => void;
 }
 
 export interface HttpServer {
@@ -32,7 +34,8 @@ export interface HttpServer {
  * descriptors, and with these it stays below 64.
  */
 const CONNECTIONS: ConnectionLimits = { countMax: 6, lifeMsMax: 10_000, headerBytesMax: 8192 };
-const ACCEPT_ERRORS_EVERY_MS = 60_000;
+const ERRORS_EVERY_MS = 60_000;
+const PATH_SHOWN_MAX = 100;
 
 /**
  * Serves pages to those whom the gate lets through. A connection is for one request and has ten seconds. Six are open
@@ -40,17 +43,19 @@ const ACCEPT_ERRORS_EVERY_MS = 60_000;
  * @throws when the address cannot be listened on
  */
 export async function startHttp(config: HttpConfig): Promise<HttpServer> {
+  const onPageError = atMostEvery(ERRORS_EVERY_MS, config.onPageError);
   const { server, destroyConnections } = createShortServer(
     CONNECTIONS,
     config.handshakes,
     (request, response, connection) => {
       void answer(request, response, connection, config).catch((error: unknown) => {
         reply(response, text(500, `${error instanceof Error ? error.message : String(error)}\n`));
+        onPageError(splitTarget(request).path.slice(0, PATH_SHOWN_MAX), error);
       });
     },
   );
   await listen(server, config);
-  server.on('error', atMostEvery(ACCEPT_ERRORS_EVERY_MS, config.onAcceptError));
+  server.on('error', atMostEvery(ERRORS_EVERY_MS, config.onAcceptError));
   const { address, family, port } = server.address() as AddressInfo;
   return {
     address: family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`,
@@ -72,13 +77,13 @@ function listen(server: Server, { port, host }: HttpConfig): Promise<void> {
   });
 }
 
-function atMostEvery(intervalMs: number, report: (error: Error) => void): (error: Error) => void {
+function atMostEvery<Args extends unknown[]>(intervalMs: number, report: (...args: Args) => void): typeof report {
   let nextMs = 0;
-  return (error) => {
+  return (...args) => {
     const nowMs = performance.now();
     if (nowMs < nextMs) return;
     nextMs = nowMs + intervalMs;
-    report(error);
+    report(...args);
   };
 }
 
@@ -89,9 +94,7 @@ async function answer(
   { peer, extend, keep }: Connection,
   { gate, pages }: HttpConfig,
 ): Promise<void> {
-  const target = request.url ?? '/';
-  const mark = target.indexOf('?');
-  const path = mark < 0 ? target : target.slice(0, mark);
+  const { path, query } = splitTarget(request);
   const question: Question = { request, peer, verb: (request.method ?? 'GET').toLowerCase(), path };
   const left = new AbortController();
   response.once('close', () => left.abort());
@@ -112,10 +115,21 @@ async function answer(
     reply(response, text(405, 'method not allowed\n'));
     return;
   }
-  const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
-  const asked: Asked = { method, path, query, accept: request.headers.accept ?? '', left: left.signal, extend };
+  const asked: Asked = {
+    method,
+    path,
+    query: new URLSearchParams(query),
+    accept: request.headers.accept ?? '',
+    left: left.signal,
+    extend,
+  };
   reply(response, await page(asked));
   if (HEALTH_PATH.test(path)) keep();
+}
+
+function splitTarget({ url = '/' }: IncomingMessage): { readonly path: string; readonly query: string } {
+  const mark = url.indexOf('?');
+  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) };
 }
 
 function reply(response: ServerResponse, { status, contentType, body, headers }: Answer): void {

@@ -1,5 +1,6 @@
-import { X509Certificate } from 'node:crypto';
 import type { Asker } from '../asker.ts';
+import type { MetricStore } from '../../metrics/store.ts';
+import { watchLife, type LifeNames } from '../certificate-life.ts';
 import type { LogLine } from '../log.ts';
 import type { TlsIdentity } from '../self-signed.ts';
 import {
@@ -36,12 +37,23 @@ export interface SecureHttpConfig
   readonly lookUpMatters: boolean;
   /** Most handshakes that begin in a second; default as `createHandshakes`. */
   readonly handshakesPerSecond?: number;
+  readonly metrics: MetricStore;
   /** How often files are read again; default 10 s. */
   readonly filesEveryMs?: number;
 }
 
 const FILES_EVERY_MS = 10_000;
 const LOOK_UP_EVERY_MS = 30_000;
+
+/** Clients refuse a certificate whose dates are wrong, so the operator should hear of it here. */
+const LIFE: LifeNames = {
+  expiration: 'endpointd_serving_certificate_expiration_timestamp_seconds',
+  lifetime: 'endpointd_serving_certificate_lifetime_seconds',
+  warningOf({ name, isLong }) {
+    if (name === 'soon') return isLong ? 'Serving certificate ends soon: renew it' : null;
+    return name === 'valid' ? null : 'Serving certificate is not valid today';
+  },
+};
 
 interface Known {
   identity: TlsIdentity;
@@ -64,12 +76,14 @@ export async function startSecureHttp(config: SecureHttpConfig): Promise<HttpSer
     given: await readGiven(config),
     published: { users: null, proxies: null },
   };
-  warnOfDates(known.identity, config.log);
+  const life = watchLife({ metrics: config.metrics, log: config.log, wallMs: () => Date.now() }, LIFE);
+  const lookAtDates = (): void => life(known.identity.cert);
+  lookAtDates();
   const handshakes = createHandshakes(settingsOf(config, known), config.handshakesPerSecond);
-  const { host, port, pages, onAcceptError } = config;
+  const { host, port, pages, onAcceptError, onPageError } = config;
   const gate = delegatedGate({ ...config, authorities: () => authoritiesOf(known) });
-  const http = await startHttp({ host, port, pages, onAcceptError, handshakes, gate });
-  const rereads = startRereads(config, certificate, learner(config, known, handshakes));
+  const http = await startHttp({ host, port, pages, onAcceptError, onPageError, handshakes, gate });
+  const rereads = startRereads(config, certificate, lookAtDates, learner(config, known, handshakes));
   return {
     address: http.address,
     async close() {
@@ -97,7 +111,12 @@ function learner(config: SecureHttpConfig, known: Known, handshakes: Handshakes)
   };
 }
 
-function startRereads(config: SecureHttpConfig, certificate: CertificateReader, learn: Learn): Reread[] {
+function startRereads(
+  config: SecureHttpConfig,
+  certificate: CertificateReader,
+  lookAtDates: () => void,
+  learn: Learn,
+): Reread[] {
   const { log, lookUp, named, clientCaFile, proxies, filesEveryMs = FILES_EVERY_MS } = config;
   const failing = (message: string, level: LogLine['level'] = 'error') => {
     return (err: string): void => log({ level, v: 0, message, fields: { err } });
@@ -105,7 +124,11 @@ function startRereads(config: SecureHttpConfig, certificate: CertificateReader, 
   const rereads = [
     startReread({
       everyMs: config.certFile === '' ? certificate.everyMs : filesEveryMs,
-      read: certificate.read,
+      read() {
+        // Of the one in use, which stays in use when the files cannot be read.
+        lookAtDates();
+        return certificate.read();
+      },
       take: (identity) => learn({ identity }, 'Serving certificate changed, new connections use it'),
       failed: failing('Cannot read the serving certificate again, going on with the last one'),
     }),
@@ -160,13 +183,4 @@ function settingsOf({ minVersion, ciphers }: SecureHttpConfig, known: Known): Tl
   const { users, proxies } = authoritiesOf(known);
   const clientAuthorities = [users, proxies].flatMap((authority) => (authority === null ? [] : [authority.pem]));
   return { ...known.identity, named: known.named, clientAuthorities, minVersion, ciphers };
-}
-
-/** Clients refuse a certificate whose dates are wrong, so the operator should hear of it here. */
-function warnOfDates({ cert }: TlsIdentity, log: SecureHttpConfig['log']): void {
-  const { validFromDate, validToDate } = new X509Certificate(cert);
-  const nowMs = Date.now();
-  if (nowMs >= validFromDate.getTime() && nowMs < validToDate.getTime()) return;
-  const fields = { from: validFromDate.toISOString(), until: validToDate.toISOString() };
-  log({ level: 'warning', v: 0, message: 'Serving certificate is not valid today', fields });
 }

@@ -1,7 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isLifeEnding } from '../certificate-life.ts';
 import { isCertificateName, selfSigned, type TlsIdentity } from '../self-signed.ts';
 
 export interface CertificateSource {
@@ -25,13 +26,15 @@ export interface CertificateReader {
 const FILES_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
 const SELF_SIGNED_DAYS = 365;
+const SELF_SIGNED_NAME = 'endpointd';
 /** A certificate that is kept only in memory is made anew long before it ends. */
 const SELF_SIGNED_RENEWED_AFTER_MS = 180 * DAY_MS;
 
-/** Reads the serving certificate. If it is to be kept in a directory and is not there, a read makes it. */
+/** Reads the serving certificate. If it is to be kept in a directory and is not there, or ends soon, a read makes it. */
 export function certificateReader({ certFile, keyFile, directory, host }: CertificateSource): CertificateReader {
   if (certFile !== '') return fileReader(certFile, keyFile);
-  const make = (): TlsIdentity => selfSigned({ hosts: hostsOf(host), nowMs: Date.now(), days: SELF_SIGNED_DAYS });
+  const make = (): TlsIdentity =>
+    selfSigned({ name: SELF_SIGNED_NAME, hosts: hostsOf(host), nowMs: Date.now(), days: SELF_SIGNED_DAYS });
   if (directory === '') return memoryReader(make);
   const files = fileReader(join(directory, 'endpointd.crt'), join(directory, 'endpointd.key'));
   return {
@@ -66,16 +69,29 @@ function memoryReader(make: () => TlsIdentity): CertificateReader {
   };
 }
 
-/** Makes both files if one is missing. */
+/** Makes both files if one is missing, or the certificate was made here and ends soon. */
 async function keepOne(directory: string, make: () => TlsIdentity): Promise<void> {
   const certFile = join(directory, 'endpointd.crt');
   const keyFile = join(directory, 'endpointd.key');
   const exist = await Promise.all([certFile, keyFile].map((path) => readFile(path).then(() => true, isOther)));
-  if (exist.every(Boolean)) return;
+  if (exist.every(Boolean) && !(await isMadeAndEnding(certFile))) return;
   const { cert, key } = make();
   await mkdir(directory, { recursive: true });
+  // Without a certificate, a process that ends between the two files leaves no pair that cannot be used.
+  await rm(certFile, { force: true });
   await writeFile(keyFile, key, { mode: 0o600 });
   await writeFile(certFile, cert);
+}
+
+/** False, too, if the file is no certificate: that shows when it is read. */
+async function isMadeAndEnding(certFile: string): Promise<boolean> {
+  try {
+    const cert = await readFile(certFile, 'utf8');
+    const { subject, issuer } = new X509Certificate(cert);
+    return subject === `CN=${SELF_SIGNED_NAME}` && issuer === subject && isLifeEnding(cert, Date.now());
+  } catch {
+    return false;
+  }
 }
 
 /** False = there is no such file. Any other error shows when the file is read. */

@@ -54,6 +54,7 @@ async function start(): Promise<void> {
     gate: () => Promise.resolve(null),
     pages: (path) => ({ '/metrics': metrics, '/slow': SLOW })[path] ?? (() => text(200, 'ok')),
     onAcceptError: ({ message }) => acceptErrors.push(message),
+    onPageError: () => undefined,
   });
 }
 

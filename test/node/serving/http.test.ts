@@ -15,6 +15,8 @@ const health = healthPages({
   checksOf: (path) => (path === 'readyz' ? [SICK, SHARDS] : [WELL]),
   observe: slis.observe,
 });
+/** Those that were told. */
+const pageErrors: string[] = [];
 const config = {
   host: '127.0.0.1',
   port: 0,
@@ -27,6 +29,7 @@ const config = {
     return path === '/metrics/slis' ? slis.page : health(path);
   },
   onAcceptError: assert.fail,
+  onPageError: (path: string, error: unknown) => void pageErrors.push(`${path}: ${String(error)}`),
 };
 
 describe('what is served', () => {
@@ -37,6 +40,11 @@ describe('what is served', () => {
   after(() => server.close());
 
   const get = (path: string, method = 'GET'): Promise<Response> => fetch(`http://${server.address}${path}`, { method });
+
+  it('a page that throws is told with its path, once a minute', async () => {
+    for (const path of ['/broken?secret=1', '/broken', '/broken']) assert.equal((await get(path)).status, 500);
+    assert.deepEqual(pageErrors, ['/broken: Error: collector failed']);
+  });
 
   const cases: [path: string, status: number, body: string][] = [
     ['/metrics', 200, 'up 1\n'],

@@ -18,6 +18,7 @@ function serve(host = '127.0.0.1'): Promise<HttpServer> {
     gate: GATE,
     pages: () => () => text(200, 'here'),
     onAcceptError: assert.fail,
+    onPageError: assert.fail,
   });
 }
 

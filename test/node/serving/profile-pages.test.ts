@@ -32,6 +32,7 @@ describe('a profile', () => {
         },
       }),
       onAcceptError: assert.fail,
+      onPageError: assert.fail,
     });
   });
   afterEach(async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -18,6 +19,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it, mock } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createMetricStore, samples } from '../../../src/metrics/store.ts';
 import type { LogLine } from '../../../src/node/log.ts';
 import { selfSigned, type TlsIdentity } from '../../../src/node/self-signed.ts';
 import { startHttp, type HttpServer } from '../../../src/node/serving/http.ts';
@@ -333,6 +335,50 @@ describe('the certificate', () => {
     );
   });
 
+  it('a certificate that ends while it is served is told, once a day', async () => {
+    const nowMs = Date.now();
+    const endsSoon = selfSigned({ hosts: ['127.0.0.1'], nowMs: nowMs - 3 * 86_400_000 + 1500, days: 3 });
+    const metrics = createMetricStore();
+    await serve({ ...mount(endsSoon), metrics });
+    const name = 'endpointd_serving_certificate_expiration_timestamp_seconds';
+    const [end] = samples(metrics, name, 0);
+    assert.equal(end?.value, Math.floor((nowMs + 1500) / 1000));
+    await until(() => log.length > 1);
+    await sleep(3 * FILES_EVERY_MS);
+    assert.deepEqual(
+      log.map(({ level, message }) => [level, message]),
+      [
+        ['warning', 'Serving certificate ends soon: renew it'],
+        ['warning', 'Serving certificate is not valid today'],
+      ],
+    );
+  });
+
+  it('a made certificate in --cert-dir is made anew when it ends soon, no other', async () => {
+    const kept = join(directory, 'ending');
+    mkdirSync(kept);
+    const put = (name: string): string => {
+      const nowMs = Date.now() - 360 * 86_400_000;
+      const { cert, key } = selfSigned({ name, hosts: ['127.0.0.1'], nowMs, days: 365 });
+      writeFileSync(join(kept, 'endpointd.crt'), cert);
+      writeFileSync(join(kept, 'endpointd.key'), key);
+      return cert;
+    };
+    const inPlace = (): string => readFileSync(join(kept, 'endpointd.crt'), 'utf8');
+    const theirs = put('theirs');
+    await serve({ directory: kept });
+    assert.equal(inPlace(), theirs);
+    await server!.close();
+    const ending = put('endpointd');
+    log.length = 0;
+    const address = await serve({ directory: kept });
+    assert.notEqual(inPlace(), ending);
+    assert.deepEqual(log, []);
+    const socket = dial(address, { rejectUnauthorized: true, ca: inPlace() });
+    await once(socket, 'secureConnect');
+    socket.destroy();
+  });
+
   it('an unusable certificate at the start is an error that names the file', async () => {
     const files = mount(identityOf('first'));
     const other = join(directory, 'other.key');
@@ -462,7 +508,13 @@ it('an address in use is an error', async () => {
   const address = await serve();
   const port = Number(address.split(':')[1]);
   await assert.rejects(serveSecurely(reviews, log, { port }), /EADDRINUSE/);
-  const plain = { gate: () => Promise.resolve(null), pages: () => null, handshakes: null, onAcceptError: assert.fail };
+  const plain = {
+    gate: () => Promise.resolve(null),
+    pages: () => null,
+    handshakes: null,
+    onAcceptError: assert.fail,
+    onPageError: assert.fail,
+  };
   await assert.rejects(startHttp({ host: '127.0.0.1', port, ...plain }), /EADDRINUSE/);
 });
 
