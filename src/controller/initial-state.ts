@@ -63,6 +63,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     releaseByMs: Infinity,
     controllers,
     reflectors: [],
+    cachesOpenedAtMs: Infinity,
     index: createSelectorIndex<ServiceState>(),
     nodes: createNodeTable(),
     services: new Map(),

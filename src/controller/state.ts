@@ -41,6 +41,8 @@ export interface ControllerState {
   readonly controllers: readonly Controller[];
   /** Empty before the start. */
   reflectors: readonly Reflector[];
+  /** Monotonic ms at which the first lists were asked for; Infinity = none has been. */
+  cachesOpenedAtMs: number;
   /** The pods, and which services select them. */
   readonly index: SelectorIndex<ServiceState>;
   /** The nodes, and which pods are on them. Only slices need them. */

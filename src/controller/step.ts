@@ -95,6 +95,7 @@ function start(state: ControllerState, now: Now): void {
 /** Starts lists and watches. A second call does nothing. */
 function openCaches(state: ControllerState, startedAt: Now): void {
   if (state.reflectors.length > 0) return;
+  state.cachesOpenedAtMs = startedAt.nowMs;
   const { watchList } = state.options;
   const needed = new Set(state.controllers.flatMap((controller) => controller.caches(state.options)));
   const onSynced = (now: Now): void => {
@@ -128,14 +129,21 @@ function openCaches(state: ControllerState, startedAt: Now): void {
 
 const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpointslices']);
 
+/** After so long an output whose list fails again and again holds up no other controller any more. */
+const OUTPUT_FAILS_MS = 60_000;
+
 /**
- * Outputs are listed first, so that inputs are never older than they are (docs/protocols.md "Start and relist").
- * An output that the server refuses to list, or does not know, must not hold up the controllers that do not need it.
+ * Outputs are listed first, so that inputs are never older than they are (docs/protocols.md "Start and relist"). An output
+ * that the server refuses to list, does not know, or has failed to list for a minute must not hold up the controllers that
+ * do not need it.
  */
 function startInputs(state: ControllerState, now: Now): void {
   if (state.phase !== 'starting') return;
   const outputs = state.reflectors.filter(({ resource }) => OUTPUTS.has(resource));
-  if (!outputs.some(({ synced }) => synced) || !outputs.every(({ synced, refused }) => synced || refused)) return;
+  const isLate = now.nowMs >= state.cachesOpenedAtMs + OUTPUT_FAILS_MS;
+  const isGivenUp = ({ refused, phase }: Reflector): boolean => refused || (isLate && phase.name === 'waiting');
+  if (!outputs.some(({ synced }) => synced)) return;
+  if (!outputs.every((output) => output.synced || isGivenUp(output))) return;
   for (const reflector of state.reflectors) {
     if (!OUTPUTS.has(reflector.resource)) startReflector(state.hands.reflectors, reflector, now);
   }
@@ -186,7 +194,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
   switch (purpose.for) {
     case 'reflector':
       onReflectorEvent(state.hands.reflectors, purpose.reflector, event, now);
-      if (purpose.reflector.refused) startInputs(state, now);
+      startInputs(state, now);
       return;
     case 'write':
       takeWriteAnswer(state, purpose.queued, event, now);

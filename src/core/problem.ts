@@ -22,13 +22,14 @@ export function problemsEqual(a: Problem, b: Problem): boolean {
   return a.kind === b.kind && a.object === b.object && a.field === b.field && a.message === b.message;
 }
 
-/** The most problems that wait to be taken. Further ones are dropped: they are for a log. */
-const PROBLEMS_MAX = 100;
+/** The most problems of a kind that wait to be taken. Further ones are dropped. */
+const PROBLEMS_OF_KIND_MAX = 100;
 
 /** Adds the problem that something has after a change, unless it had the same problem before. */
 export function noteProblem(problems: Problem[], before: Problem | null, after: Problem | null): void {
   if (after === null || (before !== null && problemsEqual(before, after))) return;
-  if (problems.length < PROBLEMS_MAX) problems.push(after);
+  const alike = problems.filter(({ kind }) => kind === after.kind);
+  if (alike.length < PROBLEMS_OF_KIND_MAX) problems.push(after);
 }
 
 /** The text in quotes, for a message. It is cut after 64 characters. */

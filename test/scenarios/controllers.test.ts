@@ -162,6 +162,22 @@ describe('a cache that does not fill', () => {
     });
   }
 
+  it('an output whose list fails for a minute only delays who needs it', () => {
+    const sim = world(ALL);
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/endpoints?') ? 500 : 0);
+    sim.start();
+    const running = (): string[] =>
+      sim.loop!.state.controllers.filter((controller) => controller.running).map(({ name }) => name);
+    sim.run(59_000);
+    assert.deepEqual(running(), []);
+    sim.run(30_000);
+    assert.deepEqual(running(), ['endpointslice']);
+    assert.ok(slicesTable(sim).includes('default/web IPv4 10.0.0.1 : http:8080/TCP'), slicesTable(sim).join('\n'));
+    sim.refuse = () => 0;
+    sim.run(60_000);
+    assert.deepEqual(running(), ['endpoints', 'endpointslice', 'endpointslice-mirroring']);
+  });
+
   it('a cache that stays refused keeps no other controller from its resync', () => {
     const sim = world({ ...ALL, minResyncPeriodMs: 60_000 });
     sim.refuse = ({ path }) => (path.includes('/endpointslices?') ? 403 : 0);

@@ -263,6 +263,20 @@ test('problems that nobody reads do not pile up', () => {
   assert.equal(takeProblems(membership).length, 100);
 });
 
+test('many problems of one kind leave room for those of another', () => {
+  const membership = membershipOf(makeService({ ipFamilies: ['IPv6'] }), []);
+  for (let i = 0; i < 150; i++) applyPod(membership, `p${i}`, makePod(`p${i}`, { podIPs: ['10.0.0.1'] }));
+  applyPod(membership, 'last', makePod('last', { podIPs: ['fe80::1'] }));
+  const kinds = Map.groupBy(takeProblems(membership), ({ kind }) => kind);
+  assert.deepEqual(
+    [...kinds].map(([kind, { length }]) => [kind, length]),
+    [
+      ['no-address-of-family', 100],
+      ['bad-address', 1],
+    ],
+  );
+});
+
 test('a bad annotation is told once', () => {
   const annotations = { 'service.alpha.kubernetes.io/tolerate-unready-endpoints': 'maybe' };
   const membership = createMembership(makeService({ annotations }), { tolerateUnreadyEndpointsAnnotation: true });
