@@ -102,6 +102,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     namelessTold: new Set(),
     echoesExpected: 0,
     resyncAtMs: Infinity,
+    standbyPlansAtMs: Infinity,
   };
   readState(metrics, state);
   return state;

@@ -78,6 +78,8 @@ export interface ControllerState {
   echoesExpected: number;
   /** Monotonic ms of the next resync. */
   resyncAtMs: number;
+  /** Monotonic ms at which a standby plans what is due; Infinity = nothing is. */
+  standbyPlansAtMs: number;
 }
 
 /** What is given to the parts that do not know the whole state. */

@@ -39,7 +39,7 @@ import {
   takeWriteAnswer,
   withdrawAll,
 } from './syncs/sync.ts';
-import { nextWorkMs, shutDownWork, takeWork } from './queues/workqueue.ts';
+import { nextWorkMs, shutDownWork, takeWork, workDepth } from './queues/workqueue.ts';
 import { flushWrites } from './writes/writes.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
@@ -237,12 +237,34 @@ function advance(state: ControllerState, now: Now): number {
   }
   resyncIfDue(state, now);
   wakeMs = Math.min(wakeMs, state.resyncAtMs);
-  wakeMs = Math.min(wakeMs, work(state, now), checkShardDeadlines(state, now));
-  for (const { queue } of state.controllers) wakeMs = Math.min(wakeMs, nextWorkMs(queue));
+  const plansAtMs = plansFromMs(state, now);
+  if (now.nowMs < plansAtMs) wakeMs = Math.min(wakeMs, plansAtMs);
+  else {
+    wakeMs = Math.min(wakeMs, work(state, now));
+    for (const { queue } of state.controllers) wakeMs = Math.min(wakeMs, nextWorkMs(queue));
+  }
+  wakeMs = Math.min(wakeMs, checkShardDeadlines(state, now));
   if (!state.isShadow || leadership !== null)
     wakeMs = Math.min(wakeMs, sendEventObjects(state.outbox, state.recorder, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));
   return wakeMs;
+}
+
+/** By then the leader has written what has changed as a rule, so one plan looks at both. */
+const STANDBY_WAITS_MS = 1000;
+
+/**
+ * Monotonic ms from which on this process plans what is due; -Infinity = at once. A standby waits a second after a rest, and
+ * then goes on until nothing is due.
+ */
+function plansFromMs(state: ControllerState, now: Now): number {
+  const { leadership, controllers } = state;
+  if (leadership === null || isLeader(leadership.elector)) return -Infinity;
+  if (controllers.some(({ queue }) => queue.processing.length > 0)) return -Infinity;
+  const isDue = controllers.some(({ queue }) => workDepth(queue) > 0 || nextWorkMs(queue) <= now.nowMs);
+  if (!isDue) state.standbyPlansAtMs = Infinity;
+  else if (state.standbyPlansAtMs === Infinity) state.standbyPlansAtMs = now.nowMs + STANDBY_WAITS_MS;
+  return isDue ? state.standbyPlansAtMs : -Infinity;
 }
 
 /** Starts syncs, sends batches and writes, until none of that frees a slot for more. */

@@ -285,7 +285,7 @@ describe('a standby that ends', () => {
     leader.run(10_000);
     // The leader has planned it in no time.
     createService(leader, { name: 'web' });
-    leader.run(1000);
+    leader.run(2000);
     standby.stop();
     leader.stop();
     leader.run(1000);

@@ -61,7 +61,7 @@ describe('one that stands by', () => {
     assert.equal(behind(), 0);
     leader.refuse = ({ method }) => (method === 'PUT' ? 503 : 0);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
-    leader.run(500);
+    leader.run(1500);
     assert.equal(behind(), 2, 'Endpoints and slices');
     leader.refuse = () => 0;
     leader.run(30_000);
@@ -125,6 +125,35 @@ describe('one that stands by', () => {
     assert.deepEqual(said(), [2]);
   });
 
+  it('a standby plans a second later, so once for a change and its writes', () => {
+    const leader = replica('a', {});
+    let plans = 0;
+    const batchMs = (): number => {
+      plans++;
+      return 0;
+    };
+    const standby = replica('b', { beside: leader, seed: 2, batchMs });
+    createNode(leader, { name: 'node-1', zone: 'zone-a' });
+    createService(leader, { name: 'web' });
+    createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
+    leader.start();
+    leader.run(1000);
+    standby.start();
+    leader.run(5000);
+    for (const ready of [false, true, false]) {
+      plans = 0;
+      setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready });
+      leader.run(900);
+      assert.equal(plans, 0);
+      leader.run(5000);
+      assert.equal(plans, 1);
+    }
+    leader.kill();
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: true });
+    leader.run(17_000);
+    assert.equal(objectWrites(standby).length, 2);
+  });
+
   it('a standby does not wait for services that are gone before it leads', () => {
     const leader = replica('a', {});
     const standby = replica('b', { beside: leader, seed: 2 });
@@ -136,10 +165,10 @@ describe('one that stands by', () => {
     leader.refuse = ({ pool }) => (pool === 'write' ? 503 : 0);
     edit(leader, `${ENDPOINTS}/hand`, {}, { subsets: [] });
     standby.start();
-    leader.run(1000);
+    leader.run(2000);
     assert.equal(metric(standby, 'endpointd_standby_services_behind'), 1);
     deleteObject(leader, `${SERVICES}/hand`);
-    leader.run(1000);
+    leader.run(2000);
     deleteObject(leader, `${SLICES}/${slice!.metadata.name}`);
     leader.kill();
     leader.run(60_000);
