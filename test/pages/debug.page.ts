@@ -82,7 +82,7 @@ describe('the debug page in a browser', () => {
     await page.fill('#search', 'shop/web');
     assert.equal(await page.locator('.find:visible').count(), 2);
 
-    view = { ...VIEW, stuck: [], stuckTotal: 0 };
+    view = { ...VIEW, stuck: [], stuckTotal: 0, failing: 0 };
     await page.locator('.figure', { hasText: '3 waiting' }).waitFor();
     assert.equal(await page.inputValue('#search'), 'shop/web');
     assert.equal(await page.locator('.find:visible').count(), 1);
