@@ -555,6 +555,23 @@ describe('Endpoints that make more than they are', () => {
     assert.equal(writes.length, 40, 'nothing is written twice');
   });
 
+  it('where admission puts all of a plan back, no other one follows at once', () => {
+    const sim = world();
+    createService(sim, { name: 'web', spec: { selector: null } });
+    const note = 'x'.repeat(250_000);
+    makeEndpoints(sim, 'web', apart(40), { annotations: { note } });
+    sim.start();
+    sim.run(5000);
+    sim.admission = ({ kind, metadata }) => {
+      if (kind === 'EndpointSlice') metadata.annotations = { ...metadata.annotations, note };
+    };
+    const from = sim.exchanges.length;
+    edit(sim, `${ENDPOINTS}/web`, { annotations: { note: 'y'.repeat(250_000) } }, {});
+    sim.run(60_000);
+    const writes = sim.exchanges.slice(from).filter(({ method, path }) => method === 'PUT' && path.startsWith(SLICES));
+    assert.equal(writes.length, 7 * 34, 'a plan has 34 slices, and is tried ever more rarely');
+  });
+
   it('millions of endpoints, by ports of one name, make them stuck and no other', () => {
     const sim = world();
     for (const name of ['bad', 'good']) createService(sim, { name, spec: { selector: null } });

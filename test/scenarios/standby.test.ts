@@ -126,20 +126,12 @@ describe('one that stands by', () => {
   });
 
   it('a standby plans a second later, so once for a change and its writes', () => {
-    const leader = replica('a', {});
     let plans = 0;
     const batchMs = (): number => {
       plans++;
       return 0;
     };
-    const standby = replica('b', { beside: leader, seed: 2, batchMs });
-    createNode(leader, { name: 'node-1', zone: 'zone-a' });
-    createService(leader, { name: 'web' });
-    createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
-    leader.start();
-    leader.run(1000);
-    standby.start();
-    leader.run(5000);
+    const { leader, standby } = replicas('warm', {}, { batchMs });
     for (const ready of [false, true, false]) {
       plans = 0;
       setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready });

@@ -14,10 +14,14 @@ export function replica(identity: string, config: SimConfig, standby: Leadership
   return createSim({ ...config, options, leadership: leadershipOf(identity, standby) });
 }
 
-/** One service with one pod. @param options of the standby */
-export function replicas(kind: LeadershipOptions['standby'] = 'warm', options: SimConfig['options'] = {}): Replicas {
+/** One service with one pod. @param options of the standby, as `config` is */
+export function replicas(
+  kind: LeadershipOptions['standby'] = 'warm',
+  options: SimConfig['options'] = {},
+  config: SimConfig = {},
+): Replicas {
   const leader = replica('a', {});
-  const standby = replica('b', { beside: leader, seed: 2, options }, kind);
+  const standby = replica('b', { ...config, beside: leader, seed: 2, options }, kind);
   createNode(leader, { name: 'node-1', zone: 'zone-a' });
   createService(leader, { name: 'web' });
   createPod(leader, { name: 'web-1', ip: '10.0.0.1' });

@@ -40,7 +40,9 @@ export interface DebugView {
   readonly changes: readonly JournalEntry[];
 }
 
-/** `waits`: it holds the Lease and waits to take over. `nobody`: it stands by, and nobody holds the Lease. */
+/**
+ * `catches up`: it holds the Lease, and writes when its new watches run. `waits`: it holds the Lease and waits to take over. `nobody`: it stands by, and nobody holds the Lease.
+ */
 type Role = 'leads' | 'catches up' | 'waits' | 'stands by' | 'nobody';
 
 export interface QueueView {

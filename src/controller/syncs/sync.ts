@@ -404,7 +404,9 @@ function finish(state: ControllerState, unit: Unit, now: Now): void {
         service: keyOf(service),
       });
     }
-    if (sync.goesOn && shadow === null) addWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs);
+    // Where nothing was applied, admission has put everything back: the next plan would be the same.
+    if (sync.goesOn && sync.applied > 0)
+      addWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs);
     if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
     return;
