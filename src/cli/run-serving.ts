@@ -126,11 +126,14 @@ async function startSecure(
 
 /** Questions have connections of their own, so that they and the controllers' requests never wait for each other. */
 async function askerOf(
-  { log, clock, metrics, credentials: own }: ServingConfig,
+  { options, log, clock, metrics, credentials: own }: ServingConfig,
   kubeconfig: string,
   closers: (() => Promise<void>)[],
 ): Promise<Asker> {
-  const credentials = kubeconfig === '' ? own : credentialsOf({ kubeconfig, master: '' });
+  // kube-controller-manager's flags often name one file three times. A second reader of it would run its plugin once more,
+  // and would spend the refresh token of an issuer that takes each once.
+  const isOwn = kubeconfig === '' || (kubeconfig === options.kubeconfig && options.master === '');
+  const credentials = isOwn ? own : credentialsOf({ kubeconfig, master: '' });
   const access = await credentials.read('refresh');
   return createAsker((deliver) => {
     const transport = createTransport(

@@ -44,6 +44,9 @@ const PLUGIN_REFRESH_MS = 10_000;
  * `--master` in place of its server; from the pod's service account if neither is given. The kubeconfig is read again
  * too, so credentials in it are renewed without a restart. A kubeconfig that is just being written is an error, and the
  * last access stays in use.
+ *
+ * The cluster stays that of the first read: its caches are of it, and a leader would write them into another one. So
+ * `kubectl config use-context` changes nothing, and another address of the server is an error.
  */
 export function createCredentials(config: CredentialsConfig): Credentials {
   let last: ReadKubeconfig | undefined;
@@ -52,7 +55,8 @@ export function createCredentials(config: CredentialsConfig): Credentials {
   async function readKubeconfig(): Promise<ReadKubeconfig> {
     const text = await readText(config.kubeconfig, 'kubeconfig');
     if (last?.text !== text) {
-      const kubeconfig = withMaster(await parseKubeconfig(config.kubeconfig, text), config.master);
+      const parsed = await parseKubeconfig(config.kubeconfig, text, last?.kubeconfig.context);
+      const kubeconfig = withMaster(parsed, config.master);
       last = { text, kubeconfig, plugin: pluginFor(kubeconfig, last) };
     }
     return last;
@@ -74,7 +78,7 @@ export function createCredentials(config: CredentialsConfig): Credentials {
       return kubeconfigAccess(kubeconfig, fromPlugin, config);
     }
     if (config.master !== '')
-      return access(parseServer(config.master, '--master'), null, NO_TLS, {}, config, '--master');
+      return access(parseServer(config.master, '--master', false), null, NO_TLS, {}, config, '--master');
     const found = await inCluster(config, hadClusterCa);
     hadClusterCa = found.tls.ca !== null;
     return found;
@@ -83,6 +87,7 @@ export function createCredentials(config: CredentialsConfig): Credentials {
   let hadClusterCa = false;
   let reads = 0;
   let hadCredentials = false;
+  let firstServer = '';
   async function read(why: 'refresh' | 'unauthorized'): Promise<Access> {
     reads++;
     try {
@@ -94,6 +99,7 @@ export function createCredentials(config: CredentialsConfig): Credentials {
         throw new CredentialsError(`kubeconfig ${config.kubeconfig}: its user has no credentials any more`);
       }
       hadCredentials = hasCredentials;
+      firstServer = sameServer(firstServer, found, config.kubeconfig);
       return found;
     } finally {
       reads--;
@@ -107,6 +113,18 @@ export function createCredentials(config: CredentialsConfig): Credentials {
       return last?.plugin === undefined ? FILES_REFRESH_MS : PLUGIN_REFRESH_MS;
     },
   };
+}
+
+/**
+ * @param first '' = nothing was read before
+ * @throws CredentialsError
+ */
+function sameServer(first: string, { origin, basePath }: Access, path: string): string {
+  const server = origin + basePath;
+  if (first === '' || first === server) return server;
+  throw new CredentialsError(
+    `kubeconfig ${path}: its server is ${server}, and was ${first} at the start: only a restart changes the cluster`,
+  );
 }
 
 interface ReadKubeconfig {
@@ -147,7 +165,9 @@ async function kubeconfigAccess(
   config: CredentialsConfig,
 ): Promise<Access> {
   const at = `kubeconfig ${path}`;
-  const server = parseServer(cluster.server, config.master === '' ? `${at}: server` : '--master');
+  const { caData, caFile, insecureSkipTlsVerify } = cluster;
+  const speaksTls = caData + caFile + user.certData + user.certFile !== '' || insecureSkipTlsVerify;
+  const server = parseServer(cluster.server, config.master === '' ? `${at}: server` : '--master', speaksTls);
   const ca = withCertificate(
     await pem(cluster.caData, cluster.caFile, `${at}: certificate-authority`),
     `${at}: certificate-authority${cluster.caData === '' ? ` ${cluster.caFile}` : '-data'}`,
@@ -180,7 +200,7 @@ async function inCluster(config: CredentialsConfig, hadCa: boolean): Promise<Acc
   const token = await readToken(`${config.serviceAccountDirectory}/token`);
   const caFile = `${config.serviceAccountDirectory}/ca.crt`;
   const ca = withCertificate(await clusterCa(caFile, hadCa), caFile);
-  const server = parseServer(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`, 'KUBERNETES_SERVICE_HOST');
+  const server = parseServer(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`, 'KUBERNETES_SERVICE_HOST', true);
   return access(server, null, { ...NO_TLS, ca }, { Authorization: `Bearer ${token}` }, config, 'in-cluster');
 }
 
@@ -214,6 +234,13 @@ function access(
     const where = isLoopback(server.hostname) ? 'without a proxy' : 'on loopback';
     throw new CredentialsError(`${at}: ${server.origin} is plain http, credentials are only sent to it ${where}`);
   }
+  const proxy = proxyUrl ?? environmentProxy(server, config.env);
+  if (proxy !== null && proxy.startsWith('socks') && (isIpv6Literal(server) || isIpv6Literal(new URL(proxy)))) {
+    // undici would hand the brackets on as a part of the name.
+    throw new CredentialsError(
+      `${at}: through a SOCKS proxy neither it nor the server may be an IPv6 address: use names`,
+    );
+  }
   if ((tls.cert === null) !== (tls.key === null)) {
     throw new CredentialsError(`${at}: client-certificate and client-key must be given together`);
   }
@@ -222,10 +249,14 @@ function access(
   return {
     origin: server.origin,
     basePath: server.pathname.replace(/\/+$/, ''),
-    proxyUrl: proxyUrl ?? environmentProxy(server, config.env),
+    proxyUrl: proxy,
     tls,
     headers,
   };
+}
+
+function isIpv6Literal({ hostname }: URL): boolean {
+  return hostname.startsWith('[');
 }
 
 /** Sees that a certificate has been replaced and its key has not. Otherwise every later connection would fail. */
@@ -299,8 +330,13 @@ function withCertificate(text: string | null, at: string): string | null {
   throw new CredentialsError(`${at}: holds no certificate (PEM, "-----BEGIN CERTIFICATE-----")`);
 }
 
-function parseServer(text: string, at: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
+/**
+ * As client-go: an address without a scheme is https if the configuration tells of certificates, and else http.
+ * @throws CredentialsError
+ */
+function parseServer(text: string, at: string, speaksTls: boolean): URL {
+  const address = text.includes('://') ? text : `${speaksTls ? 'https' : 'http'}://${text}`;
+  const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     // The text may hold a password.
     const shown = text.replace(/^.*@/, '...@');

@@ -2,10 +2,12 @@ import { dirname, resolve } from 'node:path';
 import { parseErrorText } from '../lib/parse-error.ts';
 import { CredentialsError } from './credentials-error.ts';
 
-/** The current context of a kubeconfig with its cluster and user resolved; empty text = field absent. */
+/** A context of a kubeconfig with its cluster and user resolved; empty text = field absent. */
 export interface Kubeconfig {
   /** Path it was read from, for messages. */
   readonly path: string;
+  /** The name of the context. */
+  readonly context: string;
   readonly cluster: KubeconfigCluster;
   readonly user: KubeconfigUser;
 }
@@ -44,12 +46,14 @@ export interface KubeconfigUser {
 /**
  * Reads the text of a kubeconfig (docs/spec/wire.md "kubeconfig"). JSON is read without loading the YAML parser, which
  * costs 14 ms. Relative paths in it are resolved against its own directory.
+ * @param preferred the context that is read if the file has it, in place of the current one
  * @throws CredentialsError
  */
-export async function parseKubeconfig(path: string, text: string): Promise<Kubeconfig> {
+export async function parseKubeconfig(path: string, text: string, preferred = ''): Promise<Kubeconfig> {
   const file = `kubeconfig ${path}`;
   const root = mapping(await parseText(file, text), file);
-  const contextName = string(root, 'current-context', file);
+  const current = string(root, 'current-context', file);
+  const contextName = entryOf(root, 'contexts', preferred) === undefined ? current : preferred;
   if (contextName === '') throw new CredentialsError(`${file}: current-context is not set`);
   const contextAt = `${file}: contexts["${contextName}"]`;
   const context = named(root, 'contexts', contextName, 'context', `${file}: current-context`);
@@ -65,6 +69,7 @@ export async function parseKubeconfig(path: string, text: string): Promise<Kubec
   };
   return {
     path,
+    context: contextName,
     cluster: {
       server: string(cluster, 'server', clusterAt),
       tlsServerName: string(cluster, 'tls-server-name', clusterAt),
@@ -153,14 +158,19 @@ function extension(cluster: Mapping, name: string): unknown {
 /** `contexts`, `clusters` and `users` are lists of {name, <kind>: {...}}; of equal names the first wins. */
 function named(root: Mapping, list: string, name: string, kind: string, at: string): Mapping {
   const entries = root[list];
-  const found = Array.isArray(entries)
-    ? entries.find((entry: unknown) => (entry as Mapping | null)?.['name'] === name)
-    : undefined;
+  const found = entryOf(root, list, name);
   if (found === undefined) {
     const there = Array.isArray(entries) ? entries.map((entry: Mapping | null) => String(entry?.['name'])) : [];
     const known = there.length === 0 ? 'there are none' : `there are: ${there.slice(0, NAMES_SHOWN).join(', ')}`;
     throw new CredentialsError(`${at}: "${name}" is not among ${list} (${known})`);
   }
-  const value = (found as Mapping)[kind];
+  const value = found[kind];
   return value === null || value === undefined ? {} : mapping(value, `${list}["${name}"].${kind}`);
+}
+
+/** undefined = there is none of that name. */
+function entryOf(root: Mapping, list: string, name: string): Mapping | undefined {
+  const entries = root[list];
+  if (!Array.isArray(entries)) return undefined;
+  return (entries as (Mapping | null)[]).find((entry) => entry?.['name'] === name) ?? undefined;
 }

@@ -17,7 +17,10 @@ export interface LiveAccessConfig {
   readonly observeAccess?: (access: Access) => void;
   /** After so many milliseconds a connection that is not made is given up. Default: that of the pools. */
   readonly connectMs?: number;
-  /** A second refusal within so many milliseconds does not make the credentials be read again. Default 1000. */
+  /**
+   * A second refusal within so many milliseconds does not make the credentials be read again. Default 1000. As long as
+   * refusals go on, the time doubles with each read, to ten seconds.
+   */
   readonly refusedMs?: number;
 }
 
@@ -43,8 +46,15 @@ export interface InEffect {
   readonly host: string;
 }
 
-/** While credentials stay refused, they are not read, and no plugin is run, with every request. */
+/**
+ * While credentials stay refused, they are not read, and no plugin is run, with every request: the issuer that a plugin asks
+ * may be what is broken. A minute without a refusal ends that.
+ */
 const REFUSED_MS = 1000;
+const REFUSED_MS_MAX = 10_000;
+const FORGOTTEN_MS = 60_000;
+/** How often the log tells of a read that fails for the same reason. */
+const TOLD_EVERY_MS = 60_000;
 
 /** Reads the access again at its interval. A read that fails is logged, and the last access stays in effect. */
 export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
@@ -58,7 +68,8 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
   /** Pools that are closing. What is under way ends on its old connection, a watch at its own timeout. */
   const retired = new Set<Pools>();
   let reading: Promise<void> | null = null;
-  let refusedAtMs = Number.NEGATIVE_INFINITY;
+  const isDue = createRefusals(refusedMs);
+  const tellFailure = createFailures(log);
   let closed = false;
 
   function take(next: Access): void {
@@ -85,8 +96,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
     try {
       take(await config.readAccess(why));
     } catch (error) {
-      const message = 'Cannot read the credentials again, going on with the last ones';
-      log({ level: 'error', v: 0, message, fields: { err: failureMessage(error) } });
+      tellFailure(failureMessage(error));
     }
     config.observeAccess?.(inEffect.access);
   }
@@ -101,13 +111,8 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
       // A read that has begun before may have seen the old files.
       await reading;
       if (generation !== inEffect.generation) return;
-      const nowMs = performance.now();
-      if (nowMs - refusedAtMs < refusedMs) {
-        await reading;
-        return;
-      }
-      refusedAtMs = nowMs;
-      await reread(why);
+      if (isDue(performance.now())) await reread(why);
+      else await reading;
     },
     close: async () => {
       closed = true;
@@ -115,6 +120,33 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
       const all = [inEffect.pools, ...retired].flatMap((set) => Object.values(set));
       await Promise.all(all.map((pool) => pool.destroy()));
     },
+  };
+}
+
+/** Says of each refusal whether the credentials are to be read again. */
+function createRefusals(refusedMs: number): (nowMs: number) => boolean {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let pauseMs = 0;
+  return (nowMs) => {
+    if (nowMs - lastMs >= FORGOTTEN_MS) pauseMs = 0;
+    lastMs = nowMs;
+    if (nowMs < nextMs) return false;
+    pauseMs = pauseMs === 0 ? refusedMs : Math.min(2 * pauseMs, REFUSED_MS_MAX);
+    nextMs = nowMs + pauseMs;
+    return true;
+  };
+}
+
+/** Logs a failed read, and the same reason again after a minute only. */
+function createFailures(log: LiveAccessConfig['log']): (err: string) => void {
+  let told = { err: '', atMs: Number.NEGATIVE_INFINITY };
+  return (err) => {
+    const atMs = performance.now();
+    if (err === told.err && atMs - told.atMs < TOLD_EVERY_MS) return;
+    told = { err, atMs };
+    const message = 'Cannot read the credentials again, going on with the last ones';
+    log({ level: 'error', v: 0, message, fields: { err } });
   };
 }
 

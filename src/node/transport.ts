@@ -217,6 +217,8 @@ function refusalOf(code: string, access: LiveAccess): 'unauthorized' | 'refresh'
  * again.
  */
 async function tryAgain(state: State, call: Call): Promise<void> {
+  // From here on nothing of it is under way, whatever becomes of the credentials.
+  call.controller = undefined;
   await state.access.refused(call.generation, 'unauthorized');
   if (call.settled) return;
   if (call.generation === state.access.current().generation) {
@@ -224,7 +226,7 @@ async function tryAgain(state: State, call: Call): Promise<void> {
     return;
   }
   call.tries++;
-  Object.assign(call, { controller: undefined, status: 0, headers: {}, chunks: [], bytes: 0 });
+  Object.assign(call, { status: 0, headers: {}, chunks: [], bytes: 0 });
   dispatch(state, call);
 }
 
@@ -246,6 +248,11 @@ function isLate({ config: { clock } }: State, { notAfter }: HttpRequest): boolea
 }
 
 function timedOut(state: State, call: Call): void {
+  // The server has refused it, and the credentials are still being read.
+  if (call.status === 401 && call.controller === undefined) {
+    settle(state, call, responseOf(call));
+    return;
+  }
   fail(state, call, 'timeout', `no answer within ${call.request.timeoutMs} ms`);
   abort(call);
 }

@@ -101,7 +101,7 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
   [['--kubeconfig=/etc/k'], (o) => o.kubeconfig, '/etc/k'],
   [['--kubeconfig', '/etc/k'], (o) => o.kubeconfig, '/etc/k'],
   [['--master=https://10.0.0.1:6443'], (o) => o.master, 'https://10.0.0.1:6443'],
-  [['--master=127.0.0.1:8080'], (o) => o.master, 'http://127.0.0.1:8080'],
+  [['--master=127.0.0.1:8080'], (o) => o.master, '127.0.0.1:8080'],
   [['--concurrent-endpoint-syncs=50'], (o) => o.controller.concurrentEndpointSyncs, 50],
   [['--concurrent_endpoint_syncs=50'], (o) => o.controller.concurrentEndpointSyncs, 50],
   [['--endpoint-updates-batch-period=1m30s'], (o) => o.controller.endpointUpdatesBatchPeriodMs, 90_000],

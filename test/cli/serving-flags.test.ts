@@ -1,7 +1,7 @@
 /** Each flag of the ports does in a running endpointd what it says. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -126,6 +126,41 @@ describe('a running endpointd with flags of its ports', () => {
       .filter((line) => line.includes('no meaning here are ignored'));
     assert.equal(lines.length, 1);
     assert.equal((JSON.parse(lines[0]!) as { flags: string }).flags, '--cluster-cidr,--feature-gates');
+  });
+});
+
+describe('a running endpointd whose kubeconfigs are one file', () => {
+  it('the command of its user is run once', async () => {
+    const server = await startReviewServer();
+    const ran = join(directory, 'ran');
+    const credential = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      kind: 'ExecCredential',
+      status: { token: 't' },
+    };
+    const exec = {
+      apiVersion: credential.apiVersion,
+      command: '/bin/sh',
+      args: ['-c', `echo ran >> '${ran}'; echo '${JSON.stringify(credential)}'`],
+      interactiveMode: 'Never',
+    };
+    const path = join(directory, 'one');
+    const named = {
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      users: [{ name: 'u', user: { exec } }],
+    };
+    writeFileSync(path, JSON.stringify({ ...(JSON.parse(kubeconfigText(server.url)) as object), ...named }));
+    const flags = ['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'];
+    const running = await startServingProcess(flags.map((flag) => `--${flag}=${path}`));
+    try {
+      server.tokens.set('operator', { username: 'operator' });
+      server.rights.add('operator get /metrics');
+      const said = await ask(running.secure, '/metrics', { headers: { authorization: 'Bearer operator' } });
+      assert.deepEqual([said.status, readFileSync(ran, 'utf8')], [200, 'ran\n']);
+    } finally {
+      await server.close();
+      await running.end();
+    }
   });
 });
 

@@ -102,6 +102,44 @@ test('a kubeconfig that changes is read again', async () => {
   assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer second' });
 });
 
+test('the cluster stays that of the start, whatever becomes the current context', async () => {
+  const text = (current: string, server: string, token: string): string =>
+    JSON.stringify({
+      'current-context': current,
+      contexts: ['a', 'b'].map((name) => ({ name, context: { cluster: name, user: name } })),
+      clusters: [
+        { name: 'a', cluster: { server } },
+        { name: 'b', cluster: { server: 'https://b.example:6443' } },
+      ],
+      users: [
+        { name: 'a', user: { token } },
+        { name: 'b', user: { token: 'of b' } },
+      ],
+    });
+  const path = file(text('a', 'https://a.example:6443', 'first'));
+  const { read } = createCredentials(config({ kubeconfig: path }));
+  await read('refresh');
+  // As after `kubectl config use-context b`. A new token of the first user still counts.
+  writeFileSync(path, text('b', 'https://a.example:6443', 'second'));
+  const { origin, headers } = await read('unauthorized');
+  assert.deepEqual([origin, headers], ['https://a.example:6443', { Authorization: 'Bearer second' }]);
+  for (const server of ['https://b.example:6443', 'https://a.example:6443/prefix']) {
+    writeFileSync(path, text('b', server, 'second'));
+    await assert.rejects(read('refresh'), (error: Error) => {
+      assert.ok(
+        error.message.endsWith(
+          `its server is ${server}, and was https://a.example:6443 at the start: only a restart changes the cluster`,
+        ),
+        error.message,
+      );
+      return error instanceof CredentialsError;
+    });
+  }
+  // A file that has lost the context is read by its current one.
+  writeFileSync(path, readFileSync(kubeconfig({ server: 'https://a.example:6443' }, { token: 'third' })));
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer third' });
+});
+
 test('a user who has lost the credentials is an error, and never becomes anonymous', async () => {
   const path = kubeconfig({}, { token: 'one' });
   const { read } = createCredentials(config({ kubeconfig: path }));
@@ -199,12 +237,41 @@ test("the proxy is the kubeconfig's, else the environment's", async () => {
   assert.equal((await access({ kubeconfig: kubeconfig({}, {}), env })).proxyUrl, 'http://env:3128');
 });
 
+test('an address without a scheme is https where certificates are told of', async () => {
+  const originOf = async (fields: Partial<CredentialsConfig>): Promise<string> => (await access(fields)).origin;
+  const ca = { 'certificate-authority-data': base64(PKI.ca) };
+  const client = { 'client-certificate-data': base64(PKI.clientCert), 'client-key-data': base64(PKI.clientKey) };
+  const server = '10.0.0.1:6443';
+  assert.deepEqual(
+    await Promise.all([
+      originOf({ master: '127.0.0.1:8080' }),
+      originOf({ master: server, kubeconfig: kubeconfig(ca, { token: 't' }) }),
+      originOf({ kubeconfig: kubeconfig({ server, ...ca }, {}) }),
+      originOf({ kubeconfig: kubeconfig({ server }, client) }),
+      originOf({ kubeconfig: kubeconfig({ server, 'insecure-skip-tls-verify': true }, {}) }),
+      originOf({ kubeconfig: kubeconfig({ server }, {}) }),
+    ]),
+    ['http://127.0.0.1:8080', ...Array.from({ length: 4 }, () => `https://${server}`), `http://${server}`],
+  );
+});
+
+test('a SOCKS proxy and an IPv6 address exclude each other', async () => {
+  const message = /through a SOCKS proxy neither it nor the server may be an IPv6 address: use names$/;
+  const v6 = 'https://[fd00::1]:6443';
+  await refused({ kubeconfig: kubeconfig({ server: v6, 'proxy-url': 'socks5://127.0.0.1:1080' }, {}) }, message);
+  await refused({ kubeconfig: kubeconfig({ 'proxy-url': 'socks5://[::1]:1080' }, {}) }, message);
+  assert.equal(
+    (await access({ kubeconfig: kubeconfig({ server: v6, 'proxy-url': 'http://[::1]:3128' }, {}) })).origin,
+    v6,
+  );
+});
+
 test('errors name the file and the field, and hold no secret', async () => {
   await refused({}, /neither --kubeconfig nor --master is given/);
   await refused({ kubeconfig: '/no/such/file' }, /cannot read kubeconfig \/no\/such\/file: ENOENT/);
   await refused(
-    { kubeconfig: kubeconfig({ server: '10.0.0.1' }, {}) },
-    /server: "10\.0\.0\.1" is no http or https URL/,
+    { kubeconfig: kubeconfig({ server: 'ftp://10.0.0.1' }, {}) },
+    /server: "ftp:\/\/10\.0\.0\.1" is no http or https URL/,
   );
   await refused(
     { kubeconfig: kubeconfig({ 'certificate-authority': '/no/ca' }, {}) },

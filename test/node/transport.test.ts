@@ -193,6 +193,56 @@ test('a request cancelled while credentials are read is not sent again', async (
   assert.deepEqual([world.events.length, world.seen.length], [0, 1]);
 });
 
+test('a write that is refused is answered with 401, however long credentials are read', async () => {
+  await using world = await disposable(
+    socketWorld(() => ({ status: 401, body: '' }), { readAccess: () => new Promise(() => undefined) }),
+  );
+  world.transport.send(httpRequest({ pool: 'write', method: 'PUT', body: new Uint8Array([1]), timeoutMs: 50 }));
+  await world.until(() => world.events.length === 1);
+  assert.equal(world.events[0]?.type === 'response' && world.events[0].status, 401);
+});
+
+test('while credentials stay refused, they are read ever more seldom', async () => {
+  let reads = 0;
+  await using world = await disposable(
+    socketWorld(() => ({ status: 401, body: '' }), {
+      refusedMs: 20,
+      readAccess: (_why, origin) => {
+        reads++;
+        return Promise.resolve({ ...plainAccess(origin), headers: { Authorization: `Bearer ${reads}` } });
+      },
+    }),
+  );
+  const begun = performance.now();
+  for (let i = 1; performance.now() < begun + 400; i++) {
+    world.transport.send(httpRequest());
+    await world.until(() => world.events.length === i);
+  }
+  // At once, and after 20, 60, 140 and 300 ms.
+  assert.ok(reads >= 3 && reads <= 6, `${reads} reads`);
+});
+
+test('a read of credentials that fails for the same reason is told once', async () => {
+  let failures = 0;
+  let reason = 'token file is empty';
+  await using world = await disposable(
+    socketWorld(() => ({ status: 200, body: '' }), {
+      refreshMs: 5,
+      readAccess: () => {
+        failures++;
+        return Promise.reject(new Error(reason));
+      },
+    }),
+  );
+  await world.until(() => failures >= 5);
+  reason = 'token file is gone';
+  await world.until(() => failures >= 10);
+  assert.deepEqual(
+    world.logged.map(({ fields }) => fields['err']),
+    ['token file is empty', 'token file is gone'],
+  );
+});
+
 test('if credentials cannot be read again, the last ones stay in use', async () => {
   await using world = await disposable(
     socketWorld(() => ({ status: 200, body: '' }), {

@@ -67,6 +67,38 @@ describe('a watch that stays open and silent', () => {
   });
 });
 
+describe('a watch that a load balancer cuts because nothing happens', () => {
+  it('the next one follows at once, without an alarm, and nothing is missed', () => {
+    const sim = settled();
+    const [from, lines, restarts] = [sim.exchanges.length, sim.logLines.length, podRestarts(sim)];
+    for (let i = 1; i <= 3; i++) {
+      sim.run(20_000);
+      for (const open of sim.connections) if (open.path.startsWith('/api/v1/pods')) open.reset();
+      // Long before the first pause of a try again.
+      sim.run(500);
+      assert.deepEqual(podRequests(sim, from), Array.from({ length: i }, () => ['look 200', 'watch 200']).flat());
+    }
+    assert.equal(podRestarts(sim), restarts + 3);
+    assert.equal(sim.logLines.slice(lines).filter(({ level }) => level !== 'info').length, 0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1000);
+    assert.deepEqual(endpointsTable(sim), ONE_READY);
+  });
+
+  it('one that has just told something is tried again after a pause', () => {
+    const sim = settled();
+    sim.run(20_000);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(5000);
+    const from = sim.exchanges.length;
+    for (const open of sim.connections) if (open.path.startsWith('/api/v1/pods')) open.reset();
+    sim.run(500);
+    assert.deepEqual(podRequests(sim, from), []);
+    sim.run(2000);
+    assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200']);
+  });
+});
+
 describe('bytes without a whole frame', () => {
   it('single bytes are no sign of life: a list follows after 150 s', () => {
     const sim = settled();

@@ -25,12 +25,12 @@ export const CONNECTION_FLAGS = {
   kubeconfig: {
     kind: text('<path>'),
     default: '',
-    help: 'kubeconfig with the address and credentials of the API server; without it and --master: in-cluster',
+    help: 'kubeconfig with the address and credentials of the API server; without it and --master: in-cluster; credentials in it are read again when they change, its context and its server are those of the start',
   },
   master: {
     kind: parsed('<url>', url),
     default: '',
-    help: "address of the API server; overrides the kubeconfig's",
+    help: "address of the API server; overrides the kubeconfig's; without a scheme it is https if the kubeconfig tells of certificates, else http",
   },
   'kube-api-qps': {
     kind: rate(number(0.001, 1e6), 5, 'no limit'),
@@ -492,7 +492,7 @@ function url(said: string): string {
   if (said === '') return '';
   const withScheme = said.includes('://') ? said : `http://${said}`;
   const parts = URL.canParse(withScheme) ? new URL(withScheme) : null;
-  if (parts !== null && (parts.protocol === 'http:' || parts.protocol === 'https:')) return withScheme;
+  if (parts !== null && (parts.protocol === 'http:' || parts.protocol === 'https:')) return said;
   throw new ValueError('Allowed: an http or https URL such as https://10.0.0.1:6443.');
 }
 

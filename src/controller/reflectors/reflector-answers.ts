@@ -54,6 +54,12 @@ const SHORT_WATCH_MS = 1000;
 /** Damage so long after the last list has the shortest pause. Damage that comes sooner has the next longer one. */
 const SELDOM_DAMAGED_MS = 60_000;
 
+/**
+ * A connection that breaks off after so long without a frame may have been cut for that: load balancers close idle
+ * connections after 20 s and more, and the first bookmark comes after a minute or two. So the next one follows at once.
+ */
+const IDLE_MS = 10_000;
+
 /** A frame that is so old and has not come whole is damage, and no connection that broke off within a frame. */
 const FRAME_MS_MAX = 10_000;
 
@@ -590,7 +596,12 @@ function onEnded(
     return;
   }
   noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);
-  if (error !== null) {
+  if (error !== null && now.nowMs - life.lastFrameAtMs >= IDLE_MS) {
+    const { resource } = reflector;
+    hands.outbox.log('info', 1, 'Watch is opened anew', { resource, reason: `cut while nothing happened: ${error}` });
+    noteRestart(hands, reflector, now);
+    check(hands, reflector, now);
+  } else if (error !== null) {
     retry(hands, reflector, 'watch', error, now);
   } else if (life.frames === 0 && now.nowMs - life.openedAtMs < SHORT_WATCH_MS) {
     retry(hands, reflector, 'list', 'very short watch: it ended at once without an event', now);
