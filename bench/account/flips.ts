@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readinessConditions } from '../../src/workload/objects.ts';
 import { patchStatus } from '../../src/workload/request.ts';
 import { flipPlan, openLoop, shuffledBySeed, type Flip } from '../peers/drive.ts';
+import { heldByEndpoints } from '../peers/scenarios/flips.ts';
 import type { ServerKind } from '../peers/server.ts';
 import { converged, deleteOutputs, stopOutputs, watchOutputs, writesOf, type Outputs } from '../support/outputs.ts';
 import type { Size } from '../support/micro-bench.ts';
@@ -16,20 +17,37 @@ import { minus, secondsOf, startProcess, THREADS, type Controller, type Seconds,
 import { sharesOf } from './profile.ts';
 
 const CONVERGE_MS_MAX = 300_000;
-/** How many flips are measured, and how many a second. */
-const MEASURED = { tiny: { count: 6, rate: 50 }, full: { count: 750, rate: 50 } };
-const BETWEEN: Readonly<Record<ServerKind, typeof MEASURED>> = {
-  embedded: { tiny: { count: 6, rate: 400 }, full: { count: 12_000, rate: 400 } },
-  // Two cores have no room for more beside kube-apiserver and etcd.
-  kube: { tiny: { count: 6, rate: 100 }, full: { count: 6000, rate: 100 } },
-};
-/** If nothing was written for so long, all flips are done. */
-const QUIET_MS = 500;
 
 interface Pace {
   readonly count: number;
   readonly rate: number;
 }
+
+/** The flips that are measured, and those between the two measures, which warm the process up. */
+interface Flips {
+  readonly measured: Pace;
+  readonly between: Pace;
+}
+
+const TINY_OF_SMALL: Flips = { measured: { count: 6, rate: 50 }, between: { count: 6, rate: 400 } };
+
+/** In services of 5 pods, by API server. Two cores have no room for more than 100 a second beside kube-apiserver and etcd. */
+export const OF_SMALL: Readonly<Record<ServerKind, Readonly<Record<Size, Flips>>>> = {
+  embedded: {
+    tiny: TINY_OF_SMALL,
+    full: { measured: { count: 750, rate: 50 }, between: { count: 12_000, rate: 400 } },
+  },
+  kube: { tiny: TINY_OF_SMALL, full: { measured: { count: 750, rate: 50 }, between: { count: 6000, rate: 100 } } },
+};
+
+/** In a service of 5,000 pods. */
+export const OF_HUGE: Readonly<Record<Size, Flips>> = {
+  tiny: { measured: { count: 6, rate: 50 }, between: { count: 6, rate: 50 } },
+  full: { measured: { count: 100, rate: 5 }, between: { count: 400, rate: 10 } },
+};
+
+/** If nothing was written for so long, all flips are done. */
+const QUIET_MS = 500;
 
 interface Window {
   /** CPU milliseconds of a flip, by thread. */
@@ -39,12 +57,14 @@ interface Window {
 }
 
 /** Prints CPU milliseconds of a flip by thread and by part of the main thread. */
-export async function accountOfFlips(stage: Stage, size: Size, kind: ServerKind): Promise<void> {
-  const { rate, count } = MEASURED[size];
-  const between = BETWEEN[kind][size];
-  console.log(`\n${rate} flips a second, ${count} of them; again after ${between.count} at ${between.rate} a second`);
-  const plain = await play(stage, size, between, false);
-  const profiled = await play(stage, size, between, true);
+export async function accountOfFlips(stage: Stage, flips: Flips): Promise<void> {
+  const { measured, between } = flips;
+  const { services, pods } = stage.cluster;
+  const each = `${measured.rate} flips a second, ${measured.count} of them`;
+  console.log(`\nservices: ${services.length}, of ${pods.length / services.length} pods; ${each};`);
+  console.log(`again after ${between.count} at ${between.rate} a second`);
+  const plain = await play(stage, flips, false);
+  const profiled = await play(stage, flips, true);
   const titles = ['after the start', 'warm'];
   const rows = plain.map(({ flip }, i) => [titles[i]!, ...figures(THREADS.map((thread) => flip[thread]))]);
   console.log(`\na flip: CPU ms\n${table(['', ...THREADS, 'together'], rows)}`);
@@ -56,7 +76,7 @@ export async function accountOfFlips(stage: Stage, size: Size, kind: ServerKind)
   console.log(`\nthe main thread, by a profile: CPU ms a flip\n${table(['', ...titles], parts)}`);
 }
 
-async function play(stage: Stage, size: Size, between: Pace, withProfile: boolean): Promise<Window[]> {
+async function play(stage: Stage, { measured, between }: Flips, withProfile: boolean): Promise<Window[]> {
   await deleteOutputs(stage.client, stage.cluster.namespaces);
   const controller = await startProcess(stage, []);
   const outputs = await watchOutputs(stage.client);
@@ -64,17 +84,17 @@ async function play(stage: Stage, size: Size, between: Pace, withProfile: boolea
     controller.run();
     await Promise.race([converged(outputs, stage.expected, CONVERGE_MS_MAX), controller.ended]);
     await quiet(outputs);
-    const pods = shuffledBySeed(stage.cluster.pods, SEED);
+    const { pods: all, services } = stage.cluster;
+    const pods = shuffledBySeed(services.length === 1 ? heldByEndpoints(all) : all, SEED);
     const flip = async ({ count, rate }: Pace): Promise<void> => {
       const plan = flipPlan(pods, count, rate);
       await openLoop(plan.length, rate, (i) => turn(stage, plan[i]!));
       await quiet(outputs);
     };
-    const measured = (): Promise<Window> =>
-      measure(controller, MEASURED[size].count, withProfile, () => flip(MEASURED[size]));
-    const first = await measured();
+    const look = (): Promise<Window> => measure(controller, measured.count, withProfile, () => flip(measured));
+    const first = await look();
     await flip(between);
-    return [first, await measured()];
+    return [first, await look()];
   } finally {
     stopOutputs(outputs);
     await controller.kill();

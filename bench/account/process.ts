@@ -27,6 +27,8 @@ export interface Stage {
   /** The module that exports `run`. */
   readonly program: string;
   readonly args: readonly string[];
+  /** More variables of its environment. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface Controller {
@@ -42,9 +44,10 @@ export interface Controller {
 }
 
 /** Resolves when the modules are loaded. */
-export async function startProcess({ program, args }: Stage, nodeFlags: readonly string[]): Promise<Controller> {
+export async function startProcess({ program, args, env }: Stage, nodeFlags: readonly string[]): Promise<Controller> {
   const child = fork(CHILD, [program, ...args], {
     execArgv: [...NODE_FLAGS, ...nodeFlags],
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const ended = new Promise<never>((_, reject) => {

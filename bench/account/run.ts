@@ -1,6 +1,6 @@
 /**
- * The account of CPU: of a start from nothing, of flips and of a restart in a small cluster, and of a restart in a large one.
- * Linux only.
+ * The account of CPU: of a start from nothing, of flips in services of 5 and of 5,000 pods, and of a restart in a small
+ * cluster and in a large one. The controller is started as deployed. Linux only.
  */
 import { parseArgs } from 'node:util';
 import { createServers, type BenchServer, type ServerKind } from '../peers/server.ts';
@@ -9,11 +9,12 @@ import type { Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
 import { CONTROLLERS } from '../peers/scenario.ts';
 import { compileProgram } from '../support/compile.ts';
-import { LARGE, SPREAD } from '../peers/scenarios/profiles.ts';
+import { HUGE, LARGE, SPREAD } from '../peers/scenarios/profiles.ts';
+import { asDeployed } from '../support/as-deployed.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { readExpected, whichControllers } from '../support/outputs.ts';
 import { SEED } from '../support/records.ts';
-import { accountOfFlips } from './flips.ts';
+import { accountOfFlips, OF_HUGE, OF_SMALL } from './flips.ts';
 import type { Stage } from './process.ts';
 import { accountOfRestart, accountOfStart } from './starts.ts';
 
@@ -25,11 +26,12 @@ export async function runAccountBench(size: Size, args: readonly string[]): Prom
   const kind = kindOf(args);
   if (size === 'full') compileProgram();
   await onStage(kind, SPREAD(size), size, async (stage) => {
-    await accountOfStart(stage, size);
-    await accountOfFlips(stage, size, kind);
-    if (kind === 'kube') await accountOfRestart(stage, size);
+    await accountOfStart(stage);
+    await accountOfFlips(stage, OF_SMALL[kind][size]);
+    if (kind === 'kube') await accountOfRestart(stage);
   });
-  if (kind === 'embedded') await onStage(kind, LARGE(size), size, (stage) => accountOfRestart(stage, size));
+  await onStage(kind, HUGE(size), size, (stage) => accountOfFlips(stage, OF_HUGE[size]));
+  if (kind === 'embedded') await onStage(kind, LARGE(size), size, (stage) => accountOfRestart(stage));
 }
 
 /** @throws Error that says what is not allowed */
@@ -73,8 +75,9 @@ async function onStage(
 
 async function stageOn({ client, kubeconfigPath }: BenchServer, cluster: Cluster, main: URL): Promise<Stage> {
   const expected = await readExpected(client, cluster.namespaces, whichControllers(CONTROLLERS));
-  const flags = ['--leader-elect=false', '--secure-port=0', '--kube-api-qps=5000', '--kube-api-burst=5000'];
-  const args = [`--kubeconfig=${kubeconfigPath}`, `--controllers=${CONTROLLERS.join(',')}`, '--shards=0', ...flags];
+  const { flags, env } = await asDeployed();
+  const settings = ['--leader-elect=false', '--kube-api-qps=5000', '--kube-api-burst=5000', '--shards=0'];
+  const args = [`--kubeconfig=${kubeconfigPath}`, `--controllers=${CONTROLLERS.join(',')}`, ...settings, ...flags];
   const program = new URL(main.href.endsWith('.ts') ? 'cli/run.ts' : 'cli/run.js', main).href;
-  return { client, cluster, expected, outputsEach: CONTROLLERS.length, program, args };
+  return { client, cluster, expected, outputsEach: CONTROLLERS.length, program, args, env };
 }

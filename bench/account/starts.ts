@@ -1,12 +1,11 @@
 /**
  * The accounts of two kinds of start. One is from nothing. It has the CPU of each thread until the modules are loaded, until
  * the first write, until 200 services are right, and until all are. The other is a restart where all is right already. Both
- * have the same figures for a second start in the same process, the CPU of compilers and collector on the helper threads,
- * and the parts of the main thread. Linux only.
+ * have the same figures for a second start in the same process, the CPU of the compilers on the helper threads, and the
+ * parts of the main thread. Linux only.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Size } from '../support/micro-bench.ts';
 import { converged, deleteOutputs, stopOutputs, watchOutputs, writesOf, type Outputs } from '../support/outputs.ts';
 import { turn } from './flips.ts';
 import { usageOf } from '../support/process-usage.ts';
@@ -86,40 +85,38 @@ interface Round {
 }
 
 /** Prints the account of a start from nothing. Afterwards all is right. */
-export async function accountOfStart(stage: Stage, size: Size): Promise<void> {
-  await account(FROM_NOTHING, stage, size);
+export async function accountOfStart(stage: Stage): Promise<void> {
+  await account(FROM_NOTHING, stage);
 }
 
 /** Makes all right, then prints the account of a restart. */
-export async function accountOfRestart(stage: Stage, size: Size): Promise<void> {
+export async function accountOfRestart(stage: Stage): Promise<void> {
   const controller = await startProcess(stage, []);
   try {
     await playOnce(FROM_NOTHING, stage, controller, false, true);
   } finally {
     await controller.kill();
   }
-  await account(RESTART, stage, size);
+  await account(RESTART, stage);
 }
 
-async function account(kind: Kind, stage: Stage, size: Size): Promise<void> {
+async function account(kind: Kind, stage: Stage): Promise<void> {
   const { services, pods, namespaces } = stage.cluster;
   console.log(`\n${services.length} services, ${pods.length} pods, ${namespaces.length} namespaces, ${kind.what}`);
-  // The first process fills the compile cache.
-  if (size === 'full') await play(kind, stage, [], false);
   const plain = await play(kind, stage, [], false);
   const alone = await play(kind, stage, ['--single-threaded-gc'], false);
   const profiled = await play(kind, stage, [], true);
   const titles = ['first time', 'second time'];
   for (const [i, { phases, collections, peakMB }] of plain.entries()) {
-    const rows = phases.map((seconds, phase) => [kind.phases[phase]!, ...secondsText(seconds)]);
+    const compilers = alone[i]!.phases;
+    const rows = phases.map((seconds, phase) => [kind.phases[phase]!, ...secondsText(seconds, compilers[phase]!)]);
     const all = sumOf(phases);
-    rows.push(['all', ...secondsText(all)]);
-    console.log(`\n${titles[i]} in the process: CPU seconds\n${table(['', ...THREADS, 'together'], rows)}`);
+    rows.push(['all', ...secondsText(all, sumOf(compilers))]);
+    console.log(
+      `\n${titles[i]} in the process: CPU seconds\n${table(['', ...THREADS, 'together', 'compilers'], rows)}`,
+    );
     const { main, 'V8 helpers': helpers, others } = all;
     console.log(`a pod: ${((1e6 * (main + helpers + others)) / pods.length).toFixed(1)} us`);
-    const compilers = sumOf(alone[i]!.phases)['V8 helpers'];
-    const collector = Math.max(0, helpers - compilers);
-    console.log(`of the helpers: compilers ${compilers.toFixed(2)} s, collector ${collector.toFixed(2)} s`);
     for (const [name, { count, ms }] of Object.entries(collections)) {
       console.log(`collections, ${name}: ${count} of ${(ms / count).toFixed(2)} ms of wall time each`);
     }
@@ -203,7 +200,9 @@ async function wrote(outputs: Outputs, count: number): Promise<void> {
   }
 }
 
-function secondsText(seconds: Seconds): string[] {
+/** `compilers`: the seconds of a run whose collector keeps to the main thread, so that its helpers do nothing but compile. */
+function secondsText(seconds: Seconds, compilers: Seconds): string[] {
   const each = THREADS.map((thread) => seconds[thread]);
-  return [...each, each.reduce((sum, one) => sum + one, 0)].map((one) => one.toFixed(2));
+  const together = each.reduce((sum, one) => sum + one, 0);
+  return [...each, together, compilers['V8 helpers']].map((one) => one.toFixed(2));
 }

@@ -19,9 +19,11 @@ test('the account has a start, a flip and a restart, by thread and part', async 
   for (const title of ['first time in the process', 'second time in the process']) assert.ok(out.includes(title), out);
   const all = out.split('\n').filter((line) => line.startsWith('all '));
   // What a second time needs no more: modules, and code that is compiled already.
-  const [first, second] = all.map((line) => Number(line.split(/\s+/).at(-1)));
+  const [first, second] = all.map((line) => Number(line.split(/\s+/).at(-2)));
   assert.ok(second! < first!, out);
   assert.match(out, /\nsrc\/controller +\d+/);
+  assert.match(out, /\nservices: 6, of 5 pods; 50 flips a second, 6 of them;\n/);
+  assert.match(out, /\nservices: 1, of 25 pods; 50 flips a second, 6 of them;\n/);
   for (const title of ['after the start', 'warm']) assert.match(out, new RegExp(`\\n${title} +\\d+\\.\\d+`), out);
   assert.match(out, /\nsrc\/controller +\d+\.\d{3} +\d+\.\d{3}/);
   const restart = out.slice(out.indexOf(', all right already\n'));
