@@ -162,7 +162,8 @@ describe('a scrape', () => {
       'endpointd_history_resets_total{resource="pods"} 1',
       // The write that was refused, and one from before the restore.
       'endpointd_write_conflicts_total 2',
-      'endpointd_foreign_edits_total{manager="unknown"} 1',
+      // By hand, and what the restore has brought back.
+      'endpointd_foreign_edits_total{manager="unknown"} 2',
       'endpointd_orphans_kept_total 1',
       'endpointd_stuck_service{controller="endpoints",namespace="default",service="bad-one",class="poison"} 1',
       'endpointd_decode_errors_total{resource="pods"} 1',
