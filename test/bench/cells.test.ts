@@ -24,14 +24,14 @@ const MEASUREMENT: Measurement = { ...TIMES, world: WORLD, seed: 1 };
 const VERSIONS = 'endpointd 0123456789ab, Node v26.10.0';
 const TRUTH: Calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: 20, tail: 1.5 }, apiEach: SIZES_ALIKE };
 
-/** A run that shows exactly what the model says of a calibration, but for `factor`. */
-function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1): CellRun {
+/** A run that shows exactly what the model says of a calibration, but for `factor` in its times and `writesFactor`. */
+function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1, writesFactor = 1): CellRun {
   const seed = storySeed(plan.name, MEASUREMENT.seed);
   const played = storyOf(plan, seed, TIMES);
   const predicted = predict(played, 'endpointd', plan.settings, calibration, TIMES);
   const of = (output: Output): CellRun['measured'][Output] => {
     const { p50, p90, p99, writes } = predicted[output];
-    return { changes: 100, writes, p50: factor * p50, p90: factor * p90, p99: factor * p99 };
+    return { changes: 100, writes: writesFactor * writes, p50: factor * p50, p90: factor * p90, p99: factor * p99 };
   };
   const controllerCpu = predictCpu(played, 'endpointd', plan.settings, calibration) / played.durationMs;
   return {
@@ -59,13 +59,14 @@ test('eight settings of three workloads are held out, four of one are calibrated
 
 test('a right model reaches every mark, and one that is half off reaches none', () => {
   const cells = heldOutCells();
-  const marks = (factor: number): boolean[] =>
+  const missed = (factor: number, writesFactor = factor): string[] =>
     marksOf(
-      cells.map((plan) => resultOf(plan, [runOf(plan, TRUTH, 0, factor)], WORLD, TRUTH, 21)),
+      cells.map((plan) => resultOf(plan, [runOf(plan, TRUTH, 0, factor, writesFactor)], WORLD, TRUTH, 21)),
       WORLD,
-    ).map(({ isReached }) => isReached);
-  assert.deepEqual(marks(1), [true, true, true, true]);
-  assert.deepEqual(marks(1.5).slice(0, 3), [false, true, false]);
+    ).flatMap(({ what, isReached }) => (isReached ? [] : [what]));
+  assert.deepEqual(missed(1), []);
+  assert.deepEqual(missed(1.5), ['p50', 'writes', 'p99', 'skill']);
+  assert.deepEqual(missed(1.5, 1), ['p50', 'p99', 'skill']);
 });
 
 test('a run of other times, another story or other versions is another measurement', () => {
