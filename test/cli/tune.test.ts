@@ -10,10 +10,12 @@ import { configz } from '../../src/cli/configz.ts';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { knownOf } from '../../src/cli/tune/known.ts';
 import { parseTuneFlags } from '../../src/cli/tune/tune-flags.ts';
+import { printable } from '../../src/lib/printable.ts';
+import { escape } from '../../src/page/escape.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
-import { hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
+import { HOSTILE, hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 import { recordingOf } from '../support/model-recording.ts';
 import { BIN } from '../support/installed.ts';
@@ -144,7 +146,7 @@ describe('endpointd tune', () => {
 
   it('tune shows no text of a plain recording, and the name of its file as text', async () => {
     const path = join(directory, '"><img src=x onerror=alert(2)>\u001B[2J\u202E.rec');
-    writeFileSync(path, hostileFile());
+    writeFileSync(path, hostileFile('1.2.3'));
     const formats = ['text', 'json', 'html'];
     const answers = await Promise.all(formats.map((format) => tune(`--from=${path}`, '-o', format)));
     for (const { stdout, stderr } of answers) {
@@ -156,6 +158,25 @@ describe('endpointd tune', () => {
     const page = answers.at(-1)!.stdout;
     assert.ok(!page.includes('<img'));
     assert.equal(page.split('<script>').length, 2);
+  });
+
+  it('tune tells the version of the recorder in each format, as text', async () => {
+    for (const [name, program] of [
+      ['recorder.rec', '1.2.3'],
+      ['hostile-recorder.rec', HOSTILE],
+    ] as const) {
+      const path = join(directory, name);
+      writeFileSync(path, hostileFile(program));
+      const formats = ['text', 'json', 'html'];
+      const answers = await Promise.all(formats.map((format) => tune(`--from=${path}`, '-o', format)));
+      const [text, json, page] = answers.map(({ stdout }) => stdout) as [string, string, string];
+      assert.equal((JSON.parse(json) as Answer).from.recordedBy, program);
+      assert.match(text, /^versions: endpointd \d+\.\d+\.\d+, recorded by endpointd /m);
+      assert.ok(text.includes(` recorded by endpointd ${printable(program)}\n`), text);
+      assert.ok(page.includes(`<dt>recorded by</dt><dd>endpointd ${escape(program)}</dd>`), page);
+      for (const said of [text, json, page]) assert.doesNotMatch(said, UNPRINTABLE);
+      assert.equal(page.split('<script>').length, 2);
+    }
   });
 
   it('tune refuses before any work to write a calibration where it cannot', async () => {
