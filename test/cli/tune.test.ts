@@ -127,6 +127,38 @@ describe('endpointd tune', () => {
     }
   });
 
+  it('tune uses what precedes a damaged frame in the middle, and nothing behind', async () => {
+    const told = (frames: number): Buffer =>
+      fileOf((encoder, flush) => {
+        encoder.put('services', service('web'), 'other', 0);
+        encoder.put('pods', pod('web-1'), 'other', 0);
+        for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const)
+          encoder.listed(resource, '1', 0);
+        flush();
+        for (let i = 0; i < 10 * frames; i++) {
+          encoder.put('pods', pod('web-1', { ready: i % 2 === 1 }), 'other', 1000 * (i + 1));
+          if (i % 10 === 9) flush();
+        }
+        if (frames === 3) encoder.tell(60_000, { end: true });
+      });
+    const [one, two, whole] = [1, 2, 3].map(told) as [Buffer, Buffer, Buffer];
+    const damaged = Buffer.from(whole);
+    damaged[(one.length + two.length) >> 1]! ^= 0xff;
+    const answerTo = async (name: string, bytes: Buffer): Promise<Answer> => {
+      const path = join(directory, name);
+      writeFileSync(path, bytes);
+      const { status, stdout, stderr } = await tune(`--from=${path}`, '-o', 'json');
+      assert.deepEqual([status, stderr], [1, '']);
+      return JSON.parse(stdout) as Answer;
+    };
+    assert.equal((await answerTo('whole.rec', whole)).from.changes, 30);
+    const { from, notes, refusals } = await answerTo('middle.rec', damaged);
+    assert.deepEqual([from.changes, Math.round(60 * from.minutes)], [10, 10]);
+    const why = `the recording is broken at byte ${one.length}: what precedes counts, and a watch that was lost then is not told`;
+    assert.ok(notes.includes(why), notes.join('\n'));
+    assert.ok(refusals.includes('the recording has 10 changes, and fewer than 1000 say too little'), refusals.join());
+  });
+
   it('tune has no figure for a recording without changes, and recommends nothing', async () => {
     const path = join(directory, 'quiet.rec');
     writeFileSync(path, RECORDED);
