@@ -189,6 +189,39 @@ test('with fewer than 80 % of the held-out cells the page says there is no verdi
   assert.deepEqual(marksOf([], WORLD), []);
 });
 
+test('the page lists under each mark that is not reached the cells that miss it', () => {
+  const late = 'held-out flap: 5 syncs, 0 ms, 20/s, burst 30';
+  const idle = 'held-out flap: 5 syncs, 0 ms, 1000/s, burst 1000';
+  const factors: Readonly<Record<string, number>> = { [late]: 3, [idle]: 6 };
+  const results = heldOutCells().map((plan) =>
+    resultOf(plan, [runOf(plan, TRUTH, 0, factors[plan.name] ?? 1)], WORLD, TRUTH, 21),
+  );
+  const missedBy = (what: string): string[] => {
+    const marks = marksOf(results, { ...WORLD, server: 'kube' });
+    const { misses } = marks.find((mark) => mark.what === what)!;
+    return misses.map(({ plan, of, figure }) => `${plan.name}: ${figure} of ${of.output}`);
+  };
+  const both = (cell: string, figure: string): string[] => [
+    `${cell}: ${figure} of endpoints`,
+    `${cell}: ${figure} of slices`,
+  ];
+  const misses = [idle, late].flatMap((cell) => [both(cell, 'p50'), both(cell, 'p99')]).flat();
+  assert.deepEqual(missedBy('skill'), misses);
+  assert.deepEqual(missedBy('saturated or not'), [...both(idle, 'p50'), ...both(late, 'p50')]);
+  assert.deepEqual(missedBy('p99'), [...both(idle, 'p99'), ...both(late, 'p99')]);
+  assert.deepEqual(missedBy('writes'), []);
+  const page = cellsPage(
+    [{ world: WORLD, versions: VERSIONS, calibration: TRUTH, idleMs: 21, results, references: [] }],
+    '--report --seed=1',
+  );
+  const titles = [...page.matchAll(/^The mark of "(\w+)" is missed by these cells\./gm)].map(([, what]) => what);
+  assert.deepEqual(titles, ['p50', 'skill']);
+  const { measured, predicted, naiveErrors } = results.find(({ plan }) => plan.name === late)!.byOutput[0]!;
+  const [naive, told] = [(100 * naiveErrors.p50).toFixed(0), predicted.p50.toFixed(1)];
+  const row = `| flap | 5 syncs, 0 ms, 20/s, burst 30 | p50 of endpoints | 21.0 (${naive} %) | ${told} (67 %) | ${measured.p50.toFixed(1)} |`;
+  assert.equal(page.split(row).length, 3, row);
+});
+
 test('a cell whose runs differ by more than 30 % is not repeatable', () => {
   const [plan] = heldOutCells();
   const of = (factor: number): string =>
