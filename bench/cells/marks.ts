@@ -24,6 +24,8 @@ export interface OutputResult {
   /** The medians of the runs. */
   readonly measured: Readonly<Record<Figure, number>>;
   readonly predicted: Readonly<Record<Figure, number>>;
+  /** Predicted without a model. */
+  readonly naive: Readonly<Record<Figure, number>>;
   readonly errors: Readonly<Record<Figure, number>>;
   readonly naiveErrors: Readonly<Record<Figure, number>>;
   /** Whether the measured p99 is between the predicted p98.5 and p99.5, or the predicted p99 is within a quarter of the measured one. */
@@ -84,6 +86,7 @@ export function resultOf(
       output,
       measured,
       predicted,
+      naive: naive[output],
       errors,
       naiveErrors: errorsOf(naive[output], measured),
       isTailRight: isBetween || errors.p99 <= TAIL_ERROR_MAX,
@@ -201,6 +204,18 @@ export interface Mark {
   readonly isReached: boolean;
 }
 
+/** A figure by which a cell misses a mark. */
+export interface Miss {
+  readonly plan: CellPlan;
+  readonly of: OutputResult;
+  readonly figure: Figure;
+}
+
+export interface CellMark extends Mark {
+  /** Of cells that count; there may be some though the mark is reached. */
+  readonly misses: readonly Miss[];
+}
+
 /**
  * The largest median error in each world. The embedded server follows a given law, so its mark is lower than that of a
  * real server.
@@ -219,11 +234,11 @@ export function cellsForVerdict(): number {
 }
 
 /** What the cells that count say, however few they are; [] = none does. */
-export function marksOf(results: readonly CellResult[], world: World): Mark[] {
+export function marksOf(results: readonly CellResult[], world: World): CellMark[] {
   const counted = results.filter(({ flaw }) => flaw === '');
   if (counted.length === 0) return [];
   const medianMax = MEDIAN_ERROR_MAX[world.server === 'embedded' ? 'embedded' : world.controller];
-  const marks = (['p50', 'writes'] as const).map((figure): Mark => {
+  const marks = (['p50', 'writes'] as const).map((figure): CellMark => {
     const errors = counted.map(({ byOutput }) => Math.max(...byOutput.map(({ errors: of }) => of[figure])));
     const [middleError, worst] = [median(errors), Math.max(...errors)];
     const isEmbedded = world.server === 'embedded';
@@ -232,6 +247,7 @@ export function marksOf(results: readonly CellResult[], world: World): Mark[] {
       mark: `median error at most ${percent(medianMax)}${isEmbedded ? `, each at most ${percent(ERROR_MAX)}` : ''}`,
       found: `median ${percent(middleError)}, worst ${percent(worst)}`,
       isReached: middleError <= medianMax && (!isEmbedded || worst <= ERROR_MAX),
+      misses: missesOf(counted, figure, ({ errors: of }) => of[figure] > medianMax),
     };
   });
   const right = counted.filter(({ byOutput }) => byOutput.every(({ isTailRight }) => isTailRight)).length;
@@ -240,36 +256,46 @@ export function marksOf(results: readonly CellResult[], world: World): Mark[] {
     mark: `between the predicted p98.5 and p99.5, or within ${percent(TAIL_ERROR_MAX)}, in ${percent(TAIL_SHARE_MIN)} of the cells`,
     found: `${right} of ${counted.length} cells`,
     isReached: right >= TAIL_SHARE_MIN * counted.length,
+    misses: missesOf(counted, 'p99', ({ isTailRight }) => !isTailRight),
   });
   return [...marks, ...(world.server === 'embedded' ? [] : [saturationOf(counted)]), skillOf(counted)];
 }
 
-function saturationOf(counted: readonly CellResult[]): Mark {
+function missesOf(counted: readonly CellResult[], figure: Figure, isMiss: (of: OutputResult) => boolean): Miss[] {
+  return counted.flatMap(({ plan, byOutput }) => byOutput.filter(isMiss).map((of) => ({ plan, of, figure })));
+}
+
+function saturationOf(counted: readonly CellResult[]): CellMark {
   const right = counted.filter(({ byOutput }) => byOutput.every(({ isSaturationRight }) => isSaturationRight)).length;
   return {
     what: 'saturated or not',
     mark: 'right in every cell',
     found: `${right} of ${counted.length} cells`,
     isReached: right === counted.length,
+    misses: missesOf(counted, 'p50', ({ isSaturationRight }) => !isSaturationRight),
   };
 }
 
 /** In cells where the naive predictor is far off, the model errs at most half as much. */
-function skillOf(counted: readonly CellResult[]): Mark {
+function skillOf(counted: readonly CellResult[]): CellMark {
   let [hard, better] = [0, 0];
-  for (const { byOutput } of counted) {
+  const misses: Miss[] = [];
+  for (const { plan, byOutput } of counted) {
     const worst = (figure: Figure, of: 'errors' | 'naiveErrors'): number =>
       Math.max(...byOutput.map((one) => one[of][figure]));
     const missed = FIGURES.filter((figure) => worst(figure, 'naiveErrors') > NAIVE_ERROR_MIN);
     if (missed.length === 0) continue;
     hard++;
-    if (missed.every((figure) => worst(figure, 'errors') <= worst(figure, 'naiveErrors') / 2)) better++;
+    const lacking = missed.filter((figure) => worst(figure, 'errors') > worst(figure, 'naiveErrors') / 2);
+    if (lacking.length === 0) better++;
+    for (const figure of lacking) misses.push(...byOutput.map((of) => ({ plan, of, figure })));
   }
   return {
     what: 'skill',
     mark: `at most half the naive error in every cell where that is above ${percent(NAIVE_ERROR_MIN)}, which are at least ${NAIVE_CELLS_MIN}`,
     found: `${better} of ${hard} cells`,
     isReached: hard >= NAIVE_CELLS_MIN && better === hard,
+    misses,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../../src/lib/percentile.ts';
 import type { CellRun, World } from './data.ts';
-import { type CellResult, cellsForVerdict, FIGURES, type Mark, marksOf, percent } from './marks.ts';
+import { type CellMark, type CellResult, cellsForVerdict, type Figure, FIGURES, marksOf, percent } from './marks.ts';
 import { heldOutCells, settingsText } from './plan.ts';
 
 export interface WorldResults {
@@ -44,6 +44,7 @@ function worldLines({ world, versions, calibration, idleMs, results, references 
     '',
     ...markLines(marks, results),
     '',
+    ...marks.filter(({ isReached }) => !isReached).flatMap(missLines),
     ...driftLines(references),
     ...flawLines(results),
     'Bold: the p99 is not right by its mark, or another figure is off by more than 25 %.',
@@ -69,10 +70,10 @@ function sizeText(results: readonly CellResult[]): string {
   return isFull ? size : `${size} (the marks ask for ${asked})`;
 }
 
-function markLines(marks: readonly Mark[], results: readonly CellResult[]): string[] {
+function markLines(marks: readonly CellMark[], results: readonly CellResult[]): string[] {
   const have = results.filter(({ flaw }) => flaw === '').length;
   const isEnough = have >= cellsForVerdict();
-  const verdictOf = ({ isReached }: Mark): string =>
+  const verdictOf = ({ isReached }: CellMark): string =>
     !isEnough ? 'too few cells' : isReached ? 'reached' : '**not reached**';
   const rows = marks.map((mark) => `| ${mark.what} | ${mark.mark} | ${mark.found} | ${verdictOf(mark)} |`);
   const tooFew = `Too few cells have a say for a verdict: ${have} of ${heldOutCells().length}, and ${cellsForVerdict()} are asked for.`;
@@ -80,6 +81,31 @@ function markLines(marks: readonly Mark[], results: readonly CellResult[]): stri
     ...(isEnough ? [] : [tooFew, '']),
     ...(marks.length === 0 ? [] : ['| figure | mark | found | |', '| --- | --- | --- | --- |', ...rows]),
   ];
+}
+
+function missLines({ what, misses }: CellMark): string[] {
+  const rows = misses.map(({ plan, of: { output, naive, naiveErrors, predicted, errors, measured }, figure }) => {
+    const withError = (value: number, error: number): string => `${figureText(figure, value)} (${percent(error)})`;
+    const cells = [
+      `${figure} of ${output}`,
+      withError(naive[figure], naiveErrors[figure]),
+      withError(predicted[figure], errors[figure]),
+      figureText(figure, measured[figure]),
+    ];
+    return `| ${plan.workload.name} | ${settingsText(plan.settings)} | ${cells.join(' | ')} |`;
+  });
+  return [
+    `The mark of "${what}" is missed by these cells. In brackets is the error; of the two outputs the larger one counts:`,
+    '',
+    '| workload | settings | figure | naive | predicted | measured |',
+    '| --- | --- | --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ];
+}
+
+function figureText(figure: Figure, value: number): string {
+  return value.toFixed(figure === 'writes' ? 0 : 1);
 }
 
 function repeatabilityText(results: readonly CellResult[]): string {
@@ -101,8 +127,8 @@ function cellLines({ plan, byOutput, flaw }: CellResult): string[] {
   return byOutput.map(({ output, measured, predicted, errors, isTailRight }) => {
     const cells = FIGURES.flatMap((figure) => {
       const isOff = figure === 'p99' ? !isTailRight : errors[figure] > 0.25;
-      const text = predicted[figure].toFixed(figure === 'writes' ? 0 : 1);
-      return [measured[figure].toFixed(figure === 'writes' ? 0 : 1), isOff ? `**${text}**` : text];
+      const text = figureText(figure, predicted[figure]);
+      return [figureText(figure, measured[figure]), isOff ? `**${text}**` : text];
     });
     return `| ${plan.workload.name} | ${settingsText(plan.settings)} | ${output} | ${cells.join(' | ')} | ${flaw} |`;
   });

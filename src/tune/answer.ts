@@ -12,6 +12,8 @@ export interface Answer {
   readonly from: {
     readonly name: string;
     readonly isRecording: boolean;
+    /** The version of the endpointd that has recorded it, as the file says; null = it is no recording. */
+    readonly recordedBy: string | null;
     readonly minutes: number;
     readonly changes: number;
   };

@@ -34,6 +34,8 @@ export interface Outcome {
   readonly apiServerCpuShare: number;
   /** The percentiles of the latencies of additions, in milliseconds; [] = there were none. See `additionsTo`. */
   readonly distribution: readonly number[];
+  /** The same of removals from that output. */
+  readonly removalDistribution: readonly number[];
   /** Writes per second in each ten seconds of the story, what is left of it with the last ones. */
   readonly writesByTime: readonly number[];
   /** Changes that later ones overtook before they were shown. */
@@ -75,16 +77,17 @@ export function toldOutcome(question: Question, look: Look): Outcome {
     }),
     cpuShare: cpuOf(ledger) / scope.durationMs,
     apiServerCpuShare: valueOf({ of: 'apiserver-cpu', isWorst: false }, ledger, scope) / 1000,
-    distribution: distributionOf(ledger, additionsTo(question.run.story)),
+    distribution: distributionOf(ledger, additionsTo(question.run.story), 'add'),
+    removalDistribution: distributionOf(ledger, additionsTo(question.run.story), 'remove'),
     writesByTime: writesByTime(ledger, scope.durationMs),
     overtaken: ledger.overtaken.endpoints + ledger.overtaken.slices,
     checks,
   };
 }
 
-function distributionOf(ledger: Ledger, output: Output): number[] {
+function distributionOf(ledger: Ledger, output: Output, kinds: ChangeKind): number[] {
   const shares = Array.from({ length: 100 }, (_, i) => (i + 1) / 100);
-  const values = quantilesOf(ledger, { output, kinds: 'add' }, shares);
+  const values = quantilesOf(ledger, { output, kinds }, shares);
   return values.filter((value) => !Number.isNaN(value));
 }
 

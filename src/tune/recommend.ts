@@ -21,7 +21,7 @@ export interface Recommendation {
   readonly runs: number;
   /** The recommended settings, and the next best with other figures. None is today's. */
   readonly candidates: readonly Settings[];
-  /** The output whose additions frontier, grid, bindings and distributions are of. */
+  /** The output whose additions frontier, grid and bindings are of. Distributions are of its additions and removals. */
   readonly additionsTo: Output;
   /** Settings that no other one beats in both figures: p99 of additions, and writes per second; [] = there are no additions. */
   readonly frontier: readonly FrontierPoint[];

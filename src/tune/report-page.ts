@@ -23,6 +23,7 @@ import {
   bindingLines,
   changeColumns,
   changeRows,
+  CHECK_COLUMNS,
   checkRows,
   CONFIRMATION_COLUMNS,
   CONFIRMATION_LIMIT,
@@ -44,6 +45,7 @@ import {
   SEARCH_DRAWS,
   unmetText,
   validText,
+  versionsOf,
 } from './report-text.ts';
 
 export function answerPage(answer: Answer): Page {
@@ -55,10 +57,7 @@ export function answerPage(answer: Answer): Page {
     facts: [
       { name: 'played', value: questionText(answer) },
       { name: 'objective', value: answer.objective },
-      { name: 'endpointd', value: answer.program },
-      ...(answer.controller === 'endpointd'
-        ? []
-        : [{ name: answer.controller, value: `as 1.${answer.kubeMinor} does it` }]),
+      ...versionsOf(answer),
     ],
     notices: backTest === null ? [UNCHECKED, ...refusals] : refusals,
     sections: [
@@ -108,7 +107,7 @@ function recommendationSections(answer: Answer, recommendation: Recommendation):
       title: best === null ? 'The nearest setting' : hasRefuted(answer) ? 'What was recommended' : 'What to set',
       tone: best === null ? 'unsure' : hasRefuted(answer) ? 'bad' : 'good',
       note: [...(best === null ? [unmetText(nearest)] : []), ...flagLines(shown.settings, flags)].join(' '),
-      table: { columns: ['', 'today', 'then', 'at most in 9 of 10', 'limit'], rows: checkRows(today, shown) },
+      table: { columns: CHECK_COLUMNS, rows: checkRows(today, shown) },
     },
     ...(changes.length === 0
       ? []
@@ -142,19 +141,40 @@ function otherSettings(answer: Answer, recommendation: Recommendation): Section 
   };
 }
 
-/** [] = there are no additions. */
+/** Of additions and of removals, where there are any. */
 function distributionPlots({ today, additionsTo }: Recommendation, then: Outcome): LinePlot[] {
-  if (today.distribution.length === 0) return [];
-  const series = (name: string, { distribution }: Outcome): LinePlot['series'][number] => ({
+  const object = additionsTo === 'slices' ? 'slice' : 'Endpoints';
+  return [
+    ...distributionPlot(
+      [`From a pod that is ready to its ${object}`, 'additions'],
+      today.distribution,
+      then.distribution,
+    ),
+    ...distributionPlot(
+      [`From a pod that goes to its ${object}`, 'removals'],
+      today.removalDistribution,
+      then.removalDistribution,
+    ),
+  ];
+}
+
+/** [] = there are no such changes. */
+function distributionPlot(
+  [title, changes]: readonly [string, string],
+  today: readonly number[],
+  then: readonly number[],
+): LinePlot[] {
+  if (today.length === 0) return [];
+  const series = (name: string, distribution: readonly number[]): LinePlot['series'][number] => ({
     name,
     points: distribution.map((ms, i) => [Math.max(1, ms), i + 1]),
   });
   return [
     {
       kind: 'lines',
-      title: `From a pod that is ready to its ${additionsTo === 'slices' ? 'slice' : 'Endpoints'}`,
+      title,
       x: { label: 'ms', scale: 'log' },
-      y: { label: '% of the additions', scale: 'linear' },
+      y: { label: `% of the ${changes}`, scale: 'linear' },
       stepped: true,
       series: [series('today', today), series('then', then)],
     },

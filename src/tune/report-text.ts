@@ -21,6 +21,9 @@ export function answerText(answer: Answer, table: Table): string {
   const lines = [
     questionText(answer),
     `objective: ${printable(answer.objective)}`,
+    `versions: ${versionsOf(answer)
+      .map(({ name, value }) => `${name} ${printable(value)}`)
+      .join(', ')}`,
     '',
     ...backTestLines(answer, table),
     ...(recommendation === null ? [] : recommendationLines(answer, recommendation, table)),
@@ -55,6 +58,15 @@ export function numberRows({ numbers }: Answer): string[][] {
 
 export function questionText({ controller, from, nodes, seed }: Answer): string {
   return `${controller}, ${printable(from.name)}: ${formatCount(from.changes)} changes in ${formatCount(from.minutes)} minutes, ${formatCount(nodes)} nodes, seed ${seed}`;
+}
+
+/** Of what has answered, of what has recorded, and of the controller that is played. */
+export function versionsOf({ program, from, controller, kubeMinor }: Answer): { name: string; value: string }[] {
+  return [
+    { name: 'endpointd', value: program },
+    ...(from.recordedBy === null ? [] : [{ name: 'recorded by', value: `endpointd ${from.recordedBy}` }]),
+    ...(controller === 'endpointd' ? [] : [{ name: controller, value: `as 1.${kubeMinor} does it` }]),
+  ];
 }
 
 function backTestLines({ backTest }: Answer, table: Table): string[] {
@@ -137,7 +149,7 @@ function recommendationLines(answer: Answer, recommendation: Recommendation, tab
       ? ['  the flags of today']
       : flagLines(shown.settings, today.settings).map((line) => `  ${line}`)),
     '',
-    ...table(['', 'today', 'then', 'at most in 9 of 10', 'limit'], checkRows(today, shown)),
+    ...table(CHECK_COLUMNS, checkRows(today, shown)),
     '',
     ...(changes.length === 0 ? [] : [...table(changeColumns(recommendation), changeRows(recommendation)), '']),
     ...table(['', 'today', 'then'], outcomeRows(today, shown)),
@@ -168,10 +180,21 @@ export function unmetText({ checks }: Outcome): string {
   return `Nothing meets the objective: not ${unmet.join(' and not ')}.`;
 }
 
+/** Each figure with its bound. */
+export const CHECK_COLUMNS: readonly string[] = [
+  '',
+  'today',
+  'today, at most in 9 of 10',
+  'then',
+  'then, at most in 9 of 10',
+  'limit',
+];
+
 export function checkRows(today: Outcome, shown: Outcome): string[][] {
   return shown.checks.map((check, i) => [
     printable(check.most === Infinity ? `min ${check.text}` : check.text),
     checkText(check, today.checks[i]!.value),
+    checkText(check, today.checks[i]!.bound),
     checkText(check, check.value),
     checkText(check, check.bound),
     check.most === Infinity ? '' : checkText(check, check.most),

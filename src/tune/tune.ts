@@ -32,6 +32,8 @@ export interface TuneInput {
   readonly endpointsWatchers: number;
   readonly objective: Objective;
   readonly program: string;
+  /** The version of the recorder; null = the story is no recording. */
+  readonly recordedBy: string | null;
 }
 
 /** What is known before any other setting is looked at. */
@@ -77,7 +79,7 @@ export function ask(input: TuneInput): Asked {
 
 /** @param progress called with the number of looks at a setting so far */
 export function tune(input: TuneInput, progress: (looks: number) => void): Answer {
-  const { evidence, measured, nodes, endpointsWatchers, objective, program } = input;
+  const { evidence, measured, nodes, endpointsWatchers, objective, program, recordedBy } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
   const { question, refusals, tested, start, changes } = ask(input);
   const { calibration } = question.run;
@@ -85,7 +87,7 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
   return {
     tuneVersion: 1,
     program,
-    from: { name: story.name, isRecording: evidence !== null, minutes: story.durationMs / 60_000, changes },
+    from: { name: story.name, isRecording: evidence !== null, recordedBy, minutes: story.durationMs / 60_000, changes },
     controller,
     kubeMinor,
     nodes,

@@ -43,6 +43,26 @@ function rowsOf(text: string): string[][] {
     );
 }
 
+/** The marks that a page says are missed, each with its cells and their figures. */
+function missesOn(section: string): (readonly [string, string])[] {
+  return section
+    .split('\nThe mark of "')
+    .slice(1)
+    .map((part) => {
+      const [list] = part.split('\n\n| workload | settings | output |');
+      const cells = rowsOf(list!)
+        .slice(2)
+        .map(([workload, settings, figure]) => {
+          const [, syncs, batchMs, qps] = /^(\d+) syncs, (\d+) ms, (\d+)\/s/.exec(settings!)!;
+          return { cell: `${workload} ${syncs}/${batchMs}/${qps}`, figure: figure!.split(' ')[0]! };
+        });
+      const texts = [...Map.groupBy(cells, ({ cell }) => cell)].map(
+        ([cell, all]) => `${cell}: ${[...new Set(all.map(({ figure }) => figure))].join(', ')}`,
+      );
+      return [part.slice(0, part.indexOf('"')), texts.join('; ')] as const;
+    });
+}
+
 describe('the pages of the cells', () => {
   // A page takes seconds to make, so there is one of each controller.
   for (const folder of ['bench/cells/second', 'bench/cells/fourth'] as const) {
@@ -100,6 +120,30 @@ describe('the pages of the cells', () => {
       ),
       `${low} and ${high}`,
     );
+  });
+
+  it('the evidence names the cells by which a mark is missed', () => {
+    const [table] = /\n\| set \|[^|]*\| mark \|[^]*?\n\n/.exec(textOf('docs/tune-evidence.md'))!;
+    let path = '';
+    const told = rowsOf(table)
+      .slice(2)
+      .map(([set, world, mark, cells]) => {
+        path = /\.\.\/(\S+)\/CELLS\.md/.exec(set!)?.[1] ?? path;
+        return [set!.endsWith(', the first two runs') ? `${path} by two` : path, world, mark, cells];
+      });
+    const fourth = 'bench/cells/fourth';
+    const pages: (readonly [string, string, string])[] = [
+      ...Object.entries(SETS).flatMap(([folder, { worlds }]) =>
+        worlds.map((world) => [folder, world, textOf(`${folder}/CELLS.md`)] as const),
+      ),
+      [`${fourth} by two`, 'endpointd, kube-apiserver', cellsReport({ ...TIMES, seed: 4 }, `${ROOT}${fourth}`, 2)!],
+    ];
+    const found = pages.flatMap(([folder, world, page]) =>
+      missesOn(sectionOf(page, world)).map(([mark, cells]) => [folder, world, mark, cells]),
+    );
+    const lines = (rows: readonly (readonly (string | undefined)[])[]): string[] =>
+      rows.map((row) => row.join(' | ')).toSorted();
+    assert.deepEqual(lines(told), lines(found));
   });
 
   it('the table of sets in the evidence has what the pages say', () => {

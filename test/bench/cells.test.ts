@@ -24,14 +24,14 @@ const MEASUREMENT: Measurement = { ...TIMES, world: WORLD, seed: 1 };
 const VERSIONS = 'endpointd 0123456789ab, Node v26.10.0';
 const TRUTH: Calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: 20, tail: 1.5 }, apiEach: SIZES_ALIKE };
 
-/** A run that shows exactly what the model says of a calibration, but for `factor`. */
-function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1): CellRun {
+/** A run that shows exactly what the model says of a calibration, but for `factor` in its times and `writesFactor`. */
+function runOf(plan: CellPlan, calibration: Calibration, repeat = 0, factor = 1, writesFactor = 1): CellRun {
   const seed = storySeed(plan.name, MEASUREMENT.seed);
   const played = storyOf(plan, seed, TIMES);
   const predicted = predict(played, 'endpointd', plan.settings, calibration, TIMES);
   const of = (output: Output): CellRun['measured'][Output] => {
     const { p50, p90, p99, writes } = predicted[output];
-    return { changes: 100, writes, p50: factor * p50, p90: factor * p90, p99: factor * p99 };
+    return { changes: 100, writes: writesFactor * writes, p50: factor * p50, p90: factor * p90, p99: factor * p99 };
   };
   const controllerCpu = predictCpu(played, 'endpointd', plan.settings, calibration) / played.durationMs;
   return {
@@ -59,13 +59,14 @@ test('eight settings of three workloads are held out, four of one are calibrated
 
 test('a right model reaches every mark, and one that is half off reaches none', () => {
   const cells = heldOutCells();
-  const marks = (factor: number): boolean[] =>
+  const missed = (factor: number, writesFactor = factor): string[] =>
     marksOf(
-      cells.map((plan) => resultOf(plan, [runOf(plan, TRUTH, 0, factor)], WORLD, TRUTH, 21)),
+      cells.map((plan) => resultOf(plan, [runOf(plan, TRUTH, 0, factor, writesFactor)], WORLD, TRUTH, 21)),
       WORLD,
-    ).map(({ isReached }) => isReached);
-  assert.deepEqual(marks(1), [true, true, true, true]);
-  assert.deepEqual(marks(1.5).slice(0, 3), [false, true, false]);
+    ).flatMap(({ what, isReached }) => (isReached ? [] : [what]));
+  assert.deepEqual(missed(1), []);
+  assert.deepEqual(missed(1.5), ['p50', 'writes', 'p99', 'skill']);
+  assert.deepEqual(missed(1.5, 1), ['p50', 'p99', 'skill']);
 });
 
 test('a run of other times, another story or other versions is another measurement', () => {
@@ -186,6 +187,39 @@ test('with fewer than 80 % of the held-out cells the page says there is no verdi
   assert.doesNotMatch(page(19), /reached/);
   assert.match(page(20), /\| p50 \| .* \| reached \|/);
   assert.deepEqual(marksOf([], WORLD), []);
+});
+
+test('the page lists under each mark that is not reached the cells that miss it', () => {
+  const late = 'held-out flap: 5 syncs, 0 ms, 20/s, burst 30';
+  const idle = 'held-out flap: 5 syncs, 0 ms, 1000/s, burst 1000';
+  const factors: Readonly<Record<string, number>> = { [late]: 3, [idle]: 6 };
+  const results = heldOutCells().map((plan) =>
+    resultOf(plan, [runOf(plan, TRUTH, 0, factors[plan.name] ?? 1)], WORLD, TRUTH, 21),
+  );
+  const missedBy = (what: string): string[] => {
+    const marks = marksOf(results, { ...WORLD, server: 'kube' });
+    const { misses } = marks.find((mark) => mark.what === what)!;
+    return misses.map(({ plan, of, figure }) => `${plan.name}: ${figure} of ${of.output}`);
+  };
+  const both = (cell: string, figure: string): string[] => [
+    `${cell}: ${figure} of endpoints`,
+    `${cell}: ${figure} of slices`,
+  ];
+  const misses = [idle, late].flatMap((cell) => [both(cell, 'p50'), both(cell, 'p99')]).flat();
+  assert.deepEqual(missedBy('skill'), misses);
+  assert.deepEqual(missedBy('saturated or not'), [...both(idle, 'p50'), ...both(late, 'p50')]);
+  assert.deepEqual(missedBy('p99'), [...both(idle, 'p99'), ...both(late, 'p99')]);
+  assert.deepEqual(missedBy('writes'), []);
+  const page = cellsPage(
+    [{ world: WORLD, versions: VERSIONS, calibration: TRUTH, idleMs: 21, results, references: [] }],
+    '--report --seed=1',
+  );
+  const titles = [...page.matchAll(/^The mark of "(\w+)" is missed by these cells\./gm)].map(([, what]) => what);
+  assert.deepEqual(titles, ['p50', 'skill']);
+  const { measured, predicted, naiveErrors } = results.find(({ plan }) => plan.name === late)!.byOutput[0]!;
+  const [naive, told] = [(100 * naiveErrors.p50).toFixed(0), predicted.p50.toFixed(1)];
+  const row = `| flap | 5 syncs, 0 ms, 20/s, burst 30 | p50 of endpoints | 21.0 (${naive} %) | ${told} (67 %) | ${measured.p50.toFixed(1)} |`;
+  assert.equal(page.split(row).length, 3, row);
 });
 
 test('a cell whose runs differ by more than 30 % is not repeatable', () => {

@@ -149,6 +149,7 @@ function inputOf(choice: number): TuneInput {
     endpointsWatchers: 1,
     objective: parseObjective(OBJECTIVE),
     program: 'test',
+    recordedBy: 'test',
   };
 }
 

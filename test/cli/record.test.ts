@@ -388,6 +388,61 @@ describe('endpointd record --info', () => {
     assert.match(stdout, /\npods +0 +30 +- +30 +0 /);
   });
 
+  it('--info of a cluster without a change says of each thing that there is none', async () => {
+    const path = recorded('still.rec', (encoder) => {
+      encoder.put('services', service('web', { selector: null }), 'other', 0);
+      encoder.put('pods', pod('web-1'), 'other', 0);
+      for (const resource of RESOURCES) encoder.listed(resource, '1', 0);
+      encoder.tell(60_000, { end: true });
+    });
+    const { stdout, stderr, status } = await endpointd(['record', '--info', path]).ended;
+    assert.deepEqual([status, stderr], [0, '']);
+    const said = stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
+    assert.deepEqual(said, [
+      "A recording of 60 s by endpointd 1.2.3, with the cluster's own names.",
+      '',
+      'RESOURCE AT FIRST CHANGES A SECOND NEW GONE BY OTHERS NO CHANGE',
+      'pods 1 0 0 0 0 - 0',
+      'services 1 0 0 0 0 - 0',
+      'nodes 0 0 0 0 0 - 0',
+      'endpoints 0 0 0 0 0 0 0',
+      'endpointslices 0 0 0 0 0 0 0',
+      '',
+      'There are no gaps.',
+      '',
+      'Ready addresses of a Service: no Service selects pods; 0 have more than 100, 0 more than 1,000.',
+      '',
+      'There was no roll-out.',
+      '',
+      "Time from the event of a pod's or Service's change to the event of the object that shows it, by the recorder's clock:",
+      'OUTPUT OF A POD SHOWN P50 P90 P99 MAX WRITES A SECOND CHANGES A WRITE',
+      'endpoints additions 0 - - - - 0 0 -',
+      '- removals 0 - - - - - - -',
+      'endpointslices additions 0 - - - - 0 0 -',
+      '- removals 0 - - - - - - -',
+      '',
+    ]);
+    const json = await endpointd(['record', '--info', path, '-o', 'json']).ended;
+    const { rollOuts, services, contents, controller } = JSON.parse(json.stdout) as RecordingFigures;
+    assert.deepEqual([rollOuts, contents.gaps, services.count, services.p50], [[], [], 0, null]);
+    for (const one of [controller.endpoints!, controller.endpointslices!])
+      assert.deepEqual([one.addedMs.count, one.addedMs.p50, one.writes, one.changesPerWrite], [0, null, 0, null]);
+  });
+
+  it('--info refuses a recording of a newer program, with one line', async () => {
+    const path = recorded('newer.rec', (encoder) => encoder.tell(60_000, { end: true }));
+    const bytes = readFileSync(path);
+    // The version stands behind the title of the first frame.
+    bytes.writeUInt32LE(9, 8 + 'endpointd recording\n'.length);
+    writeFileSync(path, bytes);
+    const { stdout, stderr, status } = await endpointd(['record', '--info', path]).ended;
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(
+      stderr,
+      /^endpointd record: cannot read \S+newer\.rec: it has version 9 of the format, and this program knows those up to \d+: a newer endpointd reads it\n$/,
+    );
+  });
+
   it('--info tells rates below one a second', async () => {
     const path = recorded('quiet.rec', (encoder) => {
       encoder.put('services', service('web'), 'other', 0);

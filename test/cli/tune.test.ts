@@ -10,10 +10,12 @@ import { configz } from '../../src/cli/configz.ts';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { knownOf } from '../../src/cli/tune/known.ts';
 import { parseTuneFlags } from '../../src/cli/tune/tune-flags.ts';
+import { printable } from '../../src/lib/printable.ts';
+import { escape } from '../../src/page/escape.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
-import { hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
+import { HOSTILE, hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 import { recordingOf } from '../support/model-recording.ts';
 import { BIN } from '../support/installed.ts';
@@ -125,6 +127,38 @@ describe('endpointd tune', () => {
     }
   });
 
+  it('tune uses what precedes a damaged frame in the middle, and nothing behind', async () => {
+    const told = (frames: number): Buffer =>
+      fileOf((encoder, flush) => {
+        encoder.put('services', service('web'), 'other', 0);
+        encoder.put('pods', pod('web-1'), 'other', 0);
+        for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const)
+          encoder.listed(resource, '1', 0);
+        flush();
+        for (let i = 0; i < 10 * frames; i++) {
+          encoder.put('pods', pod('web-1', { ready: i % 2 === 1 }), 'other', 1000 * (i + 1));
+          if (i % 10 === 9) flush();
+        }
+        if (frames === 3) encoder.tell(60_000, { end: true });
+      });
+    const [one, two, whole] = [1, 2, 3].map(told) as [Buffer, Buffer, Buffer];
+    const damaged = Buffer.from(whole);
+    damaged[(one.length + two.length) >> 1]! ^= 0xff;
+    const answerTo = async (name: string, bytes: Buffer): Promise<Answer> => {
+      const path = join(directory, name);
+      writeFileSync(path, bytes);
+      const { status, stdout, stderr } = await tune(`--from=${path}`, '-o', 'json');
+      assert.deepEqual([status, stderr], [1, '']);
+      return JSON.parse(stdout) as Answer;
+    };
+    assert.equal((await answerTo('whole.rec', whole)).from.changes, 30);
+    const { from, notes, refusals } = await answerTo('middle.rec', damaged);
+    assert.deepEqual([from.changes, Math.round(60 * from.minutes)], [10, 10]);
+    const why = `the recording is broken at byte ${one.length}: what precedes counts, and a watch that was lost then is not told`;
+    assert.ok(notes.includes(why), notes.join('\n'));
+    assert.ok(refusals.includes('the recording has 10 changes, and fewer than 1000 say too little'), refusals.join());
+  });
+
   it('tune has no figure for a recording without changes, and recommends nothing', async () => {
     const path = join(directory, 'quiet.rec');
     writeFileSync(path, RECORDED);
@@ -144,7 +178,7 @@ describe('endpointd tune', () => {
 
   it('tune shows no text of a plain recording, and the name of its file as text', async () => {
     const path = join(directory, '"><img src=x onerror=alert(2)>\u001B[2J\u202E.rec');
-    writeFileSync(path, hostileFile());
+    writeFileSync(path, hostileFile('1.2.3'));
     const formats = ['text', 'json', 'html'];
     const answers = await Promise.all(formats.map((format) => tune(`--from=${path}`, '-o', format)));
     for (const { stdout, stderr } of answers) {
@@ -156,6 +190,25 @@ describe('endpointd tune', () => {
     const page = answers.at(-1)!.stdout;
     assert.ok(!page.includes('<img'));
     assert.equal(page.split('<script>').length, 2);
+  });
+
+  it('tune tells the version of the recorder in each format, as text', async () => {
+    for (const [name, program] of [
+      ['recorder.rec', '1.2.3'],
+      ['hostile-recorder.rec', HOSTILE],
+    ] as const) {
+      const path = join(directory, name);
+      writeFileSync(path, hostileFile(program));
+      const formats = ['text', 'json', 'html'];
+      const answers = await Promise.all(formats.map((format) => tune(`--from=${path}`, '-o', format)));
+      const [text, json, page] = answers.map(({ stdout }) => stdout) as [string, string, string];
+      assert.equal((JSON.parse(json) as Answer).from.recordedBy, program);
+      assert.match(text, /^versions: endpointd \d+\.\d+\.\d+, recorded by endpointd /m);
+      assert.ok(text.includes(` recorded by endpointd ${printable(program)}\n`), text);
+      assert.ok(page.includes(`<dt>recorded by</dt><dd>endpointd ${escape(program)}</dd>`), page);
+      for (const said of [text, json, page]) assert.doesNotMatch(said, UNPRINTABLE);
+      assert.equal(page.split('<script>').length, 2);
+    }
   });
 
   it('tune refuses before any work to write a calibration where it cannot', async () => {

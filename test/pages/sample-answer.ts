@@ -58,6 +58,7 @@ export function sampleAnswer(): Answer {
       ...watchers,
       objective,
       program: '0.1.0',
+      recordedBy: '0.0.9',
     },
     () => undefined,
   );

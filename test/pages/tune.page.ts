@@ -20,7 +20,7 @@ describe('the page of a tuning in a browser', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`the page draws latencies, writes, field, frontier and trials (${colorScheme})`, async () => {
       const { page, complaints, close } = await openHtml(browser, HTML, { width: 1200, colorScheme });
-      assert.equal(await page.locator('svg.plot').count(), 5);
+      assert.equal(await page.locator('svg.plot').count(), 6);
       assert.equal(await page.locator('rect.heat').count(), 36);
       const fill = "getComputedStyle(document.querySelector('rect.heat')).fill";
       assert.notEqual(await page.evaluate(fill), 'rgb(0, 0, 0)');
@@ -41,6 +41,9 @@ describe('the page of a tuning in a browser', () => {
       /API latency, median of an object without endpoints[\d.]+ ms15 %histogram of the process's 4000 writes in a\.txt, b\.txt/,
     );
     assert.match(text, /seed 1/);
+    assert.match(text, /recorded byendpointd 0\.0\.9/);
+    assert.match(text, /From a pod that goes to its slice/);
+    assert.match(text, /today, at most in 9 of 10/);
     await close();
   });
 
@@ -48,7 +51,7 @@ describe('the page of a tuning in a browser', () => {
     const name = `"><img src=x onerror="document.title='ran'"><script>document.title='ran'</script>`;
     const hostile = {
       ...ANSWER,
-      from: { ...ANSWER.from, name },
+      from: { ...ANSWER.from, name, recordedBy: name },
       program: name,
       objective: name,
       refusals: [name],
@@ -67,6 +70,10 @@ describe('the page of a tuning in a browser', () => {
   it('the page fits 400 pixels, and holds the whole answer as JSON', async () => {
     const { page, close } = await openHtml(browser, HTML, { width: 400, colorScheme: 'light' });
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 400);
+    // The heads of columns are hidden there, so each cell says what it is.
+    const cell = `document.querySelector('td[data-name="today, at most in 9 of 10"]')`;
+    const named = String(await page.evaluate(`getComputedStyle(${cell}, '::before').content`));
+    assert.match(named, /today, at most in 9 of 10/);
     await page.fill('#search', 'tuneVersion');
     assert.equal(await page.locator('details:visible').count(), 1);
     await close();

@@ -8,8 +8,11 @@ export const HOSTILE = `<script>alert('1')</script>"\u001B[2J\u202E\u2066\r`;
 /** What steers a terminal or a text. Reports have line feeds of their own. */
 export const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}]/u;
 
-/** A roll-out of a Service in which all is hostile that may be any text. */
-export function hostileFile(): Buffer {
+/**
+ * A roll-out of a Service in which all is hostile that may be any text.
+ * @param program the version of the recorder
+ */
+export function hostileFile(program = HOSTILE): Buffer {
   const own = { namespace: HOSTILE, uid: HOSTILE };
   const ports = [{ name: HOSTILE, protocol: HOSTILE, port: 80, targetPort: HOSTILE, appProtocol: HOSTILE }];
   return fileOf(
@@ -37,6 +40,6 @@ export function hostileFile(): Buffer {
       encoder.tell(60_000, { end: true });
     },
     PLAIN_NAMES,
-    HOSTILE,
+    program,
   );
 }

@@ -33,7 +33,7 @@ export interface SimThread {
   readonly busyMs: () => number;
 }
 
-/** As the transport: most events that are delivered at once. */
+/** As the transport (`node/transport-delivery.ts`): most events that are delivered at once. */
 const EVENTS_TOGETHER_MAX = 64;
 
 interface State {

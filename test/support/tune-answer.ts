@@ -59,6 +59,7 @@ export function answerTo(run: Run, evidence: Evidence | null, objective: string)
     endpointsWatchers: 1,
     objective: parseObjective(objective),
     program: '0.1.0',
+    recordedBy: evidence === null ? null : '0.0.9',
   };
   return tune(input, () => undefined);
 }

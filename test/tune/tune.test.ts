@@ -5,7 +5,14 @@ import { answerTo, smallAnswer } from '../support/tune-answer.ts';
 import { textTable } from '../../src/cli/text-table.ts';
 import { renderPage } from '../../src/page/page.ts';
 import { answerPage } from '../../src/tune/report-page.ts';
-import { answerText, backTestRows, checkRows, outcomeRows } from '../../src/tune/report-text.ts';
+import {
+  answerText,
+  backTestRows,
+  CHECK_COLUMNS,
+  checkRows,
+  milliseconds,
+  outcomeRows,
+} from '../../src/tune/report-text.ts';
 import type { Answer } from '../../src/tune/answer.ts';
 import { compare } from '../../src/tune/evidence.ts';
 import type { Check } from '../../src/tune/bounds.ts';
@@ -52,7 +59,7 @@ test("the answer names the flags to set, and their gain beside today's", () => {
     TEXT,
     /^Recommended:\n {2}--endpoint-updates-batch-period=\d+ms\n {2}--endpointslice-updates-batch-period=\d+ms/m,
   );
-  assert.match(TEXT, /^p99\(add\)<=1s +[\d.]+ m?s +\d+ ms +\d+ ms +1\.00 s$/m);
+  assert.match(TEXT, /^p99\(add\)<=1s +[\d.]+ m?s +[\d.]+ m?s +\d+ ms +\d+ ms +1\.00 s$/m);
   assert.match(TEXT, /^ready to slices: p99 +[\d.]+ m?s +\d+ ms$/m);
 });
 
@@ -176,8 +183,52 @@ test('writes over time end with the story, also where nothing is written at its 
   assert.deepEqual(writesByTime(ledger, 500), [2]);
 });
 
-test('the page says which version of kube-controller-manager was played', () => {
-  assert.match(renderPage(answerPage(ANSWER)), /as 1\.36 does it/);
+test('text and page say which versions have answered, recorded and are played', () => {
+  const recorded = { ...ANSWER, from: { ...ANSWER.from, recordedBy: '0.0.9' } };
+  for (const [answer, expected] of [
+    [ANSWER, 'endpointd 0.1.0, kube-controller-manager as 1.36 does it'],
+    [recorded, 'endpointd 0.1.0, recorded by endpointd 0.0.9, kube-controller-manager as 1.36 does it'],
+    [{ ...recorded, controller: 'endpointd' }, 'endpointd 0.1.0, recorded by endpointd 0.0.9'],
+  ] as const) {
+    assert.ok(answerText(answer, textTable).includes(`\nversions: ${expected}\n`), expected);
+    const facts = answerPage(answer).facts.slice(2);
+    assert.equal(facts.map(({ name, value }) => `${name} ${value}`).join(', '), expected);
+  }
+});
+
+test("today's bounds stand beside those of the settings to set", () => {
+  const { today, best } = ANSWER.recommendation!;
+  const [own, then] = [today.checks[0]!, best!.checks[0]!];
+  const row = [own.value, own.bound, then.value, then.bound, own.most].map(milliseconds);
+  assert.deepEqual(checkRows(today, best!)[0], ['p99(add)<=1s', ...row]);
+  assert.ok(own.bound > own.value);
+  assert.deepEqual(CHECK_COLUMNS.slice(1, 3), ['today', 'today, at most in 9 of 10']);
+  for (const shown of [TEXT, renderPage(answerPage(ANSWER))])
+    for (const said of ['today, at most in 9 of 10', milliseconds(own.bound)]) assert.ok(shown.includes(said), said);
+});
+
+test('the page draws the latencies of removals too, as far as there are any', () => {
+  const { today, best } = ANSWER.recommendation!;
+  const removed = today.latencies.find(({ output, kind }) => output === 'slices' && kind === 'remove')!;
+  assert.deepEqual([today.removalDistribution[49], today.removalDistribution[98]], [removed.p50, removed.p99]);
+  const plotsOf = (answer: Answer): (readonly [string, number[]])[] =>
+    answerPage(answer)
+      .sections.flatMap(({ plots = [] }) => plots)
+      .flatMap((plot) =>
+        plot.kind === 'lines' && plot.title.startsWith('From a pod')
+          ? [[plot.title, plot.series[1]!.points.map(([ms]) => ms)] as const]
+          : [],
+      );
+  const shown = (distribution: readonly number[]): number[] => distribution.map((ms) => Math.max(1, ms));
+  assert.deepEqual(plotsOf(ANSWER), [
+    ['From a pod that is ready to its slice', shown(best!.distribution)],
+    ['From a pod that goes to its slice', shown(best!.removalDistribution)],
+  ]);
+  const recommendation = { ...ANSWER.recommendation!, today: { ...today, removalDistribution: [] } };
+  assert.deepEqual(
+    plotsOf({ ...ANSWER, recommendation }).map(([title]) => title),
+    ['From a pod that is ready to its slice'],
+  );
 });
 
 test('where Endpoints alone are written, all that is told of additions is of them', () => {

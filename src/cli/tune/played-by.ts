@@ -13,19 +13,24 @@ interface Input extends Pick<TuneInput, 'evidence' | 'doubts' | 'notes'> {
   readonly story: Story;
   /** What was written, by whichever program; null = there is no recording. */
   readonly recorded: Recorded | null;
+  /** The version of the recorder; null = there is no recording. */
+  readonly recordedBy: string | null;
 }
 
 export function playedBy({ from, seed, controller }: Pick<TuneOptions, 'from' | 'seed' | 'controller'>): Input {
   const profile = STORY_PROFILES.find(({ name }) => name === from);
-  if (profile !== undefined)
-    return { story: profileStory(profile, seed), evidence: null, recorded: null, doubts: [], notes: [] };
-  return withRecording(from, ({ events, broken }) => {
+  if (profile !== undefined) {
+    const story = profileStory(profile, seed);
+    return { story, evidence: null, recorded: null, recordedBy: null, doubts: [], notes: [] };
+  }
+  return withRecording(from, ({ header, events, broken }) => {
     const { story, evidence, recorded, writers, doubts, notes, isEnded } = playedOf(from, events);
     const own = ownPart(story, evidence, writers, controller);
     return {
       story: own.story,
       evidence: own.evidence,
       recorded,
+      recordedBy: header.program,
       doubts: [...doubts, ...own.refusals],
       notes: [...endingOf(broken(), isEnded), ...own.notes, ...notes],
     };

@@ -37,6 +37,7 @@ export async function tuneInputOf(options: TuneOptions): Promise<TuneInput> {
     endpointsWatchers: known.endpointsWatchers,
     objective: options.objective,
     program: version(),
+    recordedBy: played.recordedBy,
   };
 }
 
