@@ -23,8 +23,8 @@ export interface Store {
   /** The key of every object, and of some that are gone. Keys added since the last list are not sorted yet. */
   keys: string[];
   keysSorted: boolean;
-  /** Oldest first, from the index `historyStart` on. */
-  history: StoreEvent[];
+  /** Oldest first, from the index `historyStart` on. Those before it are dropped: null, so that nothing holds them. */
+  history: (StoreEvent | null)[];
   historyStart: number;
   historyBytes: number;
   /** The revision of the newest dropped change. A watch may begin there, and not before. */
@@ -71,14 +71,14 @@ export function remember(store: Store, event: StoreEvent, eventsMax: number, byt
   assert(event.revision > newest, `store: a change at ${event.revision} comes after one at ${newest}`);
   store.history.push(event);
   store.historyBytes += event.record.sizeBytes;
-  const stale = store.history[store.history.length - 1 - FRAMES_KEPT];
-  if (stale !== undefined) stale.frames = [];
+  const stale = store.history[store.history.length - 1 - FRAMES_KEPT] ?? null;
+  if (stale !== null) stale.frames = [];
   while (store.history.length - store.historyStart > eventsMax || store.historyBytes > bytesMax) {
     if (store.history.length - store.historyStart <= 1) break;
     const oldest = store.history[store.historyStart]!;
     store.droppedRevision = oldest.revision;
     store.historyBytes -= oldest.record.sizeBytes;
-    store.historyStart++;
+    store.history[store.historyStart++] = null;
   }
   // The front is cut off now and then, which keeps the cost of each change constant on average.
   if (store.historyStart > 1024 && store.historyStart * 2 > store.history.length) {
@@ -104,7 +104,7 @@ export function eventsAfter(store: Store, revision: number): readonly StoreEvent
     if (store.history[middle]!.revision > revision) high = middle;
     else low = middle + 1;
   }
-  return store.history.slice(low);
+  return store.history.slice(low) as StoreEvent[];
 }
 
 /** All objects of one namespace ('' = of all namespaces), sorted by key. */

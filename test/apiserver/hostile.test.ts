@@ -284,6 +284,23 @@ test('what a patch changes counts in the history, and not how often', () => {
   assert.ok(kept() < 5, `${kept()} events of some 200 KB`);
 });
 
+test('the history holds no more than its bytes', () => {
+  const bytesMax = 1024 * 1024;
+  const server = createApiServer({ random: () => 0.5, historyBytesMax: bytesMax });
+  for (let i = 0; i < 200; i++) {
+    const object = { metadata: { name: 'a', annotations: { a: String(i).padEnd(100_000) } } };
+    const body = Buffer.from(JSON.stringify(object));
+    const headers = { accept: JSON_TYPE, contentType: JSON_TYPE };
+    apply(server, 0, { method: 'PUT', path: `${CORE}/endpoints/a`, headers, body });
+  }
+  // The state before the oldest change is held beside them.
+  const { history } = server.stores.get('endpoints')!;
+  const held = new Set(history.flatMap((event) => (event === null ? [] : [event.record, event.previous])));
+  const sizes = Array.from(held, (record) => record?.sizeBytes ?? 0);
+  const sum = sizes.reduce((all, size) => all + size, 0);
+  assert.ok(sizes.length > 2 && sum <= bytesMax + Math.max(...sizes), `${sizes.length} objects of ${sum} bytes`);
+});
+
 test('damaged protobuf gets an answer', () => {
   const server = createApiServer({ random: () => 0.5 });
   const object = {
