@@ -322,7 +322,12 @@ function deleteMany(call: Call): ApiReply {
   const page = listObjects(server, target, parseListOptions(query, server.config.watchList));
   for (const { object } of page.records) {
     const { name = '', namespace = '' } = object.metadata;
-    deleteObject(server, nowMs, { resource, namespace, name, subresource: '' }, options);
+    try {
+      deleteObject(server, nowMs, { resource, namespace, name, subresource: '' }, options);
+    } catch (error) {
+      // A page of an earlier version can have objects that are gone.
+      if (!(error instanceof ApiError) || error.status.code !== 404) throw error;
+    }
   }
   return listReply(resource, page, output);
 }
