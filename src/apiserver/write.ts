@@ -151,12 +151,12 @@ export function updateObject(
   const uid = metadata.uid ?? '';
   if (existing === undefined) {
     if (!resource.createOnUpdate) throw notFound(resource, name);
-    if (uid !== '') throw uidConflict(resource, key, name, uid, '');
+    if (uid !== '') throw preconditionConflict(resource, key, 'UID', uid, '');
     return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
   }
   const old = existing.object;
   if (uid !== '' && uid !== old.metadata.uid && !patched)
-    throw uidConflict(resource, key, name, uid, old.metadata.uid!);
+    throw preconditionConflict(resource, key, 'UID', uid, old.metadata.uid!);
   const resourceVersion = metadata.resourceVersion === '0' ? '' : (metadata.resourceVersion ?? '');
   if (!/^[0-9]*$/.test(resourceVersion)) {
     throw internalError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
@@ -171,13 +171,20 @@ export function updateObject(
   return { record: replace(server, target, object, existing, sizeBytes), created: false };
 }
 
-function uidConflict(resource: Resource, key: string, name: string, given: string, stored: string): Error {
+/** The storage of the real server refuses a write that names another uid or version of the object. */
+export function preconditionConflict(
+  resource: Resource,
+  key: string,
+  field: 'UID' | 'ResourceVersion',
+  given: string,
+  stored: string,
+): Error {
   const path = `/registry/${resource.storagePrefix}/${key}`;
   return conflict(
     resource,
-    name,
+    key.slice(key.lastIndexOf('/') + 1),
     `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: ` +
-      `Precondition failed: UID in precondition: ${given}, UID in object meta: ${stored}`,
+      `Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${stored}`,
   );
 }
 
