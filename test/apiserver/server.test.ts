@@ -347,6 +347,38 @@ describe('the server as a function', () => {
     assert.match(body.spec.clusterIPs.join(' '), /^10\.[0-9.]+ fd00:10:96::[0-9a-f]+$/);
   });
 
+  test('a Service for which a range has no room is refused, and not stored', () => {
+    const world = createWorld({ serviceClusterIPRanges: ['10.96.0.0/29'] });
+    const path = '/api/v1/namespaces/default/services';
+    const ports = [{ port: 80 }];
+    const post = (name: string, spec: object): [number, string, string] => {
+      const { status, body } = world.call('POST', path, { metadata: { name }, spec: { ports, ...spec } });
+      return [status, body.reason ?? '', body.message ?? ''];
+    };
+    const full = (what: string): [number, string, string] => [
+      500,
+      'InternalError',
+      `Internal error occurred: failed to allocate a ${what}: range is full`,
+    ];
+    const { nodePorts } = world.server.addresses;
+    for (let port = 30_001; port <= 32_767; port++) nodePorts.add(port);
+    const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+    assert.deepEqual(post('a', local), full('HealthCheck NodePort 0'));
+    nodePorts.add(30_000);
+    assert.deepEqual(post('a', { type: 'NodePort' }), full('nodePort'));
+    // The Service of the API server has the first of six addresses.
+    for (let i = 0; i < 5; i++) assert.equal(post(`b${i}`, {})[0], 201);
+    assert.deepEqual(post('a', {}), full('serviceIP for Service "a"'));
+    assert.equal(world.call('GET', `${path}/a`).status, 404);
+    world.call('DELETE', `${path}/b0`);
+    assert.equal(post('a', {})[0], 201);
+    assert.deepEqual(
+      [world.call('PATCH', `${path}/a`, { spec: { type: 'NodePort' } }, 'application/merge-patch+json').status],
+      [500],
+    );
+    assert.equal(world.call('GET', `${path}/a`).body.spec.type, 'ClusterIP');
+  });
+
   test('a path that cannot be decoded is a bad request', () => {
     assert.equal(createWorld().call('GET', '/api/v1/namespaces/%zz/pods').status, 400);
   });
