@@ -302,7 +302,7 @@ function decodePatched(resource: Resource, merged: object, spec: unknown, shown:
 function deleteOne(call: Call): ApiReply {
   const { nowMs, target, output } = call;
   const { resource, name } = target;
-  const options = readDeleteOptions(call.request, call.query);
+  const options = readDeleteOptions(call.request, call.query, call.server.config.yaml);
   const server = writable(call, 'DeleteOptions', options.dryRun);
   const { record, gone } = deleteObject(server, nowMs, target, options);
   // The deprecated way to ask for a cascade is answered otherwise where the object is only marked.
@@ -317,7 +317,7 @@ function deleteOne(call: Call): ApiReply {
 function deleteMany(call: Call): ApiReply {
   const { nowMs, target, query, output } = call;
   const { resource } = target;
-  const options = readDeleteOptions(call.request, call.query);
+  const options = readDeleteOptions(call.request, call.query, call.server.config.yaml);
   const server = writable(call, 'DeleteOptions', options.dryRun);
   const page = listObjects(server, target, parseListOptions(query, server.config.watchList));
   for (const { object } of page.records) {
