@@ -50,7 +50,10 @@ const FLAGS = {
   'other-program': { value: 'FILE', what: 'compare with the dist/src/main.js of another tree' },
   peers: { value: 'A,B', what: 'some of kube-controller-manager, endpointd, echo (all)' },
   size: { value: 'SIZE', what: `${SIZES.join(', ')} (full)` },
-  server: { value: 'KIND', what: 'kube or embedded (default: the one of the scenario; tiny: embedded)' },
+  server: {
+    value: 'KIND',
+    what: 'kube or embedded, which ends watches of slow readers later (default: the one of the scenario; tiny: embedded)',
+  },
   seed: { value: 'N', what: 'seed of the cluster and of the order of changes (1)' },
   qps: { value: 'N', what: '--kube-api-qps of both (5000)' },
   burst: { value: 'N', what: '--kube-api-burst of both (the value of --qps)' },

@@ -128,6 +128,12 @@ export function unsupportedBody(): ApiError {
   return new ApiError(failure(415, 'UnsupportedMediaType', message));
 }
 
+/** 500 where the server has something to say of the cause. */
+export function errorOccurred(why: string): ApiError {
+  const causes = [{ message: why }];
+  return new ApiError(failure(500, 'InternalError', `Internal error occurred: ${why}`, { causes }));
+}
+
 export function internalError(message: string): ApiError {
   return new ApiError(failure(500, '', message));
 }

@@ -2,9 +2,11 @@
 import { formatTime } from '../kube/time.ts';
 import { badRequest, conflict, internalError, notFound } from './api-error.ts';
 import { child, items, text, type ApiObject } from './object.ts';
+import type { StoredRecord } from './record.ts';
 import type { Target } from './request.ts';
 import { PODS, type Resource } from './resource.ts';
 import { keyOf, storeOf, write, type ApiServer } from './state.ts';
+import { preconditionConflict } from './write.ts';
 
 /** The resource by whose type the body of a binding is read. */
 export const BINDINGS: Resource = { ...PODS, kind: 'Binding', subresources: [] };
@@ -18,7 +20,8 @@ export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: T
   const record = storeOf(server, PODS).records.get(keyOf(PODS, namespace, name));
   if (record === undefined) throw notFound(PODS, name);
   const { object: old, sizeBytes } = record;
-  const why = refusal(old, binding);
+  checkPreconditions(record, binding);
+  const why = refusal(old);
   if (why !== null) throw conflict({ name: 'pods/binding', group: '' }, name, why);
   const status = child(old, 'status');
   const conditions = items(status, 'conditions').filter((condition) => text(condition, 'type') !== 'PodScheduled');
@@ -50,11 +53,20 @@ function checkTarget(kind: string, name: string): void {
   if (name === '') throw internalError('target.name: Required value');
 }
 
-function refusal({ metadata, spec }: ApiObject, binding: ApiObject): string | null {
-  const { name = '', uid = '' } = metadata;
-  const wanted = binding.metadata.uid ?? '';
-  if (wanted !== '' && wanted !== uid)
-    return `Precondition failed: UID in precondition: ${wanted}, UID in object meta: ${uid}`;
+/** @throws ApiError 409 */
+function checkPreconditions({ key, object }: StoredRecord, { metadata }: ApiObject): void {
+  for (const [field, name] of [
+    ['uid', 'UID'],
+    ['resourceVersion', 'ResourceVersion'],
+  ] as const) {
+    const given = metadata[field] ?? '';
+    const stored = object.metadata[field]!;
+    if (given !== '' && given !== stored) throw preconditionConflict(PODS, key, name, given, stored);
+  }
+}
+
+function refusal({ metadata, spec }: ApiObject): string | null {
+  const { name = '' } = metadata;
   if (metadata.deletionTimestamp !== undefined) return `pod ${name} is being deleted, cannot be assigned to a host`;
   const node = text(spec as object, 'nodeName');
   if (node !== '') return `pod ${name} is already assigned to node ${JSON.stringify(node)}`;

@@ -8,15 +8,23 @@ import { JsonSyntaxError, parseGoJson } from './go-json.ts';
 import { JsonTypeError, normaliseJson } from './json-body.ts';
 import { YAML } from './negotiate.ts';
 import type { ApiRequest } from './request.ts';
+import type { YamlFormat } from './state.ts';
 import type { DeleteOptions } from './write.ts';
 
 /** The options of a DELETE, and whether it is a dry run. */
 export type RequestedDelete = DeleteOptions & { readonly dryRun?: readonly string[] };
 
-/** Reads the options of a DELETE from its body, or from its query if it has no body. @throws ApiError 400 or 415 */
-export function readDeleteOptions(request: ApiRequest, query: URLSearchParams): RequestedDelete {
+/**
+ * Reads the options of a DELETE from its body, or from its query if it has no body.
+ * @throws ApiError 400 or 415
+ */
+export function readDeleteOptions(
+  request: ApiRequest,
+  query: URLSearchParams,
+  yaml: YamlFormat | null,
+): RequestedDelete {
   if (request.body !== null && request.body.length > 0) {
-    const options = fromBody(request);
+    const options = fromBody(request, yaml);
     // What the query says beside a body is not read: a dry run that it asks for deletes.
     return { ...options, dryRun: options.dryRun ?? [] };
   }
@@ -45,7 +53,7 @@ function preconditionsIn(query: URLSearchParams): Pick<DeleteOptions, 'precondit
 /** Anything else is true in a query (runtime.Convert_Slice_string_To_bool). */
 const FALSE: ReadonlySet<string> = new Set(['false', '0']);
 
-function fromBody({ headers, body }: ApiRequest): RequestedDelete {
+function fromBody({ headers, body }: ApiRequest, yaml: YamlFormat | null): RequestedDelete {
   const bytes = body!;
   if (mediaType(headers.contentType ?? '') === PROTOBUF) {
     const foreign = protobufProblem(bytes);
@@ -60,8 +68,12 @@ function fromBody({ headers, body }: ApiRequest): RequestedDelete {
   }
   const { contentType = '' } = headers;
   const type = mediaType(contentType);
-  if (contentType !== '' && type !== JSON_TYPE && type !== YAML) throw unsupportedBody();
-  const value = readVersionKind(bytes) as DeleteOptions & { kind?: string; apiVersion?: string };
+  const isYaml = type === YAML && yaml !== null;
+  if (contentType !== '' && type !== JSON_TYPE && !isYaml) throw unsupportedBody();
+  const value = withVersionKind(isYaml ? fromYaml(bytes, yaml) : fromJson(bytes)) as DeleteOptions & {
+    kind?: string;
+    apiVersion?: string;
+  };
   const { kind = '', apiVersion = 'meta.k8s.io/v1' } = value;
   if (kind !== '' && kind !== 'DeleteOptions') {
     const where = 'in scheme "pkg/runtime/scheme.go:111"';
@@ -76,14 +88,26 @@ function fromBody({ headers, body }: ApiRequest): RequestedDelete {
 }
 
 /** @throws ApiError 400 */
-function readVersionKind(bytes: Uint8Array): object {
-  let value: unknown;
+function fromJson(bytes: Uint8Array): unknown {
   try {
-    value = parseGoJson(bytes);
+    return parseGoJson(bytes);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`);
   }
+}
+
+/** @throws ApiError 400 */
+function fromYaml(bytes: Uint8Array, yaml: YamlFormat): unknown {
+  try {
+    return yaml.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    throw badRequest(`yaml: ${(error as Error).message}`);
+  }
+}
+
+/** @throws ApiError 400 */
+function withVersionKind(value: unknown): object {
   const problem = versionKindProblem(value);
   if (problem !== null) throw badRequest(problem);
   return value ?? {};

@@ -4,7 +4,9 @@
  */
 import { JSON_TYPE } from '../kube/media-type.ts';
 import type { Status } from '../kube/types.ts';
-import { expired, failure } from './api-error.ts';
+import { ApiError, expired, failure } from './api-error.ts';
+import { negotiate } from './negotiate.ts';
+import { errorFrame, watchType } from './watch-frames.ts';
 
 /** The chances of each fault in one exchange, 0 to 1. */
 export interface FaultChances {
@@ -16,7 +18,7 @@ export interface FaultChances {
   serverError: number;
   /** 429 with Retry-After: 1, as from priority and fairness. */
   tooMany: number;
-  /** 410 to a list or watch, as if its history had been dropped. */
+  /** 410 to a list, or in the stream of a watch, as if its history had been dropped. */
   gone: number;
   /** A watch is cut after one piece of its stream. */
   cutWatch: number;
@@ -112,14 +114,14 @@ export function drawDelayMs(delay: Delay, random: () => number): number {
 export interface FaultReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
 }
 
-/** The answer of a server with this fault. */
+/** The answer of a server with this fault. To a watch 410 is `goneWatch`. */
 export function faultReply(fault: 'serverError' | 'tooMany' | 'gone', random: () => number): FaultReply {
   switch (fault) {
     case 'gone':
-      return statusAsReply(expired('too old resource version: fault on demand').status);
+      return statusAsReply(gone());
     case 'tooMany':
       return turnedAway(1);
     case 'serverError':
@@ -129,6 +131,21 @@ export function faultReply(fault: 'serverError' | 'tooMany' | 'gone', random: ()
           : failure(503, 'ServiceUnavailable', 'fault on demand'),
       );
   }
+}
+
+/** The whole answer to a watch whose history is gone: a stream of one frame. */
+export function goneWatch(accept: string): FaultReply {
+  try {
+    const { encoding } = negotiate(accept);
+    return { status: 200, headers: { 'content-type': watchType(encoding) }, body: errorFrame(encoding, gone()) };
+  } catch (error) {
+    if (error instanceof ApiError) return statusAsReply(error.status);
+    throw error;
+  }
+}
+
+function gone(): Status {
+  return expired('too old resource version: fault on demand').status;
 }
 
 /** The answer of priority and fairness that refuses a request: plain text, with the ids of the limits. */

@@ -6,7 +6,7 @@ import type { ListMeta, StoredRecord } from './record.ts';
 import type { Target } from './request.ts';
 import { parseSelection, selects, type Selection } from './selectors.ts';
 import { addWatcher, removeWatcher, storeOf, type ApiServer } from './state.ts';
-import { eventsAfter, recordsAt, recordsOf, type Store } from './store.ts';
+import { eventsAfter, readRange, type Store } from './store.ts';
 import type { TableView } from './table.ts';
 import { createWatcher, type Watch } from './watch.ts';
 
@@ -30,7 +30,7 @@ export function listObjects(server: ApiServer, target: Target, options: ListOpti
   }
   const revision = exact ? wanted : server.revision;
   const ignoresLimit = options.resourceVersion === '0' && match === '';
-  return page(server, store, target.namespace, selection, revision, '', ignoresLimit ? 0 : limit);
+  return page(store, target.namespace, selection, revision, '', ignoresLimit ? 0 : limit);
 }
 
 const CONTINUE_EXPIRED =
@@ -51,11 +51,10 @@ function continueList(
     throw badRequest('specifying resource version is not allowed when using continue');
   }
   if (revision >= 0 && revision < store.droppedRevision) throw expired(CONTINUE_EXPIRED, formatContinue(-1, start));
-  return page(server, store, namespace, selection, revision < 0 ? server.revision : revision, start, options.limit);
+  return page(store, namespace, selection, revision < 0 ? server.revision : revision, start, options.limit);
 }
 
 function page(
-  server: ApiServer,
   store: Store,
   namespace: string,
   selection: Selection | null,
@@ -63,17 +62,22 @@ function page(
   start: string,
   limit: number,
 ): Page {
-  const all = revision === server.revision ? recordsOf(store, namespace) : recordsAt(store, namespace, revision);
-  const prefix = namespace === '' ? '' : `${namespace}/`;
-  const rest = start === '' ? all : all.filter((record) => record.key >= `${prefix}${start}`);
-  const selected = selection === null ? rest : rest.filter((record) => selects(selection, record.object));
+  const fits = fitsIn(selection);
+  // One more than the page may have tells whether there is another page.
+  const most = limit === 0 ? Number.POSITIVE_INFINITY : limit + 1;
+  const { records, total } = readRange(store, { namespace, start, revision, most, fits });
   const resourceVersion = String(revision);
-  if (limit === 0 || selected.length <= limit) return { records: selected, metadata: { resourceVersion } };
+  if (records.length < most) return { records, metadata: { resourceVersion } };
+  const { key } = records[limit - 1]!;
   // The key after the last one of this page. No object need have it.
-  const next = `${selected[limit - 1]!.key.slice(prefix.length)}\0`;
+  const next = `${namespace === '' ? key : key.slice(namespace.length + 1)}\0`;
   const token = formatContinue(revision, next);
-  const remaining = selection === null ? { remainingItemCount: selected.length - limit } : {};
-  return { records: selected.slice(0, limit), metadata: { resourceVersion, continue: token, ...remaining } };
+  const remaining = selection === null ? { remainingItemCount: total - limit } : {};
+  return { records: records.slice(0, limit), metadata: { resourceVersion, continue: token, ...remaining } };
+}
+
+function fitsIn(selection: Selection | null): (record: StoredRecord) => boolean {
+  return selection === null ? () => true : ({ object }) => selects(selection, object);
 }
 
 /**
@@ -179,7 +183,7 @@ export function openWatch(
     deadlineMs,
     bookmarkAtMs: nextBookmarkMs(nowMs, deadlineMs, config.bookmarkPeriodMs),
     fromRevision: initial || fromNow ? server.revision : wanted,
-    initial: sendsInitial ? recordsOf(store, namespace).filter((record) => selects(selection, record.object)) : [],
+    initial: sendsInitial ? page(store, namespace, selection, server.revision, '', 0).records : [],
     initialEnd: sendsInitial && options.allowWatchBookmarks && config.watchList ? server.revision : null,
     outboxEventsMax: config.watchOutboxEventsMax,
     outboxBytesMax: config.watchOutboxBytesMax,

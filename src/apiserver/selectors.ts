@@ -55,10 +55,20 @@ function labelMatches(requirement: LabelRequirement, labels: Record<string, stri
     case 'missing':
       return value === undefined;
     case 'gt':
-      return value !== undefined && Number(value) > Number(requirement.values[0]);
-    case 'lt':
-      return value !== undefined && Number(value) < Number(requirement.values[0]);
+    case 'lt': {
+      const given = parseInt64(value ?? '');
+      const bound = parseInt64(requirement.values[0]!);
+      if (given === null || bound === null) return false;
+      return requirement.operator === 'gt' ? given > bound : given < bound;
+    }
   }
+}
+
+/** A whole number of 64 bits, as strconv.ParseInt reads it; null = the text is none. */
+function parseInt64(text: string): bigint | null {
+  if (!/^[+-]?0*[0-9]{1,19}$/.test(text)) return null;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : null;
 }
 
 const TOKEN = /\s*(==|!=|[=!(),<>]|[^\s=!(),<>]+)/y;
@@ -152,7 +162,7 @@ function parseValue(tokens: Tokens): string {
 
 function parseInteger(tokens: Tokens): string {
   const value = parseValue(tokens);
-  if (/^[+-]?[0-9]+$/.test(value)) return value;
+  if (parseInt64(value) !== null) return value;
   const shown = JSON.stringify(value);
   throw unreadable(`values[0]: Invalid value: ${shown}: for 'Gt', 'Lt' operators, the value must be an integer`);
 }

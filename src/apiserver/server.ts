@@ -3,7 +3,6 @@
  * tells the time, and the configuration gives the randomness. One suite checks it, which the real kube-apiserver passes
  * too (test/suites/apiserver.ts).
  */
-import { JSON_TYPE, PROTOBUF_WATCH } from '../kube/media-type.ts';
 import type { Status } from '../kube/types.ts';
 import { ApiError, badRequest, invalidKind, methodNotAllowed, notAcceptable, notFound } from './api-error.ts';
 import { bindPod, BINDINGS } from './bind.ts';
@@ -25,6 +24,7 @@ import { ENDPOINT_SLICES, ENDPOINTS, NAMESPACES, PODS, SERVICES, type Resource }
 import { createState, keyOf, storeOf, type ApiServer, type ApiServerConfig } from './state.ts';
 import { dropHistory } from './store.ts';
 import { parseIncludeObject } from './table.ts';
+import { watchType } from './watch-frames.ts';
 import { createObject, deleteObject, updateObject, type WriteResult } from './write.ts';
 
 export type { ApiReply, ApiRequest, ApiServer, ApiServerConfig };
@@ -159,8 +159,7 @@ function listOrWatch(call: Call): ApiReply {
   if (options.watch) {
     if (negotiated.yaml) throw notAcceptable(NO_YAML_STREAM);
     const watch = openWatch(server, nowMs, target, options, negotiated, output.table);
-    const contentType = negotiated.encoding === 'protobuf' ? PROTOBUF_WATCH : JSON_TYPE;
-    return { status: 200, headers: { ...headersOf(resource), 'content-type': contentType }, watch };
+    return { status: 200, headers: { ...headersOf(resource), 'content-type': watchType(negotiated.encoding) }, watch };
   }
   if (negotiated.as === 'metadata') {
     throw notAcceptable(
@@ -303,7 +302,7 @@ function decodePatched(resource: Resource, merged: object, spec: unknown, shown:
 function deleteOne(call: Call): ApiReply {
   const { nowMs, target, output } = call;
   const { resource, name } = target;
-  const options = readDeleteOptions(call.request, call.query);
+  const options = readDeleteOptions(call.request, call.query, call.server.config.yaml);
   const server = writable(call, 'DeleteOptions', options.dryRun);
   const { record, gone } = deleteObject(server, nowMs, target, options);
   // The deprecated way to ask for a cascade is answered otherwise where the object is only marked.
@@ -318,12 +317,17 @@ function deleteOne(call: Call): ApiReply {
 function deleteMany(call: Call): ApiReply {
   const { nowMs, target, query, output } = call;
   const { resource } = target;
-  const options = readDeleteOptions(call.request, call.query);
+  const options = readDeleteOptions(call.request, call.query, call.server.config.yaml);
   const server = writable(call, 'DeleteOptions', options.dryRun);
   const page = listObjects(server, target, parseListOptions(query, server.config.watchList));
   for (const { object } of page.records) {
     const { name = '', namespace = '' } = object.metadata;
-    deleteObject(server, nowMs, { resource, namespace, name, subresource: '' }, options);
+    try {
+      deleteObject(server, nowMs, { resource, namespace, name, subresource: '' }, options);
+    } catch (error) {
+      // A page of an earlier version can have objects that are gone.
+      if (!(error instanceof ApiError) || error.status.code !== 404) throw error;
+    }
   }
   return listReply(resource, page, output);
 }

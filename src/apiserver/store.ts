@@ -20,11 +20,14 @@ export interface StoreEvent {
 export interface Store {
   readonly resource: Resource;
   readonly records: Map<string, StoredRecord>;
-  /** The key of every object, and of some that are gone. Keys added since the last list are not sorted yet. */
+  /** Sorted keys of objects. */
   keys: string[];
-  keysSorted: boolean;
-  /** Oldest first, from the index `historyStart` on. */
-  history: StoreEvent[];
+  /** Keys of objects that are not among the sorted ones yet. */
+  added: string[];
+  /** Keys of `keys` and `added` whose objects are gone. */
+  readonly gone: Set<string>;
+  /** Oldest first, from the index `historyStart` on. Those before it are dropped: null, so that nothing holds them. */
+  history: (StoreEvent | null)[];
   historyStart: number;
   historyBytes: number;
   /** The revision of the newest dropped change. A watch may begin there, and not before. */
@@ -39,7 +42,8 @@ export function createStore(resource: Resource): Store {
     resource,
     records: new Map(),
     keys: [],
-    keysSorted: true,
+    added: [],
+    gone: new Set(),
     history: [],
     historyStart: 0,
     historyBytes: 0,
@@ -51,10 +55,10 @@ export function createStore(resource: Resource): Store {
 export function putRecord(store: Store, record: StoredRecord): StoreEvent {
   const previous = store.records.get(record.key) ?? null;
   store.records.set(record.key, record);
-  if (previous === null) {
-    const { keys } = store;
-    if (keys.length > 0 && keys.at(-1)! >= record.key) store.keysSorted = false;
-    keys.push(record.key);
+  if (previous === null && !store.gone.delete(record.key)) {
+    const { keys, added } = store;
+    const isLast = added.length === 0 && (keys.length === 0 || keys.at(-1)! < record.key);
+    (isLast ? keys : added).push(record.key);
   }
   const type = previous === null ? 'ADDED' : 'MODIFIED';
   return { type, revision: record.revision, record, previous, frames: [] };
@@ -62,6 +66,8 @@ export function putRecord(store: Store, record: StoredRecord): StoreEvent {
 
 export function removeRecord(store: Store, record: StoredRecord, revision: number): StoreEvent {
   store.records.delete(record.key);
+  store.gone.add(record.key);
+  if (store.gone.size > store.records.size + GONE_KEPT) dropGone(store);
   return { type: 'DELETED', revision, record: atRevision(record, revision), previous: record, frames: [] };
 }
 
@@ -71,14 +77,14 @@ export function remember(store: Store, event: StoreEvent, eventsMax: number, byt
   assert(event.revision > newest, `store: a change at ${event.revision} comes after one at ${newest}`);
   store.history.push(event);
   store.historyBytes += event.record.sizeBytes;
-  const stale = store.history[store.history.length - 1 - FRAMES_KEPT];
-  if (stale !== undefined) stale.frames = [];
+  const stale = store.history[store.history.length - 1 - FRAMES_KEPT] ?? null;
+  if (stale !== null) stale.frames = [];
   while (store.history.length - store.historyStart > eventsMax || store.historyBytes > bytesMax) {
     if (store.history.length - store.historyStart <= 1) break;
     const oldest = store.history[store.historyStart]!;
     store.droppedRevision = oldest.revision;
     store.historyBytes -= oldest.record.sizeBytes;
-    store.historyStart++;
+    store.history[store.historyStart++] = null;
   }
   // The front is cut off now and then, which keeps the cost of each change constant on average.
   if (store.historyStart > 1024 && store.historyStart * 2 > store.history.length) {
@@ -104,38 +110,86 @@ export function eventsAfter(store: Store, revision: number): readonly StoreEvent
     if (store.history[middle]!.revision > revision) high = middle;
     else low = middle + 1;
   }
-  return store.history.slice(low);
+  return store.history.slice(low) as StoreEvent[];
 }
 
-/** All objects of one namespace ('' = of all namespaces), sorted by key. */
-export function recordsOf(store: Store, namespace: string): readonly StoredRecord[] {
-  if (!store.keysSorted || store.keys.length > 2 * store.records.size + 16) {
-    store.keys = [...store.records.keys()].sort();
-    store.keysSorted = true;
-  }
-  const { keys, records } = store;
-  const prefix = namespace === '' ? '' : `${namespace}/`;
+/** What of the objects is to be read. */
+export interface RangeQuery {
+  /** '' = all namespaces. */
+  readonly namespace: string;
+  /** The first key, without the namespace if there is one. */
+  readonly start: string;
+  /** Which state of the objects. It must not be before `droppedRevision`. */
+  readonly revision: number;
+  /** The most records. */
+  readonly most: number;
+  readonly fits: (record: StoredRecord) => boolean;
+}
+
+export interface Range {
+  /** Those that fit, in the order of their keys. */
+  readonly records: readonly StoredRecord[];
+  /** How many objects there are from `start` on, whether they fit or not. */
+  readonly total: number;
+}
+
+/** Reads on from a key until there are enough objects that fit, and looks at no object behind them. */
+export function readRange(store: Store, { namespace, start, revision, most, fits }: RangeQuery): Range {
+  sortKeys(store);
+  const { keys, records, gone } = store;
+  const first = namespace === '' ? start : `${namespace}/${start}`;
+  // All keys of a namespace are before this one: the digit comes next after the slash.
+  const end = namespace === '' ? null : `${namespace}0`;
+  const isWithin = (key: string): boolean => key >= first && (end === null || key < end);
+  const undone = undoneSince(store, revision);
+  const before = Array.from(undone.keys()).filter(isWithin).sort();
+  const endAt = end === null ? keys.length : lowerBound(keys, end);
+  let at = lowerBound(keys, first);
+  let total = endAt - at;
+  for (const key of gone) if (isWithin(key)) total--;
+  for (const key of before) total += (undone.get(key) === null ? 0 : 1) - (records.has(key) ? 1 : 0);
   const found: StoredRecord[] = [];
-  for (let at = lowerBound(keys, prefix); at < keys.length; at++) {
-    const key = keys[at]!;
-    if (!key.startsWith(prefix)) break;
-    const record = records.get(key);
-    if (record !== undefined) found.push(record);
+  for (let beforeAt = 0; found.length < most && (at < endAt || beforeAt < before.length);) {
+    const now = at < endAt ? keys[at]! : null;
+    const then = before[beforeAt] ?? null;
+    const isThen = then !== null && (now === null || then <= now);
+    if (isThen) beforeAt++;
+    if (!isThen || then === now) at++;
+    const record = isThen ? undone.get(then) : records.get(now!);
+    if (record !== undefined && record !== null && fits(record)) found.push(record);
   }
-  return found;
+  return { records: found, total };
 }
 
-/** The objects as they were at an earlier revision, which must not be before `droppedRevision`. */
-export function recordsAt(store: Store, namespace: string, revision: number): readonly StoredRecord[] {
+/** The earlier states of the objects that have changed since a revision; null = there was none. */
+function undoneSince(store: Store, revision: number): ReadonlyMap<string, StoredRecord | null> {
   const undone = new Map<string, StoredRecord | null>();
   const later = eventsAfter(store, revision);
   for (let at = later.length - 1; at >= 0; at--) undone.set(later[at]!.record.key, later[at]!.previous);
-  const now = recordsOf(store, namespace);
-  if (undone.size === 0) return now;
-  const then = now.filter((record) => !undone.has(record.key));
-  const prefix = namespace === '' ? '' : `${namespace}/`;
-  for (const [key, record] of undone) if (record !== null && key.startsWith(prefix)) then.push(record);
-  return then.sort((a, b) => (a.key < b.key ? -1 : 1));
+  return undone;
+}
+
+/** So few keys are put in their places one by one, which costs less than a walk through all. */
+const ADDED_FEW = 64;
+/** Each page counts the keys of what is gone, so they must not become many. */
+const GONE_FEW = 64;
+/** So many more than there are objects are dropped even if nobody lists, so that they do not grow without a bound. */
+const GONE_KEPT = 1024;
+
+function sortKeys(store: Store): void {
+  if (store.gone.size > GONE_FEW) dropGone(store);
+  const { keys, added } = store;
+  if (added.length === 0) return;
+  if (added.length <= ADDED_FEW) for (const key of added) keys.splice(lowerBound(keys, key), 0, key);
+  else store.keys = keys.concat(added.sort()).sort();
+  store.added = [];
+}
+
+function dropGone(store: Store): void {
+  const isThere = (key: string): boolean => !store.gone.has(key);
+  store.keys = store.keys.filter(isThere);
+  store.added = store.added.filter(isThere);
+  store.gone.clear();
 }
 
 function lowerBound(keys: readonly string[], key: string): number {

@@ -1,5 +1,5 @@
 import { encodeObject } from '../kube/codec.ts';
-import { JSON_TYPE, PROTOBUF, type Encoding } from '../kube/media-type.ts';
+import { JSON_TYPE, PROTOBUF, PROTOBUF_WATCH, type Encoding } from '../kube/media-type.ts';
 import type { ObjectMeta, Status } from '../kube/types.ts';
 import { encodeWatchFrame, type WatchType } from '../kube/watch-framing.ts';
 import type { ApiObject } from './object.ts';
@@ -65,6 +65,18 @@ export function createWatchFrames({ resource, encoding, metadataOnly, table }: W
       const bytes = metadataOnly ? encodeMetadata(object, encoding) : encodeWhole(resource, object, encoding);
       return frame('BOOKMARK', bytes);
     },
-    error: (status) => frame('ERROR', encoding === 'json' ? Buffer.from(JSON.stringify(status)) : encodeObject(status)),
+    error: (status) => errorFrame(encoding, status),
   };
+}
+
+/** The last frame of a watch that ends with an error. */
+export function errorFrame(encoding: Encoding, status: Status): Uint8Array {
+  return encoding === 'protobuf'
+    ? encodeWatchFrame(PROTOBUF, 'ERROR', encodeObject(status))
+    : encodeWatchFrame(JSON_TYPE, 'ERROR', Buffer.from(JSON.stringify(status)));
+}
+
+/** The Content-Type of a watch. */
+export function watchType(encoding: Encoding): string {
+  return encoding === 'protobuf' ? PROTOBUF_WATCH : JSON_TYPE;
 }

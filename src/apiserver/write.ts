@@ -1,4 +1,5 @@
 import { formatTime, parseTime } from '../kube/time.ts';
+import type { ObjectMeta } from '../kube/types.ts';
 import {
   alreadyExists,
   badRequest,
@@ -44,10 +45,15 @@ export function createObject(
   object: ApiObject,
   sizeBytes: number,
 ): WriteResult {
-  if ((object.metadata.resourceVersion ?? '') !== '') {
+  if (isVersion(object.metadata.resourceVersion ?? '')) {
     throw internalError('resourceVersion should not be set on objects to be created');
   }
   return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
+}
+
+/** Whether the text is a number of 64 bits other than 0. Any other text is dropped from a new object. */
+function isVersion(text: string): boolean {
+  return /^[0-9]{1,20}$/.test(text) && BigInt(text) !== 0n && BigInt(text) < 2n ** 64n;
 }
 
 function insert(
@@ -67,6 +73,7 @@ function insert(
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
+  dropSelfLink(metadata);
   dropRepeatedOwners(metadata);
   const rules = RULES[resource.name];
   const context = { addresses: server.addresses, status: subresource === 'status' };
@@ -151,12 +158,12 @@ export function updateObject(
   const uid = metadata.uid ?? '';
   if (existing === undefined) {
     if (!resource.createOnUpdate) throw notFound(resource, name);
-    if (uid !== '') throw uidConflict(resource, key, name, uid, '');
+    if (uid !== '') throw preconditionConflict(resource, key, 'UID', uid, '');
     return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
   }
   const old = existing.object;
   if (uid !== '' && uid !== old.metadata.uid && !patched)
-    throw uidConflict(resource, key, name, uid, old.metadata.uid!);
+    throw preconditionConflict(resource, key, 'UID', uid, old.metadata.uid!);
   const resourceVersion = metadata.resourceVersion === '0' ? '' : (metadata.resourceVersion ?? '');
   if (!/^[0-9]*$/.test(resourceVersion)) {
     throw internalError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
@@ -171,13 +178,20 @@ export function updateObject(
   return { record: replace(server, target, object, existing, sizeBytes), created: false };
 }
 
-function uidConflict(resource: Resource, key: string, name: string, given: string, stored: string): Error {
+/** The storage of the real server refuses a write that names another uid or version of the object. */
+export function preconditionConflict(
+  resource: Resource,
+  key: string,
+  field: 'UID' | 'ResourceVersion',
+  given: string,
+  stored: string,
+): Error {
   const path = `/registry/${resource.storagePrefix}/${key}`;
   return conflict(
     resource,
-    name,
+    key.slice(key.lastIndexOf('/') + 1),
     `StorageError: invalid object, Code: 4, Key: ${path}, ResourceVersion: 0, AdditionalErrorMsg: ` +
-      `Precondition failed: UID in precondition: ${given}, UID in object meta: ${stored}`,
+      `Precondition failed: ${field} in precondition: ${given}, ${field} in object meta: ${stored}`,
   );
 }
 
@@ -220,8 +234,14 @@ function replace(
   return write(server, resource, object, sizeBytes);
 }
 
+/** A field of older servers. Nobody sets it any more, and what a client sends of it is not kept. */
+function dropSelfLink(metadata: ObjectMeta & { selfLink?: string }): void {
+  delete metadata.selfLink;
+}
+
 function keepMetadata(object: ApiObject, old: ApiObject): void {
   const { metadata } = object;
+  dropSelfLink(metadata);
   metadata.uid = old.metadata.uid!;
   metadata.creationTimestamp = old.metadata.creationTimestamp!;
   for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'generation'] as const) {

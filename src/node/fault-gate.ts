@@ -8,6 +8,7 @@ import {
   drawDelayMs,
   drawFate,
   faultReply,
+  goneWatch,
   ruleFor,
   type Fate,
   type FaultReply,
@@ -80,7 +81,9 @@ export function playFaults(
     const { fault } = fate;
     if (fault === 'loseRequest') request.socket.destroy();
     else if (fault === 'none' || fault === 'loseReply') pass({ loseReply: fault === 'loseReply', watchFaults });
-    else refuse(response, faultReply(fault, random));
+    else if (fault === 'gone' && target!.verb === 'watch') {
+      refuse(response, goneWatch(request.headers.accept ?? ''));
+    } else refuse(response, faultReply(fault, random));
   };
   delayed(fate, arrive);
 }

@@ -3,7 +3,9 @@ import type { KubeObject, OwnerReference } from '../kube/types.ts';
 import { ApiError, type ApiClient } from '../node/api-client.ts';
 import { until, type ClusterLife } from './cluster-life.ts';
 import { followCollection } from './follow-collection.ts';
+import { createOwnerFinalizers, unlessMissing } from './owner-finalizers.ts';
 
+const CORE_ROOT = '/api/v1';
 const SLICES_ROOT = '/apis/discovery.k8s.io/v1';
 /** The kinds of the slices' owners, and their resources. */
 const OWNERS: Readonly<Record<string, string>> = { Service: 'services', Endpoints: 'endpoints' };
@@ -17,14 +19,16 @@ interface Dependent {
 }
 
 /**
- * Deletes EndpointSlices whose Service or Endpoints is gone, until `stop`. The cluster needs this one part of
- * Kubernetes' garbage collector: neither its controllers nor upstream's delete the slices of a deleted Service.
+ * Deletes EndpointSlices whose Service or Endpoints is gone, and ends a Service, Endpoints or EndpointSlice that is
+ * deleted in the foreground or with orphans, until `stop`. The cluster needs these parts of Kubernetes' garbage
+ * collector: neither its controllers nor upstream's delete the slices of a deleted Service.
  */
 export function runGarbageCollector(client: ApiClient): ClusterLife {
   const stopping = new AbortController();
   const { signal } = stopping;
   const ownership: Ownership = { uids: new Map(), dependents: new Map(), byOwner: new Map() };
   const suspects = new Set<string>();
+  const finalizers = createOwnerFinalizers(client, signal);
   let collecting = Promise.resolve();
 
   const suspect = (keys: Iterable<string>): void => {
@@ -33,24 +37,32 @@ export function runGarbageCollector(client: ApiClient): ClusterLife {
     if (before === 0 && suspects.size > 0) collecting = collect(client, ownership, suspects, signal);
   };
   const slices = {
-    changed: (slice: KubeObject): void => suspect(noteSlice(ownership, slice)),
+    changed: (slice: KubeObject): void => {
+      suspect(noteSlice(ownership, slice));
+      finalizers.note(SLICES_ROOT, 'endpointslices', slice);
+    },
     gone: (namespace: string, name: string): void => forget(ownership, `${namespace}/${name}`),
   };
-  const ownersOf = (kind: string) => ({
-    changed: ({ metadata: { namespace = '', name = '', uid = '' } }: KubeObject): void =>
-      suspect(noteOwner(ownership, ownerKey(kind, namespace, name), uid)),
+  const ownersOf = (kind: string, resource: string) => ({
+    changed: (owner: KubeObject): void => {
+      const { namespace = '', name = '', uid = '' } = owner.metadata;
+      suspect(noteOwner(ownership, ownerKey(kind, namespace, name), uid));
+      finalizers.note(CORE_ROOT, resource, owner);
+    },
     gone: (namespace: string, name: string): void =>
       suspect(noteOwner(ownership, ownerKey(kind, namespace, name), null)),
   });
   const following = [
     ...Object.entries(OWNERS).map(([kind, resource]) =>
-      followCollection(client, `/api/v1/${resource}`, ownersOf(kind), signal),
+      followCollection(client, `${CORE_ROOT}/${resource}`, ownersOf(kind, resource), signal),
     ),
     followCollection(client, `${SLICES_ROOT}/endpointslices`, slices, signal),
   ];
   return until(
     stopping,
-    Promise.all(following).then(() => collecting),
+    Promise.all(following)
+      .then(() => collecting)
+      .then(() => finalizers.idle()),
   );
 }
 
@@ -129,7 +141,7 @@ function ownerKey(kind: string, namespace: string, name: string): string {
 async function settled(client: ApiClient, { namespace, name, uid, owners }: Dependent): Promise<boolean> {
   try {
     for (const owner of owners) {
-      const path = `/api/v1/namespaces/${namespace}/${OWNERS[owner.kind]!}/${owner.name}`;
+      const path = `${CORE_ROOT}/namespaces/${namespace}/${OWNERS[owner.kind]!}/${owner.name}`;
       const held = await unlessMissing(client.send({ method: 'GET', path }));
       if ((held as KubeObject | null)?.metadata.uid === owner.uid) return true;
     }
@@ -140,14 +152,5 @@ async function settled(client: ApiClient, { namespace, name, uid, owners }: Depe
   } catch (error) {
     // 409: another slice has this name now.
     return error instanceof ApiError && error.status === 409;
-  }
-}
-
-async function unlessMissing(answer: Promise<unknown>): Promise<unknown> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return null;
-    throw error;
   }
 }

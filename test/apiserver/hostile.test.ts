@@ -284,6 +284,62 @@ test('what a patch changes counts in the history, and not how often', () => {
   assert.ok(kept() < 5, `${kept()} events of some 200 KB`);
 });
 
+test('the history holds no more than its bytes', () => {
+  const bytesMax = 1024 * 1024;
+  const server = createApiServer({ random: () => 0.5, historyBytesMax: bytesMax });
+  for (let i = 0; i < 200; i++) {
+    const object = { metadata: { name: 'a', annotations: { a: String(i).padEnd(100_000) } } };
+    const body = Buffer.from(JSON.stringify(object));
+    const headers = { accept: JSON_TYPE, contentType: JSON_TYPE };
+    apply(server, 0, { method: 'PUT', path: `${CORE}/endpoints/a`, headers, body });
+  }
+  // The state before the oldest change is held beside them.
+  const { history } = server.stores.get('endpoints')!;
+  const held = new Set(history.flatMap((event) => (event === null ? [] : [event.record, event.previous])));
+  const sizes = Array.from(held, (record) => record?.sizeBytes ?? 0);
+  const sum = sizes.reduce((all, size) => all + size, 0);
+  assert.ok(sizes.length > 2 && sum <= bytesMax + Math.max(...sizes), `${sizes.length} objects of ${sum} bytes`);
+});
+
+test('YAML whose aliases stand for too much is refused', () => {
+  const server = createApiServer({ random: () => 0.5, yaml: YAML_FORMAT });
+  const posted = (resource: string, lines: readonly string[]): number => {
+    const headers = { accept: JSON_TYPE, contentType: 'application/yaml' };
+    return apply(server, 0, {
+      method: 'POST',
+      path: `${CORE}/${resource}`,
+      headers,
+      body: Buffer.from(lines.join('\n')),
+    }).status;
+  };
+  const address = '{ ip: 10.0.0.1 }';
+  const subsets = (count: number): string[] => [
+    'metadata: { name: a }',
+    'subsets:',
+    `- addresses: &all [${Array.from({ length: 1000 }, () => address).join()}]`,
+    ...Array.from({ length: count }, () => '- addresses: *all'),
+  ];
+  const chain = Array.from({ length: 60 }, (_, at) => `a${at + 1}: &a${at + 1} [*a${at}, *a${at}],`);
+  const probe = (fields: readonly string[]): string[] => [
+    'metadata: { name: p }',
+    'spec: { containers: [{ name: c, image: i, livenessProbe: {',
+    ...fields.map((field) => `  ${field}`),
+    '  } }] }',
+  ];
+  // Numbers come first in the order of keys, so the longest chain of aliases is met before its parts.
+  const deep = Array.from({ length: 20_000 }, (_, at) => `${90_000 - at}: &b${at + 1} [*b${at}],`);
+  assert.deepEqual(
+    [
+      posted('endpoints', subsets(100_000)),
+      posted('pods', probe(['a0: &a0 [x, x],', ...chain])),
+      posted('pods', probe(['b0: &b0 [x],', ...deep])),
+      posted('pods', probe(['a: &a [*a]'])),
+      posted('endpoints', subsets(2)),
+    ],
+    [400, 400, 400, 400, 201],
+  );
+});
+
 test('damaged protobuf gets an answer', () => {
   const server = createApiServer({ random: () => 0.5 });
   const object = {

@@ -140,6 +140,77 @@ describe('history', () => {
   });
 });
 
+describe('pages', () => {
+  test('a page looks at few objects beside its own, also while objects change', () => {
+    const world = createWorld();
+    for (let i = 0; i < 1000; i++) create(world, `e${String(i).padStart(3, '0')}`);
+    const { records } = world.server.stores.get('endpoints')!;
+    const looked = records.get.bind(records);
+    let looks = 0;
+    records.get = (key) => {
+      looks++;
+      return looked(key);
+    };
+    const seen: string[] = [];
+    const remaining: number[] = [];
+    let token: string | undefined = '';
+    for (let page = 0; token !== undefined; page++) {
+      looks = 0;
+      const { metadata, items }: Json = world.call('GET', `${PATH}?limit=50&continue=${token}`).body;
+      assert.ok(looks < 150, `page ${page} looks at ${looks} objects`);
+      seen.push(...items.map((item: Json) => item.metadata.name));
+      remaining.push(metadata.remainingItemCount ?? 0);
+      token = metadata.continue;
+      create(world, `e${page}-new`);
+      world.call('DELETE', `${PATH}/e${998 - page}`);
+      world.call('PUT', `${PATH}/e500`, { metadata: { name: 'e500', labels: { page: String(page) } } });
+    }
+    const names = Array.from({ length: 1000 }, (_, i) => `e${String(i).padStart(3, '0')}`);
+    assert.deepEqual(seen, [...names, 'kubernetes']);
+    assert.deepEqual(
+      remaining,
+      Array.from({ length: 21 }, (_, page) => Math.max(0, 951 - 50 * page)),
+    );
+  });
+
+  test('pages of any size have what was stored at their version', () => {
+    const world = createWorld({ historyEventsMax: 400 });
+    const prng = createPrng(5);
+    const below = (count: number): number => Math.floor(nextFloat(prng) * count);
+    const of = (namespace: string): string => `/api/v1${namespace === '' ? '' : `/namespaces/${namespace}`}/endpoints`;
+    const wholes: string[][] = [];
+    const spaces = ['', 'default', 'kube-public'];
+    for (let step = 0; step < 1200; step++) {
+      const path = `${of(spaces[1 + below(2)]!)}/${'abc'[below(3)]}${below(step < 600 ? 90 : 9)}`;
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      if (below(step < 600 ? 4 : 2) === 0) world.call('DELETE', path);
+      else world.call('PUT', path, { metadata: { name, labels: { step: String(step) } } });
+      const stored = [...world.server.stores.get('endpoints')!.records.keys()].sort();
+      wholes[world.server.revision] = stored;
+      if (step % 10 !== 0) continue;
+      const revision = Math.max(
+        world.server.revision - below(300),
+        world.server.stores.get('endpoints')!.droppedRevision,
+      );
+      const whole = wholes[revision];
+      if (whole === undefined) continue;
+      const namespace = spaces[below(3)]!;
+      const expected = whole.filter((key) => namespace === '' || key.startsWith(`${namespace}/`));
+      const limit = 1 + below(40);
+      const found: string[] = [];
+      let query = `resourceVersion=${revision}&resourceVersionMatch=Exact`;
+      for (;;) {
+        const { metadata, items } = world.call('GET', `${of(namespace)}?limit=${limit}&${query}`).body;
+        found.push(...items.map((item: Json) => `${item.metadata.namespace}/${item.metadata.name}`));
+        assert.equal(metadata.remainingItemCount ?? 0, expected.length - found.length);
+        if (metadata.continue === undefined) break;
+        query = `continue=${metadata.continue}`;
+      }
+      assert.deepEqual(found, expected);
+    }
+  });
+});
+
 describe('watches in time', () => {
   test('bookmarks come every minute, and 2 s before the end', () => {
     const world = createWorld();
@@ -274,6 +345,38 @@ describe('the server as a function', () => {
     assert.equal(status, 201);
     assert.deepEqual(body.spec.ipFamilies, ['IPv4', 'IPv6']);
     assert.match(body.spec.clusterIPs.join(' '), /^10\.[0-9.]+ fd00:10:96::[0-9a-f]+$/);
+  });
+
+  test('a Service for which a range has no room is refused, and not stored', () => {
+    const world = createWorld({ serviceClusterIPRanges: ['10.96.0.0/29'] });
+    const path = '/api/v1/namespaces/default/services';
+    const ports = [{ port: 80 }];
+    const post = (name: string, spec: object): [number, string, string] => {
+      const { status, body } = world.call('POST', path, { metadata: { name }, spec: { ports, ...spec } });
+      return [status, body.reason ?? '', body.message ?? ''];
+    };
+    const full = (what: string): [number, string, string] => [
+      500,
+      'InternalError',
+      `Internal error occurred: failed to allocate a ${what}: range is full`,
+    ];
+    const { nodePorts } = world.server.addresses;
+    for (let port = 30_001; port <= 32_767; port++) nodePorts.add(port);
+    const local = { type: 'LoadBalancer', externalTrafficPolicy: 'Local' };
+    assert.deepEqual(post('a', local), full('HealthCheck NodePort 0'));
+    nodePorts.add(30_000);
+    assert.deepEqual(post('a', { type: 'NodePort' }), full('nodePort'));
+    // The Service of the API server has the first of six addresses.
+    for (let i = 0; i < 5; i++) assert.equal(post(`b${i}`, {})[0], 201);
+    assert.deepEqual(post('a', {}), full('serviceIP for Service "a"'));
+    assert.equal(world.call('GET', `${path}/a`).status, 404);
+    world.call('DELETE', `${path}/b0`);
+    assert.equal(post('a', {})[0], 201);
+    assert.deepEqual(
+      [world.call('PATCH', `${path}/a`, { spec: { type: 'NodePort' } }, 'application/merge-patch+json').status],
+      [500],
+    );
+    assert.equal(world.call('GET', `${path}/a`).body.spec.type, 'ClusterIP');
   });
 
   test('a path that cannot be decoded is a bad request', () => {

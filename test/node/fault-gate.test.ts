@@ -4,6 +4,9 @@ import { connect } from 'node:net';
 import { afterEach, describe, it } from 'node:test';
 import { request } from 'undici';
 import { apply, createApiServer, type ApiServer } from '../../src/apiserver/server.ts';
+import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
+import { readStatusSource } from '../../src/kube/status.ts';
+import { createWatchReader } from '../../src/kube/watch-framing.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
 import { createFaultGate, FAULTS_PATH } from '../../src/node/fault-gate.ts';
@@ -69,6 +72,29 @@ describe('faults on demand', () => {
     await start(['verb=list,gone=1']);
     const { statusCode, body } = await request(`${http.url}/api/v1/pods?resourceVersion=1`);
     assert.deepEqual([statusCode, ((await body.json()) as { reason: string }).reason], [410, 'Expired']);
+  });
+
+  for (const accept of [JSON_TYPE, PROTOBUF]) {
+    it(`410 to a watch is one frame of its stream, as after a compaction: ${accept}`, async () => {
+      await start(['verb=watch,gone=1']);
+      const url = `${http.url}/api/v1/pods?watch=1&resourceVersion=1`;
+      const { statusCode, headers, body } = await request(url, { headers: { accept } });
+      const contentType = String(headers['content-type']);
+      const reader = createWatchReader(contentType);
+      reader.push(Buffer.from(await body.arrayBuffer()));
+      const frame = reader.next()!;
+      const status = readStatusSource(frame.object);
+      assert.deepEqual([statusCode, contentType.split(';')[0], frame.type], [200, accept, 'ERROR']);
+      assert.deepEqual([status.kind, status.code, status.reason], ['Status', 410, 'Expired']);
+      assert.deepEqual([reader.next(), reader.pendingBytes()], [null, 0]);
+    });
+  }
+
+  it('a watch of a type that is not served is refused, gone or not', async () => {
+    await start(['verb=watch,gone=1']);
+    const { statusCode, body } = await request(`${http.url}/api/v1/pods?watch=1`, { headers: { accept: 'text/html' } });
+    await body.dump();
+    assert.equal(statusCode, 406);
   });
 
   it('5xx is answered and the request is not carried out', async () => {

@@ -96,7 +96,8 @@ function touchedByOthers({ sim, ownVersions }: Run, { metadata }: KubeObject, ke
   const { history, historyStart, droppedRevision } = sim.server.stores.get('endpointslices')!;
   if (droppedRevision > since) return true;
   const address = ipOf(key);
-  return history.slice(historyStart).some(({ revision, record, previous }) => {
+  return history.slice(historyStart).some((event) => {
+    const { revision, record, previous } = event!;
     if (revision <= since || ownVersions.has(revision)) return false;
     return [record, previous].some((one) => {
       const { namespace, labels } = one?.object.metadata ?? {};

@@ -50,6 +50,26 @@ export const BINDING_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
+  'the uid and the version of a binding are preconditions': async (client) => {
+    const path = await podPath(client);
+    const { uid, resourceVersion, namespace } = (await client.ok('GET', path)).metadata;
+    const bound = async (fields: object): Promise<[number, string]> => {
+      const binding = bindingTo('n1');
+      const metadata = { ...binding.metadata, ...fields };
+      const { status, body } = await client.call('POST', `${path}/binding`, { ...binding, metadata });
+      return [status, body.message];
+    };
+    const refused = (field: string, given: string, stored: string): [number, string] => [
+      409,
+      `Operation cannot be fulfilled on pods "p": StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/p, ` +
+        `ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${field} in precondition: ${given}, ` +
+        `${field} in object meta: ${stored}`,
+    ];
+    assert.deepEqual(await bound({ uid: 'x', resourceVersion: '1' }), refused('UID', 'x', uid));
+    assert.deepEqual(await bound({ resourceVersion: '1' }), refused('ResourceVersion', '1', resourceVersion));
+    assert.deepEqual(await bound({ uid, resourceVersion }), [201, undefined]);
+  },
+
   'a dry run binds nothing': async (client) => {
     const path = await podPath(client);
     assert.equal((await client.call('POST', `${path}/binding?dryRun=All`, bindingTo('n1'))).status, 201);

@@ -161,6 +161,28 @@ export const CREATE_CASES: Readonly<Record<string, Case>> = {
     assert.equal(body.reason, undefined);
   },
 
+  'a resourceVersion that is no version is dropped': async ({ call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    for (const resourceVersion of ['0', '00', 'abc', '-1', '99999999999999999999']) {
+      const { status, body } = await call('POST', path, { metadata: { generateName: 'a-', resourceVersion } });
+      assert.equal(status, 201, resourceVersion);
+      assert.match(body.metadata.resourceVersion, /^[1-9][0-9]*$/);
+      assert.notEqual(body.metadata.resourceVersion, resourceVersion);
+    }
+  },
+
+  'a selfLink is not kept': async ({ ok, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    const selfLink = '/x';
+    const created = await ok('POST', path, { metadata: { name: 'a', selfLink } });
+    const updated = await ok('PUT', `${path}/a`, { metadata: { name: 'a', selfLink, labels: { b: 'c' } } });
+    const { metadata } = await ok('GET', `${path}/a`);
+    assert.deepEqual(
+      [created.metadata.selfLink, updated.metadata.selfLink, metadata.selfLink],
+      Array(3).fill(undefined),
+    );
+  },
+
   'a create whose body has another namespace than the path is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, { metadata: { name: 'a', namespace: 'other' } });

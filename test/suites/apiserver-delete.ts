@@ -203,6 +203,19 @@ export const DELETE_CASES: Readonly<Record<string, Case>> = {
     );
   },
 
+  'the delete of a collection passes over what is gone meanwhile': async ({ ok, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    for (const name of ['a', 'b', 'c']) await ok('POST', path, { metadata: { name } });
+    const { metadata } = await ok('GET', `${path}?limit=1`);
+    await ok('DELETE', `${path}/b`);
+    await ok('DELETE', `${path}?limit=5&continue=${encodeURIComponent(metadata.continue)}`);
+    const left = await ok('GET', path);
+    assert.deepEqual(
+      left.items.map((item: Json) => item.metadata.name),
+      ['a'],
+    );
+  },
+
   'a namespace ends in two steps': async ({ ok, call, namespace }) => {
     const ns = await namespace();
     const path = `/api/v1/namespaces/${ns}`;

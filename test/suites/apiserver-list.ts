@@ -308,6 +308,25 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     }
   },
 
+  'label selectors compare whole numbers of 64 bits alone': async (client) => {
+    const path = `/api/v1/namespaces/${await client.namespace()}/endpoints`;
+    const values = ['', '1.36', '0x10', '1e3', '007', '9007199254740993', '9223372036854775808'];
+    for (const [at, x] of values.entries())
+      await client.ok('POST', path, { metadata: { name: `e${at}`, labels: { x } } });
+    for (const [selector, expected] of [
+      ['x>1', ['e4', 'e5']],
+      ['x<100', ['e4']],
+      ['x>9007199254740992', ['e5']],
+      ['x<9007199254740993', ['e4']],
+      ['x<9223372036854775807', ['e4', 'e5']],
+    ] as const) {
+      const list = await client.ok('GET', `${path}?labelSelector=${encodeURIComponent(selector)}`);
+      assert.deepEqual(names(list), expected, selector);
+    }
+    const { status } = await client.call('GET', `${path}?labelSelector=${encodeURIComponent('x>9223372036854775808')}`);
+    assert.equal(status, 400);
+  },
+
   'unreadable selectors are refused': async (client) => {
     assert.deepEqual(await listError(client, `labelSelector=${encodeURIComponent('a b c')}`), [
       400,

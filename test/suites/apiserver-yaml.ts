@@ -31,6 +31,28 @@ export const YAML_CASES: Readonly<Record<string, Case>> = {
     assert.match(body.message, /^the object provided is unrecognized \(must be of type Endpoints\): yaml: /);
   },
 
+  'aliases that stand for too much are refused': async ({ call, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    const list = Array.from({ length: 1000 }, () => '{ ip: 10.0.0.1 }').join();
+    const some = ['metadata: { name: a }', 'subsets:', `- addresses: &all [${list}]`, '- addresses: *all'];
+    assert.equal((await call('POST', path, some.join('\n'), { contentType: YAML })).status, 201);
+    const all = [...some, ...Array.from({ length: 20_000 }, () => '- addresses: *all')];
+    const { status, body } = await call('POST', path, all.join('\n'), { contentType: YAML });
+    assert.deepEqual([status, body.reason], [400, 'BadRequest']);
+    assert.match(body.message, /yaml: document contains excessive aliasing/);
+  },
+
+  'the options of a delete may be YAML': async ({ call, ok, namespace }) => {
+    const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
+    const { uid } = (await ok('POST', path, { metadata: { name: 'a' } })).metadata;
+    const removed = async (text: string): Promise<number> =>
+      (await call('DELETE', `${path}/a`, text, { contentType: YAML })).status;
+    assert.equal(await removed('preconditions: ['), 400);
+    assert.equal(await removed('kind: Foo'), 400);
+    assert.equal(await removed('preconditions: { uid: x }'), 409);
+    assert.equal(await removed(`# JSON has no comments\nkind: DeleteOptions\npreconditions:\n  uid: ${uid}`), 200);
+  },
+
   'a body of no known type is refused': async ({ call, namespace }) => {
     const path = `/api/v1/namespaces/${await namespace()}/endpoints`;
     const { status, body } = await call('POST', path, 'metadata: {}', { contentType: 'text/plain' });

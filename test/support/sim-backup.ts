@@ -35,6 +35,7 @@ export function restoreBackup(server: ApiServer, backup: Backup, bump = 0): void
 function putBack(store: Store, records: readonly StoredRecord[]): void {
   store.records.clear();
   for (const record of records) store.records.set(record.key, record);
-  store.keys = [...store.records.keys()];
-  store.keysSorted = false;
+  store.keys = [...store.records.keys()].sort();
+  store.added = [];
+  store.gone.clear();
 }

@@ -2,7 +2,7 @@
 import type { Servers } from './sim-servers.ts';
 import type { SimTime } from './sim-time.ts';
 import { tooLargeResourceVersion } from '../../src/apiserver/api-error.ts';
-import { faultReply, turnedAway, type FaultChances, type FaultReply } from '../../src/apiserver/faults.ts';
+import { faultReply, goneWatch, turnedAway, type FaultChances, type FaultReply } from '../../src/apiserver/faults.ts';
 import { apply, type ApiReply, type ApiServer, type Watch } from '../../src/apiserver/server.ts';
 import { decodeObject, encodeObject } from '../../src/kube/codec.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
@@ -223,7 +223,16 @@ function arrive(peer: Peer, request: HttpRequest, backMs: number, draws: Prng): 
   const delayMs = delay(network, draws);
   if (network.isDown) return fail(peer, id, 'refused', false, delayMs);
   if (chance(draws, settings.faults.loseRequest)) return fail(peer, id, 'reset', true, delayMs);
-  const fault = faultOf(settings, request, draws);
+  const fault = faultOf(network, request, draws);
+  if (fault?.status === 200) {
+    return stream(
+      peer,
+      request,
+      { status: 200, headers: fault.headers, watch: endedWatch(fault.body as Uint8Array) },
+      0,
+      draws,
+    );
+  }
   if (fault !== null) return respond(peer, id, fault, delayMs);
   const refused = settings.refuse(request);
   if (refused !== 0) {
@@ -256,23 +265,43 @@ function arrive(peer: Peer, request: HttpRequest, backMs: number, draws: Prng): 
 }
 
 /** What the server answers in place of doing anything; null = it does what it is asked. */
-function faultOf({ faults }: NetworkSettings, { stream: streams, pool }: HttpRequest, draws: Prng): Answer | null {
+function faultOf(network: Network, request: HttpRequest, draws: Prng): FaultReply | null {
+  const { faults } = network.settings;
   if (chance(draws, faults.serverError)) return textReply(500);
   if (chance(draws, faults.tooMany)) return turnedAway(1);
-  const reads = streams || pool === 'list';
-  return reads && chance(draws, faults.gone) ? faultReply('gone', () => nextFloat(draws)) : null;
+  if ((!request.stream && request.pool !== 'list') || !chance(draws, faults.gone)) return null;
+  return request.stream ? goneWatch(acceptOf(network, request)) : faultReply('gone', () => nextFloat(draws));
+}
+
+/** A watch that has ended behind one frame. */
+function endedWatch(frame: Uint8Array): Watch {
+  const frames = [frame];
+  const watch: Watch = {
+    take: () => frames.splice(0),
+    get ended() {
+      return frames.length === 0;
+    },
+    onReady: null,
+    close: () => void frames.splice(0),
+  };
+  return watch;
+}
+
+function acceptOf({ answersInJson }: Network, { accept }: HttpRequest): string {
+  return answersInJson ? JSON_TYPE : accept;
 }
 
 function note({ settings, time }: Network, { method, path }: HttpRequest, status: number): void {
   settings.exchanges.push({ atMs: time.now, method, path, status });
 }
 
-function askServer({ server, settings, answersInJson, wallMs }: Network, request: HttpRequest): ApiReply {
-  const { method, path, accept, contentType } = request;
+function askServer(network: Network, request: HttpRequest): ApiReply {
+  const { server, settings, wallMs } = network;
+  const { method, path, contentType } = request;
   return apply(server, wallMs(), {
     method,
     path,
-    headers: { accept: answersInJson ? JSON_TYPE : accept, contentType },
+    headers: { accept: acceptOf(network, request), contentType },
     body: settings.admission === null ? request.body : mutated(request, settings.admission),
   });
 }

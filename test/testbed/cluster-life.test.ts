@@ -91,6 +91,27 @@ describe('serve with a controller', () => {
       [],
     );
   });
+
+  it('a foreground delete takes the slices along, an orphaning one leaves them', async () => {
+    await post(core, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'depot' } });
+    const path = `${core}/depot/services`;
+    await post(`${core}/depot/pods`, pod('web-1'));
+    const slices = async (): Promise<readonly KubeObject[]> =>
+      (await readObjects(client)).slices.filter(({ metadata }) => metadata.namespace === 'depot');
+    const services = async (): Promise<readonly KubeObject[]> => (await client.list(path)).items;
+    for (const [policy, isLeft] of [
+      ['Foreground', false],
+      ['Orphan', true],
+    ] as const) {
+      const spec = { selector: { app: 'web' }, ports: [{ port: 80 }] };
+      await post(path, { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec });
+      await eventually(slices, (held) => held.length === 1);
+      await client.send({ method: 'DELETE', path: `${path}/web?propagationPolicy=${policy}` });
+      await eventually(services, (held) => held.length === 0);
+      const owners = (await slices()).map(({ metadata }) => metadata.ownerReferences ?? []);
+      assert.deepEqual(owners, isLeft ? [[]] : [], policy);
+    }
+  });
 });
 
 const FAULTS =

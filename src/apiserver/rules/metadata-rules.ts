@@ -89,6 +89,8 @@ export function validateMetadataUpdate(given: ObjectMeta, old: ObjectMeta): Fiel
   const errors: FieldError[] = [];
   for (const field of ['uid', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const) {
     if (given[field] === undefined || given[field] === '' || given[field] === old[field]) continue;
+    // Once it is set it stays as it is, whatever a client sends.
+    if (field === 'deletionTimestamp' && old[field] !== undefined) continue;
     errors.push(invalid(`metadata.${field}`, given[field], 'field is immutable'));
   }
   if (old.deletionTimestamp !== undefined) {

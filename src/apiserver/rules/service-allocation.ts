@@ -1,3 +1,4 @@
+import { errorOccurred } from '../api-error.ts';
 import {
   duplicate,
   forbidden,
@@ -25,12 +26,14 @@ import {
 } from './service-spec.ts';
 
 const FAMILIES: readonly string[] = ['IPv4', 'IPv6'];
+const FULL = 'range is full';
 const POLICIES: readonly string[] = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 
 /**
  * Gives a Service its families, addresses and ports, before all other validation. If this step has errors, they are the
  * whole answer. The addresses are only taken when the object is written.
  * @param old null = the Service is new
+ * @throws ApiError 500 if a range has no room
  */
 export function allocate(
   name: string,
@@ -233,8 +236,11 @@ function chooseIps(
     if (at < known) continue;
     const ip = ips[at];
     if (ip === undefined) {
+      if (addresses.ranges.every((range) => range.family !== family)) continue;
       const free = freeIp(addresses, family);
-      if (free === null) continue;
+      if (free === null) {
+        throw errorOccurred(`failed to allocate a serviceIP for Service ${JSON.stringify(name)}: ${FULL}`);
+      }
       const unnamed = parentErrors(name);
       if (unnamed.length > 0) {
         const shown = ips.length === 0 ? [''] : ips;
@@ -299,7 +305,7 @@ function chooseNodePorts(
     } else if (shared === undefined) {
       const asked = ports.find((other) => other.port === port.port && (other.nodePort ?? 0) !== 0)?.nodePort;
       const free = asked ?? freeNodePort(addresses, taken);
-      if (free === null) continue;
+      if (free === null) throw errorOccurred(`failed to allocate a nodePort: ${FULL}`);
       port.nodePort = free;
     } else {
       port.nodePort = shared;
@@ -324,9 +330,11 @@ function chooseHealthCheckPort(
   if (wanted === 0) {
     const taken = new Set(portsOf(spec).map((port) => port.nodePort ?? 0));
     const free = freeNodePort(addresses, taken);
-    if (free !== null) spec['healthCheckNodePort'] = free;
+    if (free === null) throw errorOccurred(`failed to allocate a HealthCheck NodePort 0: ${FULL}`);
+    spec['healthCheckNodePort'] = free;
     return [];
   }
   const problem = nodePortProblem(addresses, wanted);
-  return problem === '' ? [] : [invalid('spec.healthCheckNodePort', wanted, problem)];
+  if (problem === '') return [];
+  throw errorOccurred(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
 }

@@ -1,4 +1,5 @@
 import { child, items, type ApiObject } from '../object.ts';
+import { formatIp, parseIp } from './ip.ts';
 import { labelName } from './name-rules.ts';
 import type { Rules } from './rules.ts';
 import { allocate } from './service-allocation.ts';
@@ -57,8 +58,10 @@ export const SERVICE_RULES: Rules = {
   },
 };
 
+/** In canonical spelling: a client may write an IPv6 address in several ways. */
 function ownIps(object: ApiObject): readonly string[] {
-  return items<string>(child(object, 'spec'), 'clusterIPs').filter((ip) => ip !== 'None');
+  const ips = items<string>(child(object, 'spec'), 'clusterIPs').map((ip) => parseIp(ip));
+  return ips.flatMap((ip) => (ip === null ? [] : formatIp(ip.bytes)));
 }
 
 function ownNodePorts(object: ApiObject): readonly number[] {

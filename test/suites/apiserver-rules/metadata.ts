@@ -306,6 +306,33 @@ export const METADATA_SCRIPTS: Readonly<Record<string, Script>> = {
       '  metadata.generateName = "x-"',
     ],
   },
+  'metadata: the time of a delete stays whatever an update says': {
+    steps: [
+      withMeta({ finalizers: ['x.y/z'] }),
+      remove('endpoints/a', undefined, 'metadata.finalizers'),
+      put(
+        'endpoints/a',
+        { metadata: { deletionTimestamp: '2020-01-01T00:00:00Z', labels: { a: 'b' }, finalizers: ['x.y/z'] } },
+        'metadata.labels',
+      ),
+      jsonPatch('endpoints/a', [{ op: 'test', path: '/metadata/deletionTimestamp', value: '2020-01-01T00:00:00Z' }]),
+      patched({ deletionTimestamp: null }, 'metadata.deletionGracePeriodSeconds'),
+      patched({ deletionGracePeriodSeconds: 5 }),
+    ],
+    sees: [
+      '201',
+      '200',
+      '  metadata.finalizers = ["x.y/z"]',
+      '200',
+      '  metadata.labels = {"a":"b"}',
+      '422',
+      '  Invalid: the server rejected our request due to an error in our request',
+      '200',
+      '  metadata.deletionGracePeriodSeconds = 0',
+      '422',
+      '  metadata.deletionGracePeriodSeconds: Invalid value: 5: field is immutable',
+    ],
+  },
   "metadata: a create cannot set the server's fields": {
     steps: [
       create(

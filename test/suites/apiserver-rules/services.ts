@@ -975,6 +975,29 @@ export const SERVICE_POLICY_SCRIPTS: Readonly<Record<string, Script>> = {
       '  spec.healthCheckNodePort = <given>',
     ],
   },
+  'Service healthCheckNodePort: one that is taken is an error of the server': {
+    steps: [
+      service({ type: 'NodePort', ports: [{ port: 80, nodePort: 30_071 }] }, 'spec.type'),
+      create('services', {
+        metadata: { name: 'b' },
+        spec: {
+          type: 'LoadBalancer',
+          externalTrafficPolicy: 'Local',
+          healthCheckNodePort: 30_071,
+          ports: [{ port: 80 }],
+        },
+      }),
+      get('services/b'),
+    ],
+    sees: [
+      '201',
+      '  spec.type = "NodePort"',
+      '500',
+      '  InternalError: Internal error occurred: failed to allocate requested HealthCheck NodePort 30071: provided port is already allocated',
+      '404',
+      '  NotFound: services "b" not found',
+    ],
+  },
   'Service healthCheckNodePort: it is refused where it does not count': {
     steps: [
       refused({ healthCheckNodePort: 30_033 }),
