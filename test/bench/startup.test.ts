@@ -5,6 +5,8 @@ import { bench } from './run-bench.ts';
 test("the bench of a start shows Node's part, and compares the start with the marks", async () => {
   const { status, out } = await bench('startup');
   assert.equal(status, 0, out);
+  // The bench waits for both: the first list and the request for the Lease.
+  assert.match(out, /\nas deployed: TLS, its Lease, its secure port, no compile cache +\d/);
   const figures = (title: string): number[] =>
     (out.split('\n').find((line) => line.startsWith(title)) ?? '').match(/[\d.]+/g)!.map(Number);
   const [node, deployed] = [figures('Node alone'), figures('as deployed')];
