@@ -9,9 +9,9 @@ import { patchStatus } from '../../src/workload/request.ts';
 import { flipPlan, openLoop, shuffledBySeed, type Flip } from '../peers/drive.ts';
 import type { ServerKind } from '../peers/server.ts';
 import { converged, deleteOutputs, stopOutputs, watchOutputs, writesOf, type Outputs } from '../support/outputs.ts';
+import type { Teller } from '../marks/tell.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { SEED } from '../support/records.ts';
-import { table } from '../support/table.ts';
 import { minus, secondsOf, startProcess, THREADS, type Controller, type Seconds, type Stage } from './process.ts';
 import { sharesOf } from './profile.ts';
 
@@ -38,22 +38,22 @@ interface Window {
   readonly parts: ReadonlyMap<string, number> | null;
 }
 
-/** Prints CPU milliseconds of a flip by thread and by part of the main thread. */
-export async function accountOfFlips(stage: Stage, size: Size, kind: ServerKind): Promise<void> {
+/** Shows CPU milliseconds of a flip by thread and by part of the main thread. */
+export async function accountOfFlips(stage: Stage, size: Size, kind: ServerKind, show: Teller['show']): Promise<void> {
   const { rate, count } = MEASURED[size];
   const between = BETWEEN[kind][size];
-  console.log(`\n${rate} flips a second, ${count} of them; again after ${between.count} at ${between.rate} a second`);
+  const note = `${rate} flips a second, ${count} of them; warm: after ${between.count} at ${between.rate} a second`;
   const plain = await play(stage, size, between, false);
   const profiled = await play(stage, size, between, true);
   const titles = ['after the start', 'warm'];
   const rows = plain.map(({ flip }, i) => [titles[i]!, ...figures(THREADS.map((thread) => flip[thread]))]);
-  console.log(`\na flip: CPU ms\n${table(['', ...THREADS, 'together'], rows)}`);
+  show({ title: 'A flip, CPU ms', columns: ['', ...THREADS, 'together'], rows, note });
   const names = new Set(profiled.flatMap(({ parts }) => [...parts!.keys()]));
   const parts = [...names]
     .map((name) => ({ name, ms: profiled.map(({ parts: of }, i) => (of!.get(name) ?? 0) * plain[i]!.flip.main) }))
     .toSorted((a, b) => b.ms[1]! - a.ms[1]!)
     .map(({ name, ms }) => [name].concat(ms.map((each) => each.toFixed(3))));
-  console.log(`\nthe main thread, by a profile: CPU ms a flip\n${table(['', ...titles], parts)}`);
+  show({ title: 'A flip, the main thread by a profile, CPU ms', columns: ['', ...titles], rows: parts, note });
 }
 
 async function play(stage: Stage, size: Size, between: Pace, withProfile: boolean): Promise<Window[]> {

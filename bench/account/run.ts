@@ -2,12 +2,12 @@
  * The account of CPU: of a start from nothing, of flips and of a restart in a small cluster, and of a restart in a large one.
  * Linux only.
  */
-import { parseArgs } from 'node:util';
 import { createServers, type BenchServer, type ServerKind } from '../peers/server.ts';
 import type { Cluster } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
 import { CONTROLLERS } from '../peers/scenario.ts';
+import { createTeller } from '../marks/tell.ts';
 import { compileProgram } from '../support/compile.ts';
 import { LARGE, SPREAD } from '../peers/scenarios/profiles.ts';
 import type { Size } from '../support/micro-bench.ts';
@@ -17,27 +17,29 @@ import { accountOfFlips } from './flips.ts';
 import type { Stage } from './process.ts';
 import { accountOfRestart, accountOfStart } from './starts.ts';
 
+const SERVER = '--server=';
+
 /**
  * @param args `--server=kube` measures on a real API server with TLS, without the large cluster, which takes long to put
  * there
  */
 export async function runAccountBench(size: Size, args: readonly string[]): Promise<void> {
-  const kind = kindOf(args);
+  const kind = kindOf(args.findLast((arg) => arg.startsWith(SERVER)));
+  const rest = args.filter((arg) => !arg.startsWith(SERVER));
+  const { show, end } = createTeller(kind === 'kube' ? `account ${SERVER}${kind}` : 'account', size, rest);
   if (size === 'full') compileProgram();
   await onStage(kind, SPREAD(size), size, async (stage) => {
-    await accountOfStart(stage, size);
-    await accountOfFlips(stage, size, kind);
-    if (kind === 'kube') await accountOfRestart(stage, size);
+    await accountOfStart(stage, size, show);
+    await accountOfFlips(stage, size, kind, show);
+    if (kind === 'kube') await accountOfRestart(stage, size, show);
   });
-  if (kind === 'embedded') await onStage(kind, LARGE(size), size, (stage) => accountOfRestart(stage, size));
+  if (kind === 'embedded') await onStage(kind, LARGE(size), size, (stage) => accountOfRestart(stage, size, show));
+  end([]);
 }
 
 /** @throws Error that says what is not allowed */
-function kindOf(args: readonly string[]): ServerKind {
-  const { server } = parseArgs({
-    args: [...args],
-    options: { server: { type: 'string', default: 'embedded' } },
-  }).values;
+function kindOf(flag: string | undefined): ServerKind {
+  const server = flag?.slice(SERVER.length) ?? 'embedded';
   if (server === 'embedded' || server === 'kube') return server;
   throw new Error(`--server: embedded or kube was expected, not ${JSON.stringify(server)}`);
 }

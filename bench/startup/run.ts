@@ -17,12 +17,12 @@ import { freePorts } from '../../src/testbed/free-ports.ts';
 import { programOf } from '../peers/peers.ts';
 import type { BenchMark } from '../marks/data.ts';
 import { verdictOver } from '../marks/mark-result.ts';
-import { createMarksTeller } from '../marks/tell.ts';
+import { createTeller } from '../marks/tell.ts';
 import { compileProgram } from '../support/compile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf, usageOf } from '../support/process-usage.ts';
+import { plural } from '../../src/lib/figures.ts';
 import { median } from '../../src/lib/percentile.ts';
-import { table } from '../support/table.ts';
 
 const ROUNDS = { tiny: 1, full: 9 };
 const START_MS_MAX = 60_000;
@@ -66,7 +66,7 @@ const CASES: readonly Case[] = [
 ];
 
 export async function runStartupBench(size: Size, rest: readonly string[]): Promise<void> {
-  const tell = createMarksTeller('startup', size, rest);
+  const { show, end } = createTeller('startup', size, rest);
   if (size === 'full') compileProgram();
   const main = fileURLToPath(programOf(size));
   const nothing: Start[] = [];
@@ -81,15 +81,19 @@ export async function runStartupBench(size: Size, rest: readonly string[]): Prom
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-  const rows = [rowOf('Node alone', nothing), ...cases.map(({ each, starts }) => rowOf(each.title, starts))];
-  console.log(`\n${table(['until the first list request', 'CPU ms', 'of it main', 'resident MB'], rows)}`);
+  show({
+    title: 'A start, until the first list request',
+    columns: ['', 'CPU ms', 'of it main', 'resident MB'],
+    rows: [rowOf('Node alone', nothing), ...cases.map(({ each, starts }) => rowOf(each.title, starts))],
+    note: `Medians of ${plural(nothing.length, 'start')}. As deployed also until the request for the Lease. The starts below it are in plain HTTP, without a Lease`,
+  });
   const markOf = (what: string, figure: keyof Start, most: number, unit: string): BenchMark => ({
     what: `${what} <= ${most} ${unit}`,
     got: `${middle(deployed, figure).toFixed(0)} ${unit}, Node alone ${middle(nothing, figure).toFixed(0)} ${unit}`,
     verdict: verdictOver(deployed, (drawn) => middle(drawn, figure) <= most),
     rounds: deployed.length,
   });
-  tell([
+  end([
     markOf('CPU of a start as deployed, until the first list request,', 'cpuMs', CPU_MS_MAX, 'ms'),
     markOf('resident then', 'residentMB', RESIDENT_MB_MAX, 'MB'),
   ]);

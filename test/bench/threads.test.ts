@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { limitOf } from '../../bench/threads/limit.ts';
-import { bench } from './run-bench.ts';
+import { benchWithData, tableTitles } from './run-bench.ts';
 
 test('the bench of the planners plans the same inline and on threads', async () => {
-  const { status, out } = await bench('threads');
+  const { status, out, data } = await benchWithData('threads');
   assert.equal(status, 0, out);
   const rows = out.split('\n').filter((line) => /^(inline|\d threads?)[ ,]/.test(line));
   const writes = rows.map((row) => row.split(/\s+/).at(-1));
@@ -16,6 +16,11 @@ test('the bench of the planners plans the same inline and on threads', async () 
   assert.match(
     out,
     /\nmark: .* at 8 cores >= 4 times inline: [\d.]+, and [\d.]+ where the main thread .*: (?:reached|missed) in one run\n/,
+  );
+  const titles = tableTitles(data!).map((title) => /^[\w ]+/.exec(title)?.[0]);
+  assert.deepEqual(
+    titles,
+    [0, 1, 2].flatMap(() => ['A batch', 'The limit']),
   );
 });
 
