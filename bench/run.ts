@@ -7,7 +7,7 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size, [filter]) => (await import('./micro.ts')).runMicroBenches(size, filter),
   },
   cluster: {
-    what: 'from nothing to right on the embedded API server: inline, 1 and 2 threads (--results keeps the mark)',
+    what: 'from nothing to right on the embedded API server: inline, 1 and 2 threads (--results keeps its table and mark, --json=FILE writes them)',
     run: async (size, rest) => (await import('./cluster/run.ts')).runClusterBench(size, rest),
   },
   peers: {
@@ -67,19 +67,19 @@ const MENU: Readonly<Record<string, { what: string; run: (size: Size, rest: read
     run: async (size) => (await import('./recording/run.ts')).runRecordingBench(size),
   },
   threads: {
-    what: 'the planners alone, inline and on threads: the cost of a batch, and how far threads can help (--results keeps the marks)',
+    what: 'the planners alone, inline and on threads: the cost of a batch, and how far threads can help (--results keeps tables and marks, --json=FILE writes them)',
     run: async (size, rest) => (await import('./threads/run.ts')).runThreadsBench(size, rest),
   },
   account: {
-    what: 'the CPU of a start from nothing, of a flip and of a restart, by thread, phase and part, in a new process and a warm one (--server=kube: with TLS)',
+    what: 'the CPU of a start from nothing, of a flip and of a restart, by thread, phase and part, in a new process and a warm one (--server=kube: with TLS; --results keeps its tables, --json=FILE writes them)',
     run: async (size, rest) => (await import('./account/run.ts')).runAccountBench(size, rest),
   },
   startup: {
-    what: 'CPU and memory of a start, until the first list request (--results keeps the marks)',
+    what: 'CPU and memory of a start, until the first list request (--results keeps its table and marks, --json=FILE writes them)',
     run: async (size, rest) => (await import('./startup/run.ts')).runStartupBench(size, rest),
   },
   writer: {
-    what: "the sender's cost of a small PUT: the transport, a writer of our own, node:http2, bare sockets (--results keeps the marks)",
+    what: "the sender's cost of a small PUT: the transport, a writer of our own, node:http2, bare sockets (--results keeps its table and marks, --json=FILE writes them)",
     run: async (size, rest) => (await import('./writer/run.ts')).runWriterBench(size, rest),
   },
   memory: {

@@ -10,9 +10,9 @@ import { flipPlan, openLoop, shuffledBySeed, type Flip } from '../peers/drive.ts
 import { heldByEndpoints } from '../peers/scenarios/flips.ts';
 import type { ServerKind } from '../peers/server.ts';
 import { converged, deleteOutputs, stopOutputs, watchOutputs, writesOf, type Outputs } from '../support/outputs.ts';
+import type { Teller } from '../marks/tell.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { SEED } from '../support/records.ts';
-import { table } from '../support/table.ts';
 import { minus, secondsOf, startProcess, THREADS, type Controller, type Seconds, type Stage } from './process.ts';
 import { sharesOf } from './profile.ts';
 
@@ -56,24 +56,24 @@ interface Window {
   readonly parts: ReadonlyMap<string, number> | null;
 }
 
-/** Prints CPU milliseconds of a flip by thread and by part of the main thread. */
-export async function accountOfFlips(stage: Stage, flips: Flips): Promise<void> {
+/** Shows CPU milliseconds of a flip by thread and by part of the main thread. */
+export async function accountOfFlips(stage: Stage, flips: Flips, show: Teller['show']): Promise<void> {
   const { measured, between } = flips;
   const { services, pods } = stage.cluster;
+  const what = `A flip, services of ${pods.length / services.length} pods`;
   const each = `${measured.rate} flips a second, ${measured.count} of them`;
-  console.log(`\nservices: ${services.length}, of ${pods.length / services.length} pods; ${each};`);
-  console.log(`again after ${between.count} at ${between.rate} a second`);
+  const note = `${each}; warm: after ${between.count} at ${between.rate} a second`;
   const plain = await play(stage, flips, false);
   const profiled = await play(stage, flips, true);
   const titles = ['after the start', 'warm'];
   const rows = plain.map(({ flip }, i) => [titles[i]!, ...figures(THREADS.map((thread) => flip[thread]))]);
-  console.log(`\na flip: CPU ms\n${table(['', ...THREADS, 'together'], rows)}`);
+  show({ title: `${what}: CPU ms`, columns: ['', ...THREADS, 'together'], rows, note });
   const names = new Set(profiled.flatMap(({ parts }) => [...parts!.keys()]));
   const parts = [...names]
     .map((name) => ({ name, ms: profiled.map(({ parts: of }, i) => (of!.get(name) ?? 0) * plain[i]!.flip.main) }))
     .toSorted((a, b) => b.ms[1]! - a.ms[1]!)
     .map(({ name, ms }) => [name].concat(ms.map((each) => each.toFixed(3))));
-  console.log(`\nthe main thread, by a profile: CPU ms a flip\n${table(['', ...titles], parts)}`);
+  show({ title: `${what}, the main thread by a profile: CPU ms`, columns: ['', ...titles], rows: parts, note });
 }
 
 async function play(stage: Stage, { measured, between }: Flips, withProfile: boolean): Promise<Window[]> {

@@ -6,10 +6,10 @@
  */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Teller } from '../marks/tell.ts';
 import { converged, deleteOutputs, stopOutputs, watchOutputs, writesOf, type Outputs } from '../support/outputs.ts';
 import { turn } from './flips.ts';
 import { usageOf } from '../support/process-usage.ts';
-import { table } from '../support/table.ts';
 import {
   minus,
   NONE,
@@ -84,25 +84,26 @@ interface Round {
   readonly peakMB: number;
 }
 
-/** Prints the account of a start from nothing. Afterwards all is right. */
-export async function accountOfStart(stage: Stage): Promise<void> {
-  await account(FROM_NOTHING, stage);
+/** Shows the account of a start from nothing. Afterwards all is right. */
+export async function accountOfStart(stage: Stage, show: Teller['show']): Promise<void> {
+  await account(FROM_NOTHING, stage, show);
 }
 
-/** Makes all right, then prints the account of a restart. */
-export async function accountOfRestart(stage: Stage): Promise<void> {
+/** Makes all right, then shows the account of a restart. */
+export async function accountOfRestart(stage: Stage, show: Teller['show']): Promise<void> {
   const controller = await startProcess(stage, []);
   try {
     await playOnce(FROM_NOTHING, stage, controller, false, true);
   } finally {
     await controller.kill();
   }
-  await account(RESTART, stage);
+  await account(RESTART, stage, show);
 }
 
-async function account(kind: Kind, stage: Stage): Promise<void> {
+async function account(kind: Kind, stage: Stage, show: Teller['show']): Promise<void> {
   const { services, pods, namespaces } = stage.cluster;
-  console.log(`\n${services.length} services, ${pods.length} pods, ${namespaces.length} namespaces, ${kind.what}`);
+  const what = `${services.length} services, ${pods.length} pods, ${namespaces.length} namespaces, ${kind.what}`;
+  console.log(`\n${what}`);
   const plain = await play(kind, stage, [], false);
   const alone = await play(kind, stage, ['--single-threaded-gc'], false);
   const profiled = await play(kind, stage, [], true);
@@ -112,21 +113,27 @@ async function account(kind: Kind, stage: Stage): Promise<void> {
     const rows = phases.map((seconds, phase) => [kind.phases[phase]!, ...secondsText(seconds, compilers[phase]!)]);
     const all = sumOf(phases);
     rows.push(['all', ...secondsText(all, sumOf(compilers))]);
-    console.log(
-      `\n${titles[i]} in the process: CPU seconds\n${table(['', ...THREADS, 'together', 'compilers'], rows)}`,
-    );
     const { main, 'V8 helpers': helpers, others } = all;
-    console.log(`a pod: ${((1e6 * (main + helpers + others)) / pods.length).toFixed(1)} us`);
-    for (const [name, { count, ms }] of Object.entries(collections)) {
-      console.log(`collections, ${name}: ${count} of ${(ms / count).toFixed(2)} ms of wall time each`);
-    }
-    console.log(`peak memory so far: ${peakMB.toFixed(0)} MB`);
+    const notes = [
+      `A pod: ${((1e6 * (main + helpers + others)) / pods.length).toFixed(1)} us`,
+      ...Object.entries(collections).map(
+        ([name, { count, ms }]) => `Collections, ${name}: ${count} of ${(ms / count).toFixed(2)} ms of wall time each`,
+      ),
+      `Peak memory so far: ${peakMB.toFixed(0)} MB`,
+    ];
+    const title = `${what}, ${titles[i]} in the process: CPU seconds`;
+    show({ title, columns: ['', ...THREADS, 'together', 'compilers'], rows, note: notes.join('. ') });
   }
-  printParts(plain, profiled, titles);
+  show({
+    title: `${what}, the main thread after the modules, by a profile: CPU ms`,
+    columns: ['', ...titles],
+    rows: partsOf(plain, profiled, titles),
+    note: '',
+  });
 }
 
-/** Prints the parts: the shares are of a run with a profile, and the CPU is of a run without one. */
-function printParts(plain: readonly Round[], profiled: readonly Round[], titles: readonly string[]): void {
+/** The shares are of a run with a profile, and the CPU is of a run without one. */
+function partsOf(plain: readonly Round[], profiled: readonly Round[], titles: readonly string[]): string[][] {
   const parts = new Map<string, number[]>();
   for (const [i, { profile }] of profiled.entries()) {
     const main = sumOf(plain[i]!.phases.slice(1)).main;
@@ -136,10 +143,9 @@ function printParts(plain: readonly Round[], profiled: readonly Round[], titles:
       parts.set(part, ms);
     }
   }
-  const rows = [...parts]
+  return [...parts]
     .toSorted(([, [a = 0]], [, [b = 0]]) => b - a)
     .map(([part, ms]) => [part].concat(ms.map((each) => each.toFixed(0))));
-  console.log(`\nthe main thread after the modules, by a profile: CPU ms\n${table(['', ...titles], rows)}`);
 }
 
 /** Two starts in one process. */

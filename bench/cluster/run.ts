@@ -15,7 +15,7 @@ import { findProfile, type Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
 import type { BenchMark } from '../marks/data.ts';
 import { verdictOver } from '../marks/mark-result.ts';
-import { createMarksTeller } from '../marks/tell.ts';
+import { createTeller, type Teller } from '../marks/tell.ts';
 import { compileProgram } from '../support/compile.ts';
 import type { Size } from '../support/micro-bench.ts';
 import {
@@ -30,7 +30,6 @@ import {
 import { usageOf } from '../support/process-usage.ts';
 import { SEED } from '../support/records.ts';
 import { median } from '../../src/lib/percentile.ts';
-import { table } from '../support/table.ts';
 
 const SHARDS = [0, 1, 2];
 /** So each number of shards is first, second and third equally often. */
@@ -40,12 +39,12 @@ const CONVERGE_MS_MAX = 120_000;
 const CONTROLLERS = { endpointsController: true, slicesController: true, mirroringController: true };
 
 export async function runClusterBench(size: Size, rest: readonly string[]): Promise<void> {
-  const tell = createMarksTeller('cluster', size, rest);
+  const teller = createTeller('cluster', size, rest);
   if (size === 'full') compileProgram();
   const program = programOf(size);
   const clusters: ClusterRuns[] = [];
-  for (const profile of profilesOf(size)) clusters.push(await runCluster(profile, program, ROUNDS[size]));
-  tell([markOf(clusters, ROUNDS[size])]);
+  for (const profile of profilesOf(size)) clusters.push(await runCluster(profile, program, ROUNDS[size], teller));
+  teller.end([markOf(clusters, ROUNDS[size])]);
 }
 
 interface World {
@@ -54,7 +53,7 @@ interface World {
   readonly program: URL;
 }
 
-async function runCluster(profile: Profile, program: URL, rounds: number): Promise<ClusterRuns> {
+async function runCluster(profile: Profile, program: URL, rounds: number, { show }: Teller): Promise<ClusterRuns> {
   const cluster = makeCluster(profile, SEED);
   const server = await startApiServerThread({ seed: SEED });
   const client = createApiClient({ url: server.url }, LOAD_CONCURRENT);
@@ -62,9 +61,7 @@ async function runCluster(profile: Profile, program: URL, rounds: number): Promi
   await loadCluster(client, cluster, LOAD_CONCURRENT);
   const loadSeconds = (performance.now() - loadedFrom) / 1000;
   const { services, handMade, pods } = cluster;
-  console.log(
-    `\n${services.length} services, ${pods.length} pods, ${handMade.length} services with Endpoints made by hand, loaded in ${loadSeconds.toFixed(1)} s`,
-  );
+  console.log(`\n${pods.length} pods are loaded in ${loadSeconds.toFixed(1)} s`);
 
   const world = { client, url: server.url, program };
   await converge(world, SHARDS[0]!, cluster);
@@ -74,14 +71,12 @@ async function runCluster(profile: Profile, program: URL, rounds: number): Promi
     const order = [...SHARDS.slice(first), ...SHARDS.slice(0, first)];
     for (const shards of order) runs.push(await converge(world, shards, cluster));
   }
-  const writes = ['Endpoints', 'slices', 'mirrored'];
-  console.log(`medians of ${plural(rounds, 'run')}`);
-  console.log(
-    table(
-      ['planners', 'wall s', 'CPU s', 'CPU us/pod', ...writes, 'peak RSS MB', 'hash'],
-      SHARDS.map((shards) => rowOf(runs, shards, cluster)),
-    ),
-  );
+  show({
+    title: `${services.length} services, ${pods.length} pods, ${handMade.length} services with Endpoints made by hand`,
+    columns: COLUMNS,
+    rows: SHARDS.map((shards) => rowOf(runs, shards, cluster)),
+    note: `Medians of ${plural(rounds, 'run')}. The hash is of all objects at the end`,
+  });
   await client.close();
   await server.close();
   const [inline, thread] = [runsWith(runs, 0), runsWith(runs, 1)];
@@ -169,6 +164,18 @@ async function converge({ client, url, program }: World, shards: number, cluster
   await deleteOutputs(client, cluster.namespaces);
   return { shards, seconds, cpuSeconds, endpoints, slices, mirrored, peakBytes, hash };
 }
+
+const COLUMNS: readonly string[] = [
+  'planners',
+  'wall s',
+  'CPU s',
+  'CPU us/pod',
+  'Endpoints',
+  'slices',
+  'mirrored',
+  'peak RSS MB',
+  'hash',
+];
 
 function runsWith(all: readonly Convergence[], shards: number): readonly Convergence[] {
   return all.filter((run) => run.shards === shards);

@@ -5,6 +5,7 @@ import { formatCount, plural } from '../../src/lib/figures.ts';
 import { type MarkResult, runsText, type Verdict } from '../marks/mark-result.ts';
 import { PROGRAMS } from '../peers/scenario.ts';
 import { PAIRS_FOR_INTERVAL } from '../support/statistics.ts';
+import type { BenchTable } from '../support/table.ts';
 import { AXES, AXIS, flipsOf, shapeText, type AxisName, type Point } from './axes.ts';
 import {
   byteCost,
@@ -42,13 +43,6 @@ export function notRunText({ shape, why }: NotRun): string {
   return `${shapeText(shape)}${why === undefined ? '' : ` (${why})`}`;
 }
 
-export interface GrowthTable {
-  readonly title: string;
-  readonly note: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
 const COLUMNS = [
   'controller',
   '',
@@ -66,7 +60,7 @@ const COLUMNS = [
 ];
 
 /** One table for each axis, with medians over the rounds. */
-export function growthTables(growth: Growth): GrowthTable[] {
+export function growthTables(growth: Growth): BenchTable[] {
   const { runs } = growth;
   const flatness = ownFlatness(growth);
   return AXES.flatMap((axis) => {
@@ -227,7 +221,7 @@ export function growthSections(growth: Growth): Section[] {
   return growthTables(growth).map((table) => sectionOf(growth, table));
 }
 
-function sectionOf(growth: Growth, table: GrowthTable): Section {
+function sectionOf(growth: Growth, table: BenchTable): Section {
   const { title, note } = table;
   const axis = AXES.find((each) => AXIS[each].title === title)!;
   const bad = note.includes('WRONG') || note.includes('NOT flat');

@@ -1,5 +1,6 @@
-/** Marks of benches that play no scenario. bench/marks.json keeps those of the last run of each bench. */
+/** Marks and tables of benches that play no scenario. bench/marks.json keeps those of the last run of each bench. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { BenchTable } from '../support/table.ts';
 import type { Verdict } from './mark-result.ts';
 
 export interface BenchMark {
@@ -13,13 +14,15 @@ export interface BenchMark {
 }
 
 export interface BenchMarks {
-  /** As the menu of benches names it. */
+  /** As the menu of benches names it, with the flag that makes it another measurement. */
   readonly bench: string;
   readonly commit: string;
   /** ISO 8601, to the minute. */
   readonly endedAt: string;
   readonly machine: Readonly<Record<string, string>>;
   readonly marks: readonly BenchMark[];
+  /** Absent = the run is of a bench that kept none. */
+  readonly tables?: readonly BenchTable[];
 }
 
 const KEPT = new URL('../marks.json', import.meta.url);

@@ -1,4 +1,4 @@
-/** The kept marks of benches that play no scenario, and where they were measured. */
+/** The kept marks and tables of benches that play no scenario, and where they were measured. */
 import type { Section } from '../../src/page/page.ts';
 import type { BenchMarks } from './data.ts';
 import { type MarkResult, runsText } from './mark-result.ts';
@@ -26,11 +26,28 @@ export function runRows(all: readonly BenchMarks[]): string[][] {
   ]);
 }
 
-export function otherBenchesSection(all: readonly BenchMarks[]): Section {
-  return {
+/** Which benches have kept no tables; '' = all have kept some. */
+export function withoutTables(all: readonly BenchMarks[]): string {
+  const names = all.flatMap(({ bench, tables = [] }) => (tables.length === 0 ? [bench] : []));
+  return names.length === 0 ? '' : `Of ${names.join(', ')} the last run has kept no table`;
+}
+
+/** The runs, and a section for each table. */
+export function otherBenchesSections(all: readonly BenchMarks[]): Section[] {
+  if (all.length === 0) return [];
+  const runs: Section = {
     title: 'Other benches',
     tone: 'plain',
-    note: 'The runs that the marks of a start, of planners on threads and of a small PUT are of',
+    note: ['The last runs of the benches that play no scenario', withoutTables(all)].filter(Boolean).join('. '),
     table: { columns: RUN_COLUMNS, rows: runRows(all) },
   };
+  const tables = all.flatMap(({ bench, tables: kept = [] }) =>
+    kept.map(({ title, note, columns, rows }): Section => ({
+      title: `${bench}: ${title}`,
+      tone: 'plain',
+      note,
+      table: { columns, rows },
+    })),
+  );
+  return [runs, ...tables];
 }

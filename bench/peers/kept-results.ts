@@ -17,7 +17,7 @@ import { frontierSection, sweepPage, sweepPicture, type Sweep } from '../sweep/r
 import { keptTransferPage } from '../transfer/page.ts';
 import { scenariosByName, SCENARIOS } from './scenarios.ts';
 import { readMarks } from '../marks/data.ts';
-import { keptMarks, otherBenchesSection } from '../marks/report.ts';
+import { keptMarks, otherBenchesSections } from '../marks/report.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const BENCH = new URL('bench/', ROOT);
@@ -110,7 +110,7 @@ function peersTexts(
     ...(growth === null ? [] : growthSections(growth)),
     ...(sweep === null ? [] : [frontierSection(sweep)]),
     ...(coalescing === null ? [] : [collectingSection(coalescing)]),
-    ...(kept.length === 0 ? [] : [otherBenchesSection(kept)]),
+    ...otherBenchesSections(kept),
   ];
   return {
     'bench/RESULTS.md': [

@@ -1,6 +1,6 @@
 /** The document and the pictures of the results that the repository keeps. */
 import type { BarPlot, Plot } from '../../src/page/plot.ts';
-import { growthTables, notRunText, type Growth, type GrowthTable } from '../growth/report.ts';
+import { growthTables, notRunText, type Growth } from '../growth/report.ts';
 import { P99_NOTE } from './basis.ts';
 import { plotsOf } from './plots.ts';
 import { commandsOf, factsOf, MARK_COLUMNS, markRow } from './report-page.ts';
@@ -10,7 +10,8 @@ import { type Sweep, sweepTable } from '../sweep/report.ts';
 import { COLUMNS, type Coalescing, coalescingNotes, coalescingTable } from '../coalescing/report.ts';
 import type { BenchMarks } from '../marks/data.ts';
 import type { MarkResult } from '../marks/mark-result.ts';
-import { RUN_COLUMNS, runRows } from '../marks/report.ts';
+import { RUN_COLUMNS, runRows, withoutTables } from '../marks/report.ts';
+import type { BenchTable } from '../support/table.ts';
 import { headOf, remarksOf, rowTexts, valueText } from './text.ts';
 import { FIGURES } from './window.ts';
 
@@ -47,8 +48,8 @@ function sharesPlot(comparisons: readonly Comparison[], figure: string, title: s
   return { kind: 'bars', title, y: { label: '%', scale: 'linear' }, series: [title], groups };
 }
 
-function growthSection({ title, note, columns, rows }: GrowthTable): string[] {
-  return [`### ${title}`, '', ...tableText(columns, rows), '', `${note}.`, ''];
+function benchTable({ title, note, columns, rows }: BenchTable): string[] {
+  return [`### ${title}`, '', ...tableText(columns, rows), '', ...(note === '' ? [] : [`${note}.`, ''])];
 }
 
 export function growthText(growth: Growth | null): string[] {
@@ -59,7 +60,7 @@ export function growthText(growth: Growth | null): string[] {
     '',
     `What a flip costs while one number of the cluster grows: \`${command}\`, commit ${commit}, ${startedAt}, on ${machineText(machine)}. Where the flips are few, the p99 is the longest of them. All points have 20 namespaces, so along the axes of pods and of services the namespaces grow with the cluster: kube-controller-manager's rise there is theirs, because it looks through all Services of a pod's namespace, and through all pods of a Service's. [growth.html](growth.html) has the plots.`,
     '',
-    ...growthTables(growth).flatMap(growthSection),
+    ...growthTables(growth).flatMap(benchTable),
     ...(left.length === 0 ? [] : [`Not run: ${left.map(notRunText).join('; ')}.`, '']),
   ];
 }
@@ -103,16 +104,21 @@ export function coalescingSection(coalescing: Coalescing | null): string[] {
   ];
 }
 
-/** Where benches that play no scenario, and have no section of their own, have measured their marks. */
+/** Where the benches that play no scenario have run, and a section for each that has kept tables. */
 export function otherBenchesText(all: readonly BenchMarks[]): string[] {
   if (all.length === 0) return [];
+  const missing = withoutTables(all);
   return [
     '## Other benches',
     '',
-    'The runs that the marks of a start, of planners on threads and of a small PUT are of: `npm run bench -- BENCH --results` measures each anew. [docs/account.md](../docs/account.md) says what stands in the way of those that are not reached.',
+    'The last runs of the benches that play no scenario: `npm run bench -- BENCH --results` measures each anew. [docs/account.md](../docs/account.md) says what stands in the way of those that are not reached.',
     '',
     ...tableText(RUN_COLUMNS, runRows(all), '---'),
     '',
+    ...(missing === '' ? [] : [`${missing}.`, '']),
+    ...all.flatMap(({ bench, tables = [] }) =>
+      tables.length === 0 ? [] : [`## ${bench}`, '', ...tables.flatMap(benchTable)],
+    ),
   ];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The planners alone, with full snapshots of small and large services, 64 under way at a time, inline and on threads. The
- * main thread's cost of a batch decides how far threads can help: it gives the limit by Amdahl's law. Linux only.
+ * The planners alone, with full snapshots of small and large services, 64 under way at a time, inline and on threads. What a
+ * batch costs the main thread, the planners and V8's helpers decides how far threads can help. Linux only.
  */
 import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
@@ -12,14 +12,16 @@ import { createPlanner, plan } from '../../src/shard/planner.ts';
 import type { Batch, PlannerConfig, PlanReply } from '../../src/shard/protocol.ts';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import type { BenchMark } from '../marks/data.ts';
+import { plural } from '../../src/lib/figures.ts';
 import { median } from '../../src/lib/percentile.ts';
 import { verdictOver } from '../marks/mark-result.ts';
-import { createMarksTeller } from '../marks/tell.ts';
+import { createTeller, type Teller } from '../marks/tell.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { threadSecondsOf } from '../support/process-usage.ts';
 import { clusterRecords } from '../support/records.ts';
-import { table } from '../support/table.ts';
+import type { BenchTable } from '../support/table.ts';
 import { batchEntry } from '../../test/support/batches.ts';
+import { type Costs, limitOf } from './limit.ts';
 
 /** The numbers of pods of a service. */
 const PODS = [5, 25, 250] as const;
@@ -53,31 +55,10 @@ const CONFIG: PlannerConfig = {
   mirroringZones: false,
 };
 
-/** The cost of one batch, in microseconds. */
-interface Costs {
-  readonly wallUs: number;
-  /** CPU of the main thread: inline to plan, else to encode and post the batch and to read the reply. */
-  readonly mainUs: number;
-  /** CPU of the planners' threads. */
-  readonly plannersUs: number;
-  /** CPU of V8's helper threads, which compile and collect garbage for all threads. */
-  readonly helpersUs: number;
-  readonly writes: number;
-}
-
-/** The speed as a multiple of inline, with a planner on each core but one. */
-interface Limit {
-  readonly cores: number;
-  /** The limit if the snapshots are encoded already. */
-  readonly ready: number;
-  /** The limit if the main thread encodes them. */
-  readonly encoded: number;
-}
-
 /** In a process with the flags of Node that endpointd has: they decide about half of what V8's helpers take. */
 export async function runThreadsBench(size: Size, rest: readonly string[]): Promise<void> {
-  const tell = createMarksTeller('threads', size, rest);
-  if (NODE_FLAGS.every((flag) => process.execArgv.includes(flag))) return tell(await measureAll(size));
+  const { show, end } = createTeller('threads', size, rest);
+  if (NODE_FLAGS.every((flag) => process.execArgv.includes(flag))) return end(await measureAll(size, show));
   const { status } = spawnSync(process.execPath, [...NODE_FLAGS, ...process.argv.slice(1)], { stdio: 'inherit' });
   if (status !== 0) throw new Error(`the bench of the planners has ended with status ${status}`);
 }
@@ -101,26 +82,42 @@ const WAYS = [
   ['2 threads, encoded before', 'twoReady'],
 ] as const satisfies readonly (readonly [string, keyof Run])[];
 
-async function measureAll(size: Size): Promise<readonly BenchMark[]> {
+async function measureAll(size: Size, show: Teller['show']): Promise<readonly BenchMark[]> {
   const marks: BenchMark[] = [];
   for (const pods of PODS) {
     const batches = snapshots(SERVICES[size], pods);
     const runs: Run[] = [];
     for (let run = 0; run < RUNS[size]; run++) runs.push(await measureOnce(batches, ROUNDS[size]));
     const kilobytes = (encodeBatch(batches[0]!).length / 1000).toFixed(1);
-    console.log(`\nsnapshots of ${pods} pods, ${kilobytes} KB each, ${IN_FLIGHT} under way: a batch, microseconds`);
-    const rows = WAYS.map(([title, way]) => rowOf(title, runs, way));
-    console.log(table(['', 'wall', 'CPU of main', 'CPU of planners', "CPU of V8's helpers", 'writes'], rows));
-    const [faster, fasterReady] = [fasterOf(runs, 'one', 'two'), fasterOf(runs, 'oneReady', 'twoReady')];
-    console.log(
-      `from 1 to 2 threads: ${faster.toFixed(2)} times as fast, ${fasterReady.toFixed(2)} with snapshots encoded before`,
-    );
-    const encodeUs = median(runs.map((run) => run.encodeUs));
-    console.log(`of the main thread beside a planner, to encode a snapshot: ${encodeUs.toFixed(0)} us`);
-    printLimits(CORES.map((cores) => limitOf(runs, cores)));
+    const what = `snapshots of ${pods} pods, ${kilobytes} KB each, ${IN_FLIGHT} under way`;
+    show(costsTable(what, runs));
+    show(limitsTable(what, runs));
     if (pods === MARKED_PODS) marks.push(...marksOf(runs));
   }
   return marks;
+}
+
+function costsTable(what: string, runs: readonly Run[]): BenchTable {
+  const [faster, fasterReady] = [fasterOf(runs, 'one', 'two'), fasterOf(runs, 'oneReady', 'twoReady')];
+  const encodeUs = median(runs.map((run) => run.encodeUs));
+  return {
+    title: `A batch, microseconds: ${what}`,
+    columns: ['', 'wall', 'CPU of main', 'CPU of planners', "CPU of V8's helpers", 'writes'],
+    rows: WAYS.map(([title, way]) => rowOf(title, runs, way)),
+    note: `Medians of ${plural(runs.length, 'run')}. Two threads are ${faster.toFixed(2)} times as fast as one, ${fasterReady.toFixed(2)} with snapshots encoded before. To encode one takes the main thread ${encodeUs.toFixed(0)} us`,
+  };
+}
+
+function limitsTable(what: string, runs: readonly Run[]): BenchTable {
+  return {
+    title: `The limit, times inline: ${what}`,
+    columns: ['cores', 'planners', 'snapshots encoded before', 'encoded on the main thread'],
+    rows: CORES.map((cores) => {
+      const { encodedBefore, encodedOnMain } = limitOf(runs, cores);
+      return [String(cores), String(cores - 1), encodedBefore.toFixed(1), encodedOnMain.toFixed(1)];
+    }),
+    note: "With the costs of one thread. What binds is the main thread, an equal share of the planners' CPU, or an equal share for each core of all CPU, V8's helpers included. `--shards` encodes on the main thread",
+  };
 }
 
 async function measureOnce(batches: readonly Batch[], rounds: number): Promise<Run> {
@@ -135,7 +132,7 @@ async function measureOnce(batches: readonly Batch[], rounds: number): Promise<R
 function marksOf(runs: readonly Run[]): readonly BenchMark[] {
   const faster = (drawn: readonly Run[]): number => fasterOf(drawn, 'oneReady', 'twoReady');
   const cores = CORES.at(-1)!;
-  const limit = (drawn: readonly Run[]): number => limitOf(drawn, cores).ready;
+  const { encodedBefore, encodedOnMain } = limitOf(runs, cores);
   return [
     {
       what: `planners with encoded snapshots, from 1 to 2 threads, >= ${FASTER_MIN} times as fast`,
@@ -145,8 +142,8 @@ function marksOf(runs: readonly Run[]): readonly BenchMark[] {
     },
     {
       what: `the limit of planners with encoded snapshots at ${cores} cores >= ${LIMIT_MIN} times inline`,
-      got: limit(runs).toFixed(1),
-      verdict: verdictOver(runs, (drawn) => limit(drawn) >= LIMIT_MIN),
+      got: `${encodedBefore.toFixed(1)}, and ${encodedOnMain.toFixed(1)} where the main thread encodes them, as it is shipped`,
+      verdict: verdictOver(runs, (drawn) => limitOf(drawn, cores).encodedBefore >= LIMIT_MIN),
       rounds: runs.length,
     },
   ];
@@ -155,23 +152,6 @@ function marksOf(runs: readonly Run[]): readonly BenchMark[] {
 /** How many times as fast `two` is as `one`, by the median over the runs. */
 function fasterOf(runs: readonly Run[], one: 'one' | 'oneReady', two: 'two' | 'twoReady'): number {
   return median(runs.map((run) => run[one].wallUs / run[two].wallUs));
-}
-
-/** The limit by Amdahl's law: the main thread's cost of a batch, or an equal part of the planners' cost. */
-function limitOf(runs: readonly Run[], cores: number): Limit {
-  const limit = (costUs: (run: Run) => number): number =>
-    median(runs.map((run) => run.inline.mainUs / Math.max(costUs(run), run.one.plannersUs / (cores - 1))));
-  return { cores, ready: limit(({ one, encodeUs }) => one.mainUs - encodeUs), encoded: limit(({ one }) => one.mainUs) };
-}
-
-function printLimits(limits: readonly Limit[]): void {
-  const rows = limits.map(({ cores, ready, encoded }) => [
-    String(cores),
-    String(cores - 1),
-    ready.toFixed(1),
-    encoded.toFixed(1),
-  ]);
-  console.log(`the limit, times inline\n${table(['cores', 'threads', 'snapshots ready', 'and encoded'], rows)}`);
 }
 
 function rowOf(title: string, runs: readonly Run[], way: Exclude<keyof Run, 'encodeUs'>): string[] {

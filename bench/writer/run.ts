@@ -5,11 +5,11 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { verdictOver } from '../marks/mark-result.ts';
-import { createMarksTeller } from '../marks/tell.ts';
+import { createTeller } from '../marks/tell.ts';
+import { plural } from '../../src/lib/figures.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { median } from '../../src/lib/percentile.ts';
 import { spread } from '../support/statistics.ts';
-import { table } from '../support/table.ts';
 import type { ClientOrder, Round, RoundResult, ServerReady } from './messages.ts';
 
 const SERVER = fileURLToPath(new URL('server-process.ts', import.meta.url));
@@ -38,7 +38,7 @@ interface Client {
 }
 
 export async function runWriterBench(size: Size, rest: readonly string[]): Promise<void> {
-  const tell = createMarksTeller('writer', size, rest);
+  const { show, end } = createTeller('writer', size, rest);
   const [rounds, warmUp] = size === 'full' ? [7, 2] : [1, 0];
   const server = fork(SERVER, { stdio: 'inherit' });
   const clients: Client[] = [];
@@ -61,14 +61,13 @@ export async function runWriterBench(size: Size, rest: readonly string[]): Promi
     Math.min(...values).toFixed(0),
     spread(values).toFixed(2),
   ];
-  console.log(`CPU us of a PUT of 500 bytes, ${rounds} rounds; busy: 16 under way, paced: 2 together each 20 ms`);
-  console.log(
-    table(
-      ['way', 'busy, median', 'least', 'spread', 'paced, median', 'least', 'spread'],
-      clients.map(({ name, cpuUs }) => [name].concat(cells(cpuUs.busy), cells(cpuUs.paced))),
-    ),
-  );
-  tell(
+  show({
+    title: 'CPU of a PUT of 500 bytes, microseconds',
+    columns: ['way', ...['busy', 'paced'].flatMap((pace) => [`${pace}, median`, `${pace}, least`, `${pace}, spread`])],
+    rows: clients.map(({ name, cpuUs }) => [name].concat(cells(cpuUs.busy), cells(cpuUs.paced))),
+    note: `Of ${plural(rounds, 'round')}. Busy: 16 under way; paced: two together each 20 ms; spread: by how much two rounds differ`,
+  });
+  end(
     Object.entries(MARKS).map(([protocol, most]) => {
       const of = (way: string): Client['cpuUs'] => clients.find(({ name }) => name === `${way}, ${protocol}`)!.cpuUs;
       const text = (pace: keyof typeof PACES): string =>

@@ -1,4 +1,7 @@
-/** Every scenario at its smallest size, on the embedded API server: that it runs and ends right, not how fast it is. */
+/**
+ * Every scenario but `net` at its smallest size, on the embedded API server: that it runs and ends right, not how fast it is.
+ * `net` needs kube-controller-manager, so test/e2e/bench.kube.ts runs it.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +15,13 @@ import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN } from '../../bench/peers/scenario.ts'
 import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
 import { STAGES } from '../../bench/peers/change-stages.ts';
 import { findScenarios, SCENARIOS } from '../../bench/peers/scenarios.ts';
+
+/** Scenarios with peers of their own, and where a test runs each. */
+const OWN_PEERS: Readonly<Record<string, string>> = {
+  net: 'test/e2e/bench.kube.ts',
+  standby: 'test/bench/peers.test.ts',
+  journal: 'test/bench/peers.test.ts',
+};
 
 // Every scenario is a start of processes of its own: on a busy machine they take longer together than one test may.
 const ALL_MS_MAX = 900_000;
@@ -33,7 +43,6 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   );
   after(() => rmSync(directory, { recursive: true }));
 
-  // Of those with peers of their own, `journal` and `standby` have a test below, and test/e2e/bench.kube.ts runs two.
   for (const { name, echo = false, peers } of SCENARIOS) {
     if (peers !== undefined) continue;
     it(`${name} runs, ends right and has its figures`, () => {
@@ -50,6 +59,19 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
       }
     });
   }
+
+  it('each scenario runs here, but net: that runs beside kube-controller-manager', () => {
+    const own = SCENARIOS.filter(({ peers }) => peers !== undefined).map(({ name }) => name);
+    assert.deepEqual(own, Object.keys(OWN_PEERS), 'a scenario with peers of its own needs a test of its own');
+    const ran = new Set(results.runs.map(({ scenario }) => scenario));
+    for (const { name } of SCENARIOS) {
+      const file = OWN_PEERS[name];
+      assert.equal(ran.has(name), file !== 'test/e2e/bench.kube.ts', name);
+      if (file === undefined) continue;
+      const test = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+      assert.match(test, new RegExp(String.raw`=== '${name}'|\['${name}', `), `${file} judges no run of ${name}`);
+    }
+  });
 
   it('the scenario journal runs once without the journal, and twice with it', () => {
     const runs = results.runs.filter(({ scenario }) => scenario === 'journal');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bench } from './run-bench.ts';
+import { benchWithData, tableTitles } from './run-bench.ts';
 
 test('the bench of writers measures each way, and each PUT has its answer', async () => {
-  const { status, out } = await bench('writer');
+  const { status, out, data } = await benchWithData('writer');
   assert.equal(status, 0, out);
   const ways = ['transport', 'own writer', 'http2', 'sockets'].flatMap((way) => [`${way}, plain`, `${way}, TLS`]);
   const rows = out.split('\n').filter((line) => /^\w[\w ]*, (?:plain|TLS) +\d+ /.test(line));
@@ -11,4 +11,5 @@ test('the bench of writers measures each way, and each PUT has its answer', asyn
     rows.map((row) => /^[\w ]*, \w+/.exec(row)?.[0]),
     ways,
   );
+  assert.deepEqual(tableTitles(data!), ['CPU of a PUT of 500 bytes, microseconds']);
 });
