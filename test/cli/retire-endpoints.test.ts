@@ -204,14 +204,23 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await left(), ALL.slice(0, 3));
   });
 
-  it('an empty namespace is refused, and does not mean all', async () => {
-    for (const flag of ['--namespace=', '--namespace=a/b', '--namespace=Shop']) {
-      const { status, stdout, stderr } = await retire('--delete', flag);
-      assert.deepEqual([status, stdout], [2, '']);
-      assert.match(
-        stderr,
-        /--namespace: "[^"]*" is no name of a namespace\. Allowed: a name, or no flag for all of them\.$/m,
-      );
+  it('an empty namespace, selector or label is refused, and does not mean all', async () => {
+    const name = /--namespace: "[^"]*" is no name of a namespace\. Allowed: a name, or no flag for all of them\.$/m;
+    const selector = /--selector: " *" is no selector\. Allowed: a selector, or no flag for all of them\.$/m;
+    const key = /--opt-out-label: "" is no key of a label\. Allowed: a key, or no flag if no label opts out\.$/m;
+    const refused = [
+      [['--namespace='], name],
+      [['--namespace=a/b'], name],
+      [['--namespace=Shop'], name],
+      [['--selector='], selector],
+      [['-l', ''], selector],
+      [['-l', '  '], selector],
+      [['--opt-out-label='], key],
+    ] as const;
+    for (const [flags, why] of refused) {
+      const { status, stdout, stderr } = await retire('--delete', ...flags);
+      assert.deepEqual([status, stdout], [2, ''], flags.join(' '));
+      assert.match(stderr, why);
     }
     assert.deepEqual(await left(), ALL);
   });

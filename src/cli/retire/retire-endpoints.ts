@@ -62,21 +62,31 @@ export const RETIRE_ENDPOINTS_FLAGS = {
 
 /** A label as of RFC 1123. */
 const IS_NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const isSomething = (said: string): boolean => said.trim() !== '';
+
+/** What limits which objects go, by the name of its flag. */
+const LIMITS = {
+  namespace: {
+    isValid: (said: string) => IS_NAMESPACE.test(said),
+    is: 'name of a namespace',
+    allowed: 'name, or no flag for all of them',
+  },
+  selector: { isValid: isSomething, is: 'selector', allowed: 'selector, or no flag for all of them' },
+  'opt-out-label': { isValid: isSomething, is: 'key of a label', allowed: 'key, or no flag if no label opts out' },
+} as const satisfies Partial<Record<keyof typeof FLAGS, object>>;
 
 type RetireOptions = OptionsOf<typeof FLAGS & typeof SERVER_FLAGS>;
 
 /** @throws UsageError or HelpShown */
 export function parseRetireEndpointsFlags(args: readonly string[], print: (text: string) => void): RetireOptions {
-  const { options, given } = readFlags(RETIRE_ENDPOINTS_FLAGS, args, print);
-  const read = options as RetireOptions;
-  // An unset variable of a script is not to mean all namespaces.
-  if (given.has('namespace') && !IS_NAMESPACE.test(read.namespace)) {
-    const said = JSON.stringify(read.namespace);
-    throw new UsageError(
-      `--namespace: ${said} is no name of a namespace. Allowed: a name, or no flag for all of them.`,
-    );
+  const { options, texts, given } = readFlags(RETIRE_ENDPOINTS_FLAGS, args, print);
+  // An unset variable of a script is not to mean all namespaces, all Endpoints, or that no Service is opted out.
+  for (const [name, { isValid, is, allowed }] of Object.entries(LIMITS)) {
+    const said = texts[name]!;
+    if (!given.has(name) || isValid(said)) continue;
+    throw new UsageError(`--${name}: ${JSON.stringify(said)} is no ${is}. Allowed: a ${allowed}.`);
   }
-  return read;
+  return options as RetireOptions;
 }
 
 interface Retiring {
