@@ -464,6 +464,32 @@ describe('endpointd retire-endpoints', () => {
     assert.match(stderr, /^endpointd retire-endpoints: cannot delete Endpoints refused\/b: not this one$/m);
   });
 
+  it('a deletion is told even if nobody can say whether it is undone', async () => {
+    await namespaceOf('unsure', ['a', 'b']);
+    const refused = refusal(403, 'Forbidden', 'no such list');
+    await using front = await startFront(server.url, (_method, path) => {
+      return path.includes('fieldSelector') ? refused : 'pass';
+    });
+    const { status, stdout, stderr } = await retireAt(front.url, '--delete', '-n', 'unsure');
+    assert.equal(status, 1, stderr);
+    assert.match(stdout, /^deleted: unsure\/a .*\n$/);
+    assert.match(stderr, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
+  });
+
+  it('a deletion is told at once, and the counts also when a signal ends the command', async () => {
+    await namespaceOf('signal', ['a', 'b']);
+    const args = [`--master=${server.url}`, QUIET, '--delete', '-n', 'signal'];
+    const child = spawn(execPath, [BIN, 'retire-endpoints', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'close'), [143, null]);
+    assert.match(line.toString(), /^deleted: signal\/a .*\n$/);
+    assert.match(said, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
+    assert.deepEqual(await inNamespace('signal'), ['signal/endpoints/b']);
+  });
+
   it('a deletion is not repeated once a controller has written', async () => {
     await namespaceOf('written', ['a', 'b']);
     let deletions = 0;

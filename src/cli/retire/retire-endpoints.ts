@@ -10,7 +10,9 @@ import { createInterner } from '../../lib/interner.ts';
 import { printable, printableJson } from '../../lib/printable.ts';
 import { formatDuration } from '../../lib/duration.ts';
 import { type Asker, createAsker, type Reply } from '../../node/asker.ts';
+import { endNow } from '../../node/end-process.ts';
 import { getOrDeleteEndpoints, readOnly } from '../../node/read-only-transport.ts';
+import { onStopSignals } from '../../node/signals.ts';
 import { bool, choice, duration, number, text } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { BEYOND_UPSTREAM_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
@@ -103,6 +105,19 @@ interface Retiring {
   madeAnew: string;
 }
 
+/** What became of an object. */
+interface Outcome {
+  readonly became: string;
+  /** The deletion that the server has carried out. */
+  readonly deletion?: Deletion;
+}
+
+interface Deletion {
+  /** An object with finalizers is only marked: it stays until somebody has removed them, and so nobody makes it anew. */
+  readonly isMarked: boolean;
+  readonly hasService: boolean;
+}
+
 /**
  * `endpointd retire-endpoints`. Returns the exit status: 0 = everything that should go is deleted, or listed; 1 = a
  * controller still writes Endpoints, or something could not be read, watched or deleted.
@@ -135,17 +150,26 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
   }
 }
 
-/** As `retire`. The counts are told also when it throws. */
+/** As `retire`. The counts are told also when it throws, and when a signal ends the command. */
 async function retireAndCount(retiring: Retiring): Promise<string> {
+  const off = onStopSignals((_signal, status) => {
+    tellCounts(retiring);
+    endNow(status);
+  }, endNow);
   try {
     const stopped = await retire(retiring);
     const isEmpty = stopped === '' && retiring.counts.size === 0;
     if (isEmpty) retiring.progress.done(`No Endpoints were seen${scopeText(retiring.options)}.`);
     return stopped;
   } finally {
+    off();
     retiring.watch.close();
-    for (const [fate, count] of retiring.counts) retiring.progress.done(`${count} ${fate}`);
+    tellCounts(retiring);
   }
+}
+
+function tellCounts({ counts, progress }: Retiring): void {
+  for (const [fate, count] of counts) progress.done(`${count} ${fate}`);
 }
 
 function scopeText({ namespace, selector }: RetireOptions): string {
@@ -162,11 +186,13 @@ async function retire(retiring: Retiring): Promise<string> {
   for await (const { endpoints, service } of endpointsWithServices(ask, options.namespace, options.selector)) {
     const fate = fateOf(endpoints, service, options.optOutLabel);
     if (fate.goes && options.delete && (await obstacleNow(retiring)) !== '') return obstacle(retiring);
-    const became = !fate.goes ? 'stay' : options.delete ? await remove(retiring, endpoints) : 'would go';
+    const { became, deletion } = await outcomeOf(retiring, endpoints, fate.goes);
     const what = `${became}: ${fate.why}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
     if (fate.goes && !(await say(lineOf(options, endpoints, became, fate.why))))
       return 'nobody reads the list any more';
+    // A deletion is told before, because the wait may take minutes, and end the command.
+    if (deletion !== undefined) await pace(retiring, endpoints, deletion);
   }
   return obstacle(retiring);
 }
@@ -205,32 +231,37 @@ function obstacle({ watch, madeAnew }: Retiring): string {
   return watch.broken() === '' ? '' : `the watch of Endpoints cannot go on: ${watch.broken()}`;
 }
 
+async function outcomeOf(retiring: Retiring, endpoints: WrittenMeta, goes: boolean): Promise<Outcome> {
+  if (!goes) return { became: 'stay' };
+  return retiring.options.delete ? remove(retiring, endpoints) : { became: 'would go' };
+}
+
 /**
- * Deletes the object. Returns what became of it. @throws StartError if the server refuses for a reason that holds for
+ * Deletes the object. @throws StartError if the server refuses for a reason that holds for
  * other objects too
  */
-async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<string> {
+async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<Outcome> {
   const { namespace, name } = endpoints;
   // The list of Services may be minutes old, and somebody may have removed the selector and manage the Endpoints now.
   const service = await serviceNow(retiring, namespace, name);
   const fate = fateOf(endpoints, service, retiring.options.optOutLabel);
-  if (!fate.goes) return 'stay: the Service has changed since the list';
-  if ((await obstacleNow(retiring)) !== '') return 'stay: no deletion is allowed any more';
+  if (!fate.goes) return { became: 'stay: the Service has changed since the list' };
+  if ((await obstacleNow(retiring)) !== '') return { became: 'stay: no deletion is allowed any more' };
   const { reply, repeated } = await sendDelete(retiring, endpoints);
-  if (reply.type === 'response' && reply.status === 409) return 'stay: the object has changed since the list';
+  if (reply.type === 'response' && reply.status === 409) {
+    return { became: 'stay: the object has changed since the list' };
+  }
   const gone = reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body);
   // A repetition finds nothing where the first request was carried out.
-  if (gone && !repeated) return 'gone already';
+  if (gone && !repeated) return { became: 'gone already' };
   if (!gone && (reply.type === 'failure' || reply.status >= 300)) {
     const why = obstacle(retiring) === '' ? '' : `; ${obstacle(retiring)}`;
     throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failureOf(reply)}${why}`));
   }
   retiring.deletions += 1;
-  // An object with finalizers is only marked: it stays until somebody has removed them, and so nobody makes it anew.
   const isMarked = !gone && endpoints.finalizers.length > 0;
-  if (!isMarked) await retiring.watch.shown();
-  await pace(retiring, endpoints, service !== null && !isMarked);
-  return isMarked ? 'waits for its finalizers' : 'deleted';
+  const became = isMarked ? 'waits for its finalizers' : 'deleted';
+  return { became, deletion: { isMarked, hasService: service !== null } };
 }
 
 /** Sends it again to a busy server, as long as there is no obstacle. */
@@ -256,12 +287,13 @@ async function sendDelete(
 }
 
 /**
- * Waits after a deletion. An idle controller would make the object of a Service anew. So after the first deletion of
+ * Waits after a deletion, first until the watch has shown it. An idle controller would make the object of a Service anew. So after the first deletion of
  * such an object nothing is deleted until a controller has had the time, and the object is looked for: the watch may be
  * silent. An object without a Service is no test, because no controller wants it.
  */
-async function pace(retiring: Retiring, endpoints: WrittenMeta, hasService: boolean): Promise<void> {
-  if (hasService && !retiring.controllersTried) {
+async function pace(retiring: Retiring, endpoints: WrittenMeta, { isMarked, hasService }: Deletion): Promise<void> {
+  if (!isMarked) await retiring.watch.shown();
+  if (hasService && !isMarked && !retiring.controllersTried) {
     retiring.controllersTried = true;
     await quiet(retiring);
     if (obstacle(retiring) === '') retiring.madeAnew = await madeAnew(retiring, endpoints);
