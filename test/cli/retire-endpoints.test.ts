@@ -453,15 +453,54 @@ describe('endpointd retire-endpoints', () => {
   });
 
   it('the counts are told of a run that ends with an error, too', async () => {
-    await namespaceOf('refused', ['a', 'b']);
-    const refused = refusal(403, 'Forbidden', 'not this one');
+    await namespaceOf('error', ['a', 'b', 'c']);
+    const refused = refusal(401, 'Unauthorized', 'not any more');
     await using front = await startFront(server.url, (method, path) => {
       return method === 'DELETE' && path.endsWith('/b') ? refused : 'pass';
     });
-    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'refused');
+    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'error');
     assert.equal(status, 1);
     assert.match(stderr, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
-    assert.match(stderr, /^endpointd retire-endpoints: cannot delete Endpoints refused\/b: not this one$/m);
+    assert.match(stderr, /^endpointd retire-endpoints: cannot delete Endpoints error\/b: not any more$/m);
+    assert.deepEqual(await inNamespace('error'), ['error/endpoints/b', 'error/endpoints/c']);
+  });
+
+  it('an object whose deletion is refused stays, and the others go', async () => {
+    await namespaceOf('refused', ['a', 'b', 'c', 'd']);
+    const refusals: Readonly<Record<string, Passage>> = {
+      b: refusal(403, 'Forbidden', 'not this one'),
+      c: refusal(422, 'Invalid', 'nor this one'),
+    };
+    await using front = await startFront(server.url, (method, path) => {
+      return (method === 'DELETE' ? refusals[path.at(-1)!] : undefined) ?? 'pass';
+    });
+    const { status, stdout, stderr } = await retireAt(front.url, '--delete', '-n', 'refused');
+    assert.deepEqual(
+      stdout.split('\n').map((line) => line.replace(/ \(.*/, '')),
+      [
+        'deleted: refused/a',
+        'stay: the server refuses: not this one: refused/b',
+        'stay: the server refuses: nor this one: refused/c',
+        'deleted: refused/d',
+        '',
+      ],
+    );
+    assert.match(stderr, /^2 stay: the server refuses: its Service has a selector; /m);
+    assert.match(stderr, /^2 objects stayed that should go: start the command again for them$/m);
+    assert.equal(status, 1);
+    assert.deepEqual(await inNamespace('refused'), ['refused/endpoints/b', 'refused/endpoints/c']);
+  });
+
+  it('ten refusals in a row end the command', async () => {
+    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'rights' } });
+    for (let i = 10; i < 30; i++) await endpoints('rights', `orphan-${i}`, LABEL);
+    let deletions = 0;
+    await using front = await startFront(server.url, (method) => {
+      return method === 'DELETE' && ++deletions !== 5 ? refusal(403, 'Forbidden', `no ${deletions}`) : 'pass';
+    });
+    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'rights');
+    assert.deepEqual([status, deletions], [1, 15], stderr);
+    assert.match(stderr, /^Stopped: the server has refused 10 deletions in a row, the last one with: no 15$/m);
   });
 
   it('a deletion is told even if nobody can say whether it is undone', async () => {

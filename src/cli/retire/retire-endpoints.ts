@@ -9,6 +9,7 @@ import { parseJsonObject } from '../../kube/codec.ts';
 import { createInterner } from '../../lib/interner.ts';
 import { printable, printableJson } from '../../lib/printable.ts';
 import { formatDuration } from '../../lib/duration.ts';
+import { plural } from '../../lib/figures.ts';
 import { type Asker, createAsker, type Reply } from '../../node/asker.ts';
 import { endNow } from '../../node/end-process.ts';
 import { getOrDeleteEndpoints, readOnly } from '../../node/read-only-transport.ts';
@@ -62,6 +63,10 @@ export const RETIRE_ENDPOINTS_FLAGS = {
   ],
 } as const satisfies CommandFlags;
 
+/** Admission refuses single objects. To credentials without the right the server refuses all. */
+const REFUSALS_MAX = 10;
+const REFUSED: readonly number[] = [403, 422];
+
 /** A label as of RFC 1123. */
 const IS_NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const isSomething = (said: string): boolean => said.trim() !== '';
@@ -99,6 +104,10 @@ interface Retiring {
   /** How many objects had each fate. */
   readonly counts: Map<string, number>;
   deletions: number;
+  /** How many objects stay that should go. */
+  left: number;
+  /** Deletions that the server has refused since it last took one. */
+  readonly refusals: string[];
   /** Whether a running controller has had the time to undo one deletion. */
   controllersTried: boolean;
   /** That a deleted object is there again, in words; '' = none is. */
@@ -108,6 +117,8 @@ interface Retiring {
 /** What became of an object. */
 interface Outcome {
   readonly became: string;
+  /** Why the server does not delete this object. */
+  readonly refusal?: string;
   /** The deletion that the server has carried out. */
   readonly deletion?: Deletion;
 }
@@ -139,12 +150,17 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
       progress,
       counts: new Map(),
       deletions: 0,
+      left: 0,
+      refusals: [],
       controllersTried: false,
       madeAnew: '',
     };
     const stopped = await retireAndCount(retiring);
+    const { left } = retiring;
     if (stopped !== '') progress.done(`Stopped: ${printable(stopped)}`);
-    return stopped === '' ? 0 : 1;
+    else if (left > 0)
+      progress.done(`${plural(left, 'object')} stayed that should go: start the command again for them`);
+    return stopped === '' && left === 0 ? 0 : 1;
   } finally {
     await server.close();
   }
@@ -186,13 +202,14 @@ async function retire(retiring: Retiring): Promise<string> {
   for await (const { endpoints, service } of endpointsWithServices(ask, options.namespace, options.selector)) {
     const fate = fateOf(endpoints, service, options.optOutLabel);
     if (fate.goes && options.delete && (await obstacleNow(retiring)) !== '') return obstacle(retiring);
-    const { became, deletion } = await outcomeOf(retiring, endpoints, fate.goes);
+    const { became, refusal, deletion } = await outcomeOf(retiring, endpoints, fate.goes);
     const what = `${became}: ${fate.why}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
-    if (fate.goes && !(await say(lineOf(options, endpoints, became, fate.why))))
-      return 'nobody reads the list any more';
+    const told = refusal === undefined ? became : `${became}: ${refusal}`;
+    if (fate.goes && !(await say(lineOf(options, endpoints, told, fate.why)))) return 'nobody reads the list any more';
     // A deletion is told before, because the wait may take minutes, and end the command.
     if (deletion !== undefined) await pace(retiring, endpoints, deletion);
+    else if (refusal !== undefined) await sleep(1000 / options.qps);
   }
   return obstacle(retiring);
 }
@@ -225,10 +242,12 @@ async function obstacleNow(retiring: Retiring): Promise<string> {
 }
 
 /** Why no further object may be deleted; '' = it may. */
-function obstacle({ watch, madeAnew }: Retiring): string {
+function obstacle({ watch, madeAnew, refusals }: Retiring): string {
   const written = watch.written() || madeAnew;
   if (written !== '') return `${written}: switch the endpoints controller off first`;
-  return watch.broken() === '' ? '' : `the watch of Endpoints cannot go on: ${watch.broken()}`;
+  if (watch.broken() !== '') return `the watch of Endpoints cannot go on: ${watch.broken()}`;
+  if (refusals.length < REFUSALS_MAX) return '';
+  return `the server has refused ${REFUSALS_MAX} deletions in a row, the last one with: ${refusals.at(-1)}`;
 }
 
 async function outcomeOf(retiring: Retiring, endpoints: WrittenMeta, goes: boolean): Promise<Outcome> {
@@ -236,10 +255,7 @@ async function outcomeOf(retiring: Retiring, endpoints: WrittenMeta, goes: boole
   return retiring.options.delete ? remove(retiring, endpoints) : { became: 'would go' };
 }
 
-/**
- * Deletes the object. @throws StartError if the server refuses for a reason that holds for
- * other objects too
- */
+/** Deletes the object. @throws StartError if the server fails for a reason that holds for other objects too */
 async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<Outcome> {
   const { namespace, name } = endpoints;
   // The list of Services may be minutes old, and somebody may have removed the selector and manage the Endpoints now.
@@ -248,6 +264,13 @@ async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<Outco
   if (!fate.goes) return { became: 'stay: the Service has changed since the list' };
   if ((await obstacleNow(retiring)) !== '') return { became: 'stay: no deletion is allowed any more' };
   const { reply, repeated } = await sendDelete(retiring, endpoints);
+  if (reply.type === 'response' && REFUSED.includes(reply.status)) {
+    const refusal = failureOf(reply);
+    retiring.refusals.push(refusal);
+    retiring.left += 1;
+    return { became: 'stay: the server refuses', refusal };
+  }
+  retiring.refusals.length = 0;
   if (reply.type === 'response' && reply.status === 409) {
     return { became: 'stay: the object has changed since the list' };
   }
