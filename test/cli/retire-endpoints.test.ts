@@ -345,8 +345,9 @@ describe('endpointd retire-endpoints', () => {
     const path = '/api/v1/namespaces/changed/endpoints/second';
     await client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
     const { status, stdout, stderr } = await ended;
-    assert.equal(status, 0, stderr);
     assert.match(stdout, /^stay: the object has changed since the list: changed\/second /m);
+    assert.match(stderr, /^1 object stayed that should go: start the command again$/m);
+    assert.equal(status, 1);
     assert.ok((await left()).includes('changed/endpoints/second'));
   });
 
@@ -486,7 +487,7 @@ describe('endpointd retire-endpoints', () => {
       ],
     );
     assert.match(stderr, /^2 stay: the server refuses: its Service has a selector; /m);
-    assert.match(stderr, /^2 objects stayed that should go: start the command again for them$/m);
+    assert.match(stderr, /^2 objects stayed that should go: start the command again$/m);
     assert.equal(status, 1);
     assert.deepEqual(await inNamespace('refused'), ['refused/endpoints/b', 'refused/endpoints/c']);
   });

@@ -130,8 +130,8 @@ interface Deletion {
 }
 
 /**
- * `endpointd retire-endpoints`. Returns the exit status: 0 = everything that should go is deleted, or listed; 1 = a
- * controller still writes Endpoints, or something could not be read, watched or deleted.
+ * `endpointd retire-endpoints`. Returns the exit status: 0 = everything that should go is deleted or marked, or listed;
+ * 1 = a controller still writes Endpoints, something could not be read, watched or deleted, or an object has changed.
  */
 export async function retireEndpoints(args: readonly string[]): Promise<number> {
   const options = parseRetireEndpointsFlags(args, (help) => process.stdout.write(help));
@@ -158,8 +158,7 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
     const stopped = await retireAndCount(retiring);
     const { left } = retiring;
     if (stopped !== '') progress.done(`Stopped: ${printable(stopped)}`);
-    else if (left > 0)
-      progress.done(`${plural(left, 'object')} stayed that should go: start the command again for them`);
+    else if (left > 0) progress.done(`${plural(left, 'object')} stayed that should go: start the command again`);
     return stopped === '' && left === 0 ? 0 : 1;
   } finally {
     await server.close();
@@ -272,6 +271,7 @@ async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<Outco
   }
   retiring.refusals.length = 0;
   if (reply.type === 'response' && reply.status === 409) {
+    retiring.left += 1;
     return { became: 'stay: the object has changed since the list' };
   }
   const gone = reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body);
