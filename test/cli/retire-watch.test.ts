@@ -137,14 +137,14 @@ describe('the watch of retire-endpoints', () => {
     answer(200);
     mock.timers.tick(500);
     watch.expectDeletion('web-uid');
-    const shown = watch.shown();
+    const shown = watch.shown('web-uid');
     frame('DELETED', { resourceVersion: '9', uid: 'other-uid' });
     assert.equal(await isResolved(shown), false);
     frame('DELETED', { resourceVersion: '10', uid: 'web-uid' });
     assert.equal(await isResolved(shown), true);
 
     watch.expectDeletion('next-uid');
-    const missed = watch.shown();
+    const missed = watch.shown('next-uid');
     mock.timers.tick(120_000);
     assert.equal(await isResolved(missed), true);
     assert.equal(watch.broken(), 'it does not show a deletion of 2m ago');
@@ -162,6 +162,24 @@ describe('the watch of retire-endpoints', () => {
     // A controller was faster than the deletion, which is refused then.
     watch.expectDeletion('web-uid');
     frame('MODIFIED', { ...held, resourceVersion: '10' });
+    assert.match(watch.written(), /has written Endpoints shop\/web$/);
+  });
+
+  it('an object that loses its finalizers while others are deleted is no write', (context) => {
+    const { watch, answer, frame } = world(context);
+    answer(200);
+    mock.timers.tick(500);
+    const labels = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    const web = { namespace: 'shop', name: 'web', uid: 'web-uid', labels, deletionTimestamp };
+    watch.expectDeletion('web-uid');
+    watch.expectDeletion('next-uid');
+    frame('MODIFIED', { ...web, resourceVersion: '9', finalizers: ['example.com/a', 'example.com/b'] });
+    frame('MODIFIED', { ...web, resourceVersion: '10', finalizers: ['example.com/b'] });
+    assert.equal(watch.written(), '');
+    // The server has refused to delete this one.
+    watch.expectNone('next-uid');
+    frame('MODIFIED', { ...web, resourceVersion: '11', uid: 'next-uid' });
     assert.match(watch.written(), /has written Endpoints shop\/web$/);
   });
 });

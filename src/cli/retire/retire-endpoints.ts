@@ -106,7 +106,7 @@ interface Retiring {
   deletions: number;
   /** How many objects stay that should go. */
   left: number;
-  /** Deletions that the server has refused since it last took one. */
+  /** Why the server has refused the last deletions; none = it has taken the last one. */
   readonly refusals: string[];
   /** Whether a running controller has had the time to undo one deletion. */
   controllersTried: boolean;
@@ -263,28 +263,39 @@ async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<Outco
   if (!fate.goes) return { became: 'stay: the Service has changed since the list' };
   if ((await obstacleNow(retiring)) !== '') return { became: 'stay: no deletion is allowed any more' };
   const { reply, repeated } = await sendDelete(retiring, endpoints);
-  if (reply.type === 'response' && REFUSED.includes(reply.status)) {
-    const refusal = failureOf(reply);
-    retiring.refusals.push(refusal);
-    retiring.left += 1;
-    return { became: 'stay: the server refuses', refusal };
-  }
-  retiring.refusals.length = 0;
-  if (reply.type === 'response' && reply.status === 409) {
-    retiring.left += 1;
-    return { became: 'stay: the object has changed since the list' };
-  }
   const gone = reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body);
   // A repetition finds nothing where the first request was carried out.
-  if (gone && !repeated) return { became: 'gone already' };
-  if (!gone && (reply.type === 'failure' || reply.status >= 300)) {
-    const why = obstacle(retiring) === '' ? '' : `; ${obstacle(retiring)}`;
-    throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failureOf(reply)}${why}`));
+  const isDone = gone ? repeated : reply.type === 'response' && reply.status < 300;
+  if (!isRefusal(reply)) retiring.refusals.length = 0;
+  if (!isDone) {
+    // Of several requests the first may have marked it.
+    if (!repeated) retiring.watch.expectNone(endpoints.uid);
+    return gone ? { became: 'gone already' } : notDone(retiring, endpoints, reply);
   }
   retiring.deletions += 1;
   const isMarked = !gone && endpoints.finalizers.length > 0;
   const became = isMarked ? 'waits for its finalizers' : 'deleted';
   return { became, deletion: { isMarked, hasService: service !== null } };
+}
+
+/** What becomes of an object that the server does not delete. @throws StartError as `remove` */
+function notDone(retiring: Retiring, { namespace, name }: WrittenMeta, reply: Reply): Outcome {
+  const failure = failureOf(reply);
+  if (reply.type === 'response' && reply.status === 409) {
+    retiring.left += 1;
+    return { became: 'stay: the object has changed since the list' };
+  }
+  if (isRefusal(reply)) {
+    retiring.refusals.push(failure);
+    retiring.left += 1;
+    return { became: 'stay: the server refuses', refusal: failure };
+  }
+  const why = obstacle(retiring) === '' ? '' : `; ${obstacle(retiring)}`;
+  throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failure}${why}`));
+}
+
+function isRefusal(reply: Reply): boolean {
+  return reply.type === 'response' && REFUSED.includes(reply.status);
 }
 
 /** Sends it again to a busy server, as long as there is no obstacle. */
@@ -310,12 +321,12 @@ async function sendDelete(
 }
 
 /**
- * Waits after a deletion, first until the watch has shown it. An idle controller would make the object of a Service anew. So after the first deletion of
- * such an object nothing is deleted until a controller has had the time, and the object is looked for: the watch may be
- * silent. An object without a Service is no test, because no controller wants it.
+ * Waits after a deletion, first until the watch has shown it. An idle controller would make the object of a Service
+ * anew. So after the first deletion of such an object nothing is deleted until a controller has had the time, and the
+ * object is looked for: the watch may be silent. An object without a Service is no test, because no controller wants it.
  */
 async function pace(retiring: Retiring, endpoints: WrittenMeta, { isMarked, hasService }: Deletion): Promise<void> {
-  if (!isMarked) await retiring.watch.shown();
+  if (!isMarked) await retiring.watch.shown(endpoints.uid);
   if (hasService && !isMarked && !retiring.controllersTried) {
     retiring.controllersTried = true;
     await quiet(retiring);

@@ -25,8 +25,10 @@ export interface WriteWatch {
   readonly opened: () => Promise<void>;
   /** Has to be called before the object is deleted. */
   readonly expectDeletion: (uid: string) => void;
-  /** Resolves when the watch has shown the deletion that is expected, or is over. */
-  readonly shown: () => Promise<void>;
+  /** Has to be called when the object is not deleted after all. */
+  readonly expectNone: (uid: string) => void;
+  /** Resolves when the watch has shown the deletion, or is over. */
+  readonly shown: (uid: string) => Promise<void>;
   readonly close: () => void;
 }
 
@@ -41,8 +43,8 @@ interface Watching {
   isOpen: boolean;
   /** Whole frames that have come. */
   frames: number;
-  /** The uid of the object whose deletion is to come; '' = it has come, or there is none. */
-  expected: string;
+  /** The uids of the objects whose deletion is to come. One that waits for its finalizers may be here to the end. */
+  readonly expected: Set<string>;
   /** Why it was lost last. */
   lost: string;
   written: string;
@@ -87,7 +89,7 @@ export function watchWrites(
     reader: null,
     isOpen: false,
     frames: 0,
-    expected: '',
+    expected: new Set(),
     lost: 'no answer',
     written: '',
     broken: '',
@@ -101,11 +103,12 @@ export function watchWrites(
     broken: () => watching.broken,
     over: until(watching, () => false),
     opened: () => until(watching, () => watching.isOpen),
-    expectDeletion: (uid) => (watching.expected = uid),
-    async shown() {
+    expectDeletion: (uid) => watching.expected.add(uid),
+    expectNone: (uid) => watching.expected.delete(uid),
+    async shown(uid) {
       const fail = (): void => giveUp(watching, `it does not show a deletion of ${formatDuration(MISSING_MS_MAX)} ago`);
       setTimer(watching, 'missing', MISSING_MS_MAX, fail);
-      await until(watching, () => watching.expected === '');
+      await until(watching, () => !watching.expected.has(uid));
       clearTimeout(watching.timers.get('missing'));
     },
     close: () => clearTimers(watching),
@@ -222,10 +225,10 @@ function takeFrames(watching: Watching): void {
     }
     const meta = projectMeta(frame.object);
     watching.version = meta.resourceVersion;
-    if (frame.type === 'DELETED' && meta.uid === watching.expected) watching.expected = '';
+    if (frame.type === 'DELETED') watching.expected.delete(meta.uid);
     if (frame.type !== 'ADDED' && frame.type !== 'MODIFIED') continue;
-    // An object with finalizers is only marked by its deletion, and that is no write of a controller.
-    if (meta.deleting && meta.uid === watching.expected) continue;
+    // An object with finalizers is only marked by its deletion, and later loses them. Neither is a write of a controller.
+    if (meta.deleting && watching.expected.has(meta.uid)) continue;
     const said = writeOf(frame.object, meta);
     if (said !== '') watching.written ||= said;
   }
