@@ -287,6 +287,14 @@ describe('endpointd retire-endpoints', () => {
     assert.equal((await left()).length, 3);
   });
 
+  it('the command deletes also if nobody reads the progress', async () => {
+    const args = [BIN, 'retire-endpoints', `--master=${server.url}`, '--quiet-for=1s', '--delete'];
+    const child = spawn(execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr.destroy();
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.deepEqual(await left(), ['shop/endpoints/by-hand']);
+  });
+
   /** Long enough for a test to do something in it, on a machine that is out of breath. */
   const QUIET = '--quiet-for=4s';
 

@@ -137,6 +137,8 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
   const options = parseRetireEndpointsFlags(args, (help) => process.stdout.write(help));
   const server = await connect(options, () => undefined, options.delete ? getOrDeleteEndpoints : readOnly);
   const progress = createProgress(process.stderr, () => performance.now());
+  // The reader of the progress may go away. The deletions go on.
+  process.stderr.on('error', () => undefined);
   // If the reader of stdout goes away, the next line notices.
   process.stdout.on('error', () => undefined);
   try {
