@@ -461,6 +461,21 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await inNamespace('cut'), []);
   });
 
+  it('a server that has forgotten what the watch goes on from ends no run', async () => {
+    await namespaceOf('forgot', ['a', 'b', 'c']);
+    let watches = 0;
+    await using front = await startFront(server.url, (_method, path) =>
+      isWatch(path) && ++watches === 2 ? refusal(410, 'Expired', 'too old resource version') : 'pass',
+    );
+    const ended = retireAt(front.url, '--delete', '-n', 'forgot', QUIET);
+    await gone('forgot/endpoints/a', ended);
+    front.cut();
+    const { status, stderr } = await ended;
+    assert.equal(status, 0, stderr);
+    assert.equal(watches, 3);
+    assert.deepEqual(await inNamespace('forgot'), []);
+  });
+
   it('the counts are told of a run that ends with an error, too', async () => {
     await namespaceOf('error', ['a', 'b', 'c']);
     const refused = refusal(401, 'Unauthorized', 'not any more');

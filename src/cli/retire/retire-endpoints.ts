@@ -144,7 +144,7 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
   try {
     const ask = createPatientAsker(createAsker(server.transport), progress.show);
     const path = collectionPath(options.namespace, 'endpoints');
-    const watch = watchWrites(server.transport, path, await versionOf(ask, path));
+    const watch = watchWrites(server.transport, ask, path, await versionOf(ask, path));
     const retiring: Retiring = {
       options,
       ask,
