@@ -27,6 +27,7 @@ import { choice, integer } from './flags/flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
 import { awaitFlip } from '../testbed/flip.ts';
 import { loadCluster } from '../testbed/load-cluster.ts';
+import { print } from './print.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { readObjects } from '../testbed/read-objects.ts';
 import { DUAL_STACK_RANGES } from './serve.ts';
@@ -47,8 +48,10 @@ const SETTLE_POLL_MS = 250;
 
 /** Returns the exit status: 0 = every object is right at the end. */
 export async function demo(args: readonly string[]): Promise<number> {
-  const options = parseDemoFlags(args, (text) => process.stdout.write(text));
-  const progress = createProgress(process.stdout, () => performance.now());
+  const options = parseDemoFlags(args, print);
+  const { stdout } = process;
+  const output = { isTTY: stdout.isTTY, columns: stdout.columns, write: print };
+  const progress = createProgress(output, () => performance.now());
   const fromMs = performance.now();
   const server = await startApiServerThread({
     seed: options.seed,
@@ -86,8 +89,8 @@ export async function demo(args: readonly string[]): Promise<number> {
       ['controller', `${cpuSeconds.toFixed(1)} s CPU, ${count(residentBytes / 1e6)} MB`],
       ['whole demo', `${((performance.now() - fromMs) / 1000).toFixed(0)} s`],
     ];
-    process.stdout.write(`\n${lines.map(([name, value]) => `${name!.padEnd(26)}${value}\n`).join('')}`);
-    process.stdout.write(wrong.length === 0 ? 'OK\n' : `WRONG ${wrong.length}:\n${wrongText(wrong)}\n`);
+    print(`\n${lines.map(([name, value]) => `${name!.padEnd(26)}${value}\n`).join('')}`);
+    print(wrong.length === 0 ? 'OK\n' : `WRONG ${wrong.length}:\n${wrongText(wrong)}\n`);
     return wrong.length === 0 ? 0 : 1;
   };
   try {

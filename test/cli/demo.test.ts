@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+
+type Demo = ChildProcessByStdio<null, Readable, Readable>;
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -38,11 +42,11 @@ test('a small demo converges, survives its churn, and is right at the end', asyn
 
 const withProc = { skip: process.platform === 'linux' ? false : 'the process table is read from /proc' };
 
-test('a demo that is ended by a signal ends its controller', withProc, async () => {
+/** A demo that has converged, and the id of its controller's process. */
+async function convergedDemo(): Promise<{ readonly child: Demo; readonly controller: number }> {
   const child = spawn(process.execPath, [MAIN, 'demo', '--profile=tiny', '--churn-seconds=60'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const exited = new Promise((resolve) => child.once('exit', resolve));
   await new Promise<void>((resolve) => {
     child.stdout.on('data', (chunk) => {
       if (String(chunk).includes('converged')) resolve();
@@ -50,7 +54,23 @@ test('a demo that is ended by a signal ends its controller', withProc, async () 
   });
   const controllers = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
   assert.equal(controllers.length, 1);
+  return { child, controller: Number(controllers[0]) };
+}
+
+test('a demo that is ended by a signal ends its controller', withProc, async () => {
+  const { child, controller } = await convergedDemo();
+  const exited = once(child, 'exit');
   child.kill('SIGTERM');
-  assert.equal(await exited, 143);
-  while (existsSync(`/proc/${controllers[0]}`)) await sleep(20);
+  assert.deepEqual(await exited, [143, null]);
+  while (existsSync(`/proc/${controller}`)) await sleep(20);
+});
+
+test('a demo whose reader goes away ends quietly, with its controller', withProc, async () => {
+  const { child, controller } = await convergedDemo();
+  const exited = once(child, 'exit');
+  const said = text(child.stderr);
+  child.stdout.destroy();
+  assert.deepEqual(await exited, [0, null]);
+  assert.equal(await said, '');
+  while (existsSync(`/proc/${controller}`)) await sleep(20);
 });

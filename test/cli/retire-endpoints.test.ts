@@ -204,14 +204,23 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await left(), ALL.slice(0, 3));
   });
 
-  it('an empty namespace is refused, and does not mean all', async () => {
-    for (const flag of ['--namespace=', '--namespace=a/b', '--namespace=Shop']) {
-      const { status, stdout, stderr } = await retire('--delete', flag);
-      assert.deepEqual([status, stdout], [2, '']);
-      assert.match(
-        stderr,
-        /--namespace: "[^"]*" is no name of a namespace\. Allowed: a name, or no flag for all of them\.$/m,
-      );
+  it('an empty namespace, selector or label is refused, and does not mean all', async () => {
+    const name = /--namespace: "[^"]*" is no name of a namespace\. Allowed: a name, or no flag for all of them\.$/m;
+    const selector = /--selector: " *" is no selector\. Allowed: a selector, or no flag for all of them\.$/m;
+    const key = /--opt-out-label: "" is no key of a label\. Allowed: a key, or no flag if no label opts out\.$/m;
+    const refused = [
+      [['--namespace='], name],
+      [['--namespace=a/b'], name],
+      [['--namespace=Shop'], name],
+      [['--selector='], selector],
+      [['-l', ''], selector],
+      [['-l', '  '], selector],
+      [['--opt-out-label='], key],
+    ] as const;
+    for (const [flags, why] of refused) {
+      const { status, stdout, stderr } = await retire('--delete', ...flags);
+      assert.deepEqual([status, stdout], [2, ''], flags.join(' '));
+      assert.match(stderr, why);
     }
     assert.deepEqual(await left(), ALL);
   });
@@ -278,6 +287,14 @@ describe('endpointd retire-endpoints', () => {
     assert.equal((await left()).length, 3);
   });
 
+  it('the command deletes also if nobody reads the progress', async () => {
+    const args = [BIN, 'retire-endpoints', `--master=${server.url}`, '--quiet-for=1s', '--delete'];
+    const child = spawn(execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr.destroy();
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.deepEqual(await left(), ['shop/endpoints/by-hand']);
+  });
+
   /** Long enough for a test to do something in it, on a machine that is out of breath. */
   const QUIET = '--quiet-for=4s';
 
@@ -336,8 +353,9 @@ describe('endpointd retire-endpoints', () => {
     const path = '/api/v1/namespaces/changed/endpoints/second';
     await client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
     const { status, stdout, stderr } = await ended;
-    assert.equal(status, 0, stderr);
     assert.match(stdout, /^stay: the object has changed since the list: changed\/second /m);
+    assert.match(stderr, /^1 object stayed that should go: start the command again$/m);
+    assert.equal(status, 1);
     assert.ok((await left()).includes('changed/endpoints/second'));
   });
 
@@ -443,16 +461,96 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await inNamespace('cut'), []);
   });
 
+  it('a server that has forgotten what the watch goes on from ends no run', async () => {
+    await namespaceOf('forgot', ['a', 'b', 'c']);
+    let watches = 0;
+    await using front = await startFront(server.url, (_method, path) =>
+      isWatch(path) && ++watches === 2 ? refusal(410, 'Expired', 'too old resource version') : 'pass',
+    );
+    const ended = retireAt(front.url, '--delete', '-n', 'forgot', QUIET);
+    await gone('forgot/endpoints/a', ended);
+    front.cut();
+    const { status, stderr } = await ended;
+    assert.equal(status, 0, stderr);
+    assert.equal(watches, 3);
+    assert.deepEqual(await inNamespace('forgot'), []);
+  });
+
   it('the counts are told of a run that ends with an error, too', async () => {
-    await namespaceOf('refused', ['a', 'b']);
-    const refused = refusal(403, 'Forbidden', 'not this one');
+    await namespaceOf('error', ['a', 'b', 'c']);
+    const refused = refusal(401, 'Unauthorized', 'not any more');
     await using front = await startFront(server.url, (method, path) => {
       return method === 'DELETE' && path.endsWith('/b') ? refused : 'pass';
     });
-    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'refused');
+    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'error');
     assert.equal(status, 1);
     assert.match(stderr, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
-    assert.match(stderr, /^endpointd retire-endpoints: cannot delete Endpoints refused\/b: not this one$/m);
+    assert.match(stderr, /^endpointd retire-endpoints: cannot delete Endpoints error\/b: not any more$/m);
+    assert.deepEqual(await inNamespace('error'), ['error/endpoints/b', 'error/endpoints/c']);
+  });
+
+  it('an object whose deletion is refused stays, and the others go', async () => {
+    await namespaceOf('refused', ['a', 'b', 'c', 'd']);
+    const refusals: Readonly<Record<string, Passage>> = {
+      b: refusal(403, 'Forbidden', 'not this one'),
+      c: refusal(422, 'Invalid', 'nor this one'),
+    };
+    await using front = await startFront(server.url, (method, path) => {
+      return (method === 'DELETE' ? refusals[path.at(-1)!] : undefined) ?? 'pass';
+    });
+    const { status, stdout, stderr } = await retireAt(front.url, '--delete', '-n', 'refused');
+    assert.deepEqual(
+      stdout.split('\n').map((line) => line.replace(/ \(.*/, '')),
+      [
+        'deleted: refused/a',
+        'stay: the server refuses: not this one: refused/b',
+        'stay: the server refuses: nor this one: refused/c',
+        'deleted: refused/d',
+        '',
+      ],
+    );
+    assert.match(stderr, /^2 stay: the server refuses: its Service has a selector; /m);
+    assert.match(stderr, /^2 objects stayed that should go: start the command again$/m);
+    assert.equal(status, 1);
+    assert.deepEqual(await inNamespace('refused'), ['refused/endpoints/b', 'refused/endpoints/c']);
+  });
+
+  it('ten refusals in a row end the command', async () => {
+    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'rights' } });
+    for (let i = 10; i < 30; i++) await endpoints('rights', `orphan-${i}`, LABEL);
+    let deletions = 0;
+    await using front = await startFront(server.url, (method) => {
+      return method === 'DELETE' && ++deletions !== 5 ? refusal(403, 'Forbidden', `no ${deletions}`) : 'pass';
+    });
+    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'rights');
+    assert.deepEqual([status, deletions], [1, 15], stderr);
+    assert.match(stderr, /^Stopped: the server has refused 10 deletions in a row, the last one with: no 15$/m);
+  });
+
+  it('a deletion is told even if nobody can say whether it is undone', async () => {
+    await namespaceOf('unsure', ['a', 'b']);
+    const refused = refusal(403, 'Forbidden', 'no such list');
+    await using front = await startFront(server.url, (_method, path) => {
+      return path.includes('fieldSelector') ? refused : 'pass';
+    });
+    const { status, stdout, stderr } = await retireAt(front.url, '--delete', '-n', 'unsure');
+    assert.equal(status, 1, stderr);
+    assert.match(stdout, /^deleted: unsure\/a .*\n$/);
+    assert.match(stderr, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
+  });
+
+  it('a deletion is told at once, and the counts also when a signal ends the command', async () => {
+    await namespaceOf('signal', ['a', 'b']);
+    const args = [`--master=${server.url}`, QUIET, '--delete', '-n', 'signal'];
+    const child = spawn(execPath, [BIN, 'retire-endpoints', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'close'), [143, null]);
+    assert.match(line.toString(), /^deleted: signal\/a .*\n$/);
+    assert.match(said, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
+    assert.deepEqual(await inNamespace('signal'), ['signal/endpoints/b']);
   });
 
   it('a deletion is not repeated once a controller has written', async () => {

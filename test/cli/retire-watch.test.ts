@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock, type TestContext } from 'node:test';
 import { watchWrites, type WriteWatch } from '../../src/cli/retire/retire-watch.ts';
+import type { Reply } from '../../src/node/asker.ts';
 import type { HttpRequest, TransportEvent } from '../../src/ports/transport.ts';
 
 const PATH = '/api/v1/endpoints';
@@ -13,6 +14,12 @@ interface World {
   /** An answer to the request that was sent last. */
   readonly answer: (status: number) => void;
   readonly frame: (type: string, metadata: object) => void;
+  /** An ERROR frame. */
+  readonly fail: (code: number, message: string) => void;
+  /** What the server answers to a list: its version, and the metadata of the objects. 0 = it refuses to list. */
+  list: readonly [version: number, ...objects: object[]];
+  /** Lists that were asked for. */
+  lists: number;
   readonly end: () => void;
 }
 
@@ -26,6 +33,10 @@ function world(context: TestContext): World {
       deliver = onEvents;
       return { send: (request) => sent.push(request), cancel: (id) => cancelled.push(id) };
     },
+    () => {
+      made.lists += 1;
+      return Promise.resolve(listAnswer(made.list));
+    },
     PATH,
     '7',
   );
@@ -34,7 +45,7 @@ function world(context: TestContext): World {
     mock.timers.reset();
   });
   const id = (): number => sent.at(-1)!.id;
-  return {
+  const made: World = {
     watch,
     sent,
     cancelled,
@@ -46,7 +57,32 @@ function world(context: TestContext): World {
       const object = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
       deliver([{ type: 'chunk', id: id(), bytes: Buffer.from(`${JSON.stringify({ type, object })}\n`) }]);
     },
+    fail(code, message) {
+      const object = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message };
+      const bytes = Buffer.from(`${JSON.stringify({ type: 'ERROR', object })}\n`);
+      const ended = { type: 'ended', id: id(), error: null } as const;
+      deliver([{ type: 'chunk', id: id(), bytes }, ended]);
+    },
     end: () => deliver([{ type: 'ended', id: id(), error: null }]),
+    list: [0],
+    lists: 0,
+  };
+  return made;
+}
+
+function listAnswer([version, ...objects]: World['list']): Reply {
+  const items = objects.map((metadata) => ({ metadata }));
+  const metadata = { resourceVersion: String(version) };
+  const list = { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items };
+  const status = version === 0 ? { kind: 'Status', apiVersion: 'v1', metadata: {}, message: 'no lists' } : null;
+  return {
+    type: 'response',
+    id: 1,
+    status: version === 0 ? 403 : 200,
+    contentType: 'application/json',
+    body: Buffer.from(JSON.stringify(status ?? list)),
+    retryAfterSeconds: -1,
+    priorityLevel: '',
   };
 }
 
@@ -137,14 +173,14 @@ describe('the watch of retire-endpoints', () => {
     answer(200);
     mock.timers.tick(500);
     watch.expectDeletion('web-uid');
-    const shown = watch.shown();
+    const shown = watch.shown('web-uid');
     frame('DELETED', { resourceVersion: '9', uid: 'other-uid' });
     assert.equal(await isResolved(shown), false);
     frame('DELETED', { resourceVersion: '10', uid: 'web-uid' });
     assert.equal(await isResolved(shown), true);
 
     watch.expectDeletion('next-uid');
-    const missed = watch.shown();
+    const missed = watch.shown('next-uid');
     mock.timers.tick(120_000);
     assert.equal(await isResolved(missed), true);
     assert.equal(watch.broken(), 'it does not show a deletion of 2m ago');
@@ -163,5 +199,104 @@ describe('the watch of retire-endpoints', () => {
     watch.expectDeletion('web-uid');
     frame('MODIFIED', { ...held, resourceVersion: '10' });
     assert.match(watch.written(), /has written Endpoints shop\/web$/);
+  });
+
+  it('an object that loses its finalizers while others are deleted is no write', (context) => {
+    const { watch, answer, frame } = world(context);
+    answer(200);
+    mock.timers.tick(500);
+    const labels = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    const web = { namespace: 'shop', name: 'web', uid: 'web-uid', labels, deletionTimestamp };
+    watch.expectDeletion('web-uid');
+    watch.expectDeletion('next-uid');
+    frame('MODIFIED', { ...web, resourceVersion: '9', finalizers: ['example.com/a', 'example.com/b'] });
+    frame('MODIFIED', { ...web, resourceVersion: '10', finalizers: ['example.com/b'] });
+    assert.equal(watch.written(), '');
+    // The server has refused to delete this one.
+    watch.expectNone('next-uid');
+    frame('MODIFIED', { ...web, resourceVersion: '11', uid: 'next-uid' });
+    assert.match(watch.written(), /has written Endpoints shop\/web$/);
+  });
+
+  const GONE = 410;
+  const labels = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
+  const web = { namespace: 'shop', name: 'web', uid: 'web-uid', labels };
+  const forgets = {
+    answer: ({ end, answer }: World) => {
+      end();
+      mock.timers.tick(1000);
+      answer(GONE);
+    },
+    event: ({ fail }: World) => fail(GONE, 'too old resource version'),
+  };
+
+  for (const [how, forget] of Object.entries(forgets)) {
+    it(`a version that the server forgets by an ${how} is replaced by a list`, async (context) => {
+      const made = world(context);
+      const { watch, answer, frame } = made;
+      answer(200);
+      mock.timers.tick(500);
+      frame('BOOKMARK', { resourceVersion: '9' });
+      watch.expectDeletion('gone-uid');
+      watch.expectDeletion('other-uid');
+      made.list = [20, { ...web, resourceVersion: '9' }, { ...web, uid: 'other-uid', resourceVersion: '8' }];
+      forget(made);
+      assert.equal(await isResolved(watch.shown('gone-uid')), true);
+      assert.equal(await isResolved(watch.shown('other-uid')), false);
+      assert.equal(await isResolved(watch.opened()), false);
+      mock.timers.tick(1000);
+      assert.equal(versionOf(made.sent.at(-1)!), '20');
+      answer(200);
+      mock.timers.tick(500);
+      assert.equal(await isResolved(watch.opened()), true);
+      assert.deepEqual([watch.written(), watch.broken(), made.lists], ['', '', 1]);
+    });
+  }
+
+  it('the list behind a forgotten version tells what a controller has written', async (context) => {
+    const made = world(context);
+    made.answer(200);
+    mock.timers.tick(500);
+    made.watch.expectDeletion('marked-uid');
+    const marked = { ...web, uid: 'marked-uid', name: 'marked', deletionTimestamp: '2026-01-01T00:00:00Z' };
+    made.list = [20, { ...marked, resourceVersion: '11' }, { ...web, resourceVersion: '12' }];
+    made.fail(GONE, 'too old resource version');
+    assert.equal(await isResolved(made.watch.over), true);
+    assert.match(made.watch.written(), /has written Endpoints shop\/web$/);
+  });
+
+  for (const [what, version, why] of [
+    ['no list', 0, 'cannot list /api/v1/endpoints: no lists'],
+    ['a list that is older', 6, "the server's history went back; start the command again"],
+  ] as const) {
+    it(`a forgotten version and ${what} end the watch`, async (context) => {
+      const made = world(context);
+      made.answer(200);
+      mock.timers.tick(500);
+      made.list = [version];
+      made.fail(GONE, 'too old resource version');
+      assert.equal(await isResolved(made.watch.over), true);
+      assert.equal(made.watch.broken(), why);
+    });
+  }
+
+  it('another error ends the watch, and advises a new start', (context) => {
+    const { watch, answer, fail } = world(context);
+    answer(200);
+    fail(500, 'etcd is away');
+    assert.equal(watch.broken(), 'etcd is away; start the command again');
+  });
+
+  it('a server that forgets each new version is given up', async (context) => {
+    const made = world(context);
+    made.list = [9];
+    for (let i = 0; i < 120; i++) {
+      made.answer(GONE);
+      assert.equal(await isResolved(made.watch.over), false);
+      mock.timers.tick(1000);
+    }
+    assert.equal(await isResolved(made.watch.over), true);
+    assert.equal(made.watch.broken(), 'it was not open for 2m: HTTP status 410');
   });
 });

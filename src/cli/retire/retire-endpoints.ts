@@ -9,8 +9,11 @@ import { parseJsonObject } from '../../kube/codec.ts';
 import { createInterner } from '../../lib/interner.ts';
 import { printable, printableJson } from '../../lib/printable.ts';
 import { formatDuration } from '../../lib/duration.ts';
+import { plural } from '../../lib/figures.ts';
 import { type Asker, createAsker, type Reply } from '../../node/asker.ts';
+import { endNow } from '../../node/end-process.ts';
 import { getOrDeleteEndpoints, readOnly } from '../../node/read-only-transport.ts';
+import { onStopSignals } from '../../node/signals.ts';
 import { bool, choice, duration, number, text } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { BEYOND_UPSTREAM_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
@@ -60,23 +63,37 @@ export const RETIRE_ENDPOINTS_FLAGS = {
   ],
 } as const satisfies CommandFlags;
 
+/** Admission refuses single objects. To credentials without the right the server refuses all. */
+const REFUSALS_MAX = 10;
+const REFUSED: readonly number[] = [403, 422];
+
 /** A label as of RFC 1123. */
 const IS_NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const isSomething = (said: string): boolean => said.trim() !== '';
+
+/** What limits which objects go, by the name of its flag. */
+const LIMITS = {
+  namespace: {
+    isValid: (said: string) => IS_NAMESPACE.test(said),
+    is: 'name of a namespace',
+    allowed: 'name, or no flag for all of them',
+  },
+  selector: { isValid: isSomething, is: 'selector', allowed: 'selector, or no flag for all of them' },
+  'opt-out-label': { isValid: isSomething, is: 'key of a label', allowed: 'key, or no flag if no label opts out' },
+} as const satisfies Partial<Record<keyof typeof FLAGS, object>>;
 
 type RetireOptions = OptionsOf<typeof FLAGS & typeof SERVER_FLAGS>;
 
 /** @throws UsageError or HelpShown */
 export function parseRetireEndpointsFlags(args: readonly string[], print: (text: string) => void): RetireOptions {
-  const { options, given } = readFlags(RETIRE_ENDPOINTS_FLAGS, args, print);
-  const read = options as RetireOptions;
-  // An unset variable of a script is not to mean all namespaces.
-  if (given.has('namespace') && !IS_NAMESPACE.test(read.namespace)) {
-    const said = JSON.stringify(read.namespace);
-    throw new UsageError(
-      `--namespace: ${said} is no name of a namespace. Allowed: a name, or no flag for all of them.`,
-    );
+  const { options, texts, given } = readFlags(RETIRE_ENDPOINTS_FLAGS, args, print);
+  // An unset variable of a script is not to mean all namespaces, all Endpoints, or that no Service is opted out.
+  for (const [name, { isValid, is, allowed }] of Object.entries(LIMITS)) {
+    const said = texts[name]!;
+    if (!given.has(name) || isValid(said)) continue;
+    throw new UsageError(`--${name}: ${JSON.stringify(said)} is no ${is}. Allowed: a ${allowed}.`);
   }
-  return read;
+  return options as RetireOptions;
 }
 
 interface Retiring {
@@ -87,26 +104,47 @@ interface Retiring {
   /** How many objects had each fate. */
   readonly counts: Map<string, number>;
   deletions: number;
+  /** How many objects stay that should go. */
+  left: number;
+  /** Why the server has refused the last deletions; none = it has taken the last one. */
+  readonly refusals: string[];
   /** Whether a running controller has had the time to undo one deletion. */
   controllersTried: boolean;
   /** That a deleted object is there again, in words; '' = none is. */
   madeAnew: string;
 }
 
+/** What became of an object. */
+interface Outcome {
+  readonly became: string;
+  /** Why the server does not delete this object. */
+  readonly refusal?: string;
+  /** The deletion that the server has carried out. */
+  readonly deletion?: Deletion;
+}
+
+interface Deletion {
+  /** An object with finalizers is only marked: it stays until somebody has removed them, and so nobody makes it anew. */
+  readonly isMarked: boolean;
+  readonly hasService: boolean;
+}
+
 /**
- * `endpointd retire-endpoints`. Returns the exit status: 0 = everything that should go is deleted, or listed; 1 = a
- * controller still writes Endpoints, or something could not be read, watched or deleted.
+ * `endpointd retire-endpoints`. Returns the exit status: 0 = everything that should go is deleted or marked, or listed;
+ * 1 = a controller still writes Endpoints, something could not be read, watched or deleted, or an object has changed.
  */
 export async function retireEndpoints(args: readonly string[]): Promise<number> {
   const options = parseRetireEndpointsFlags(args, (help) => process.stdout.write(help));
   const server = await connect(options, () => undefined, options.delete ? getOrDeleteEndpoints : readOnly);
   const progress = createProgress(process.stderr, () => performance.now());
+  // The reader of the progress may go away. The deletions go on.
+  process.stderr.on('error', () => undefined);
   // If the reader of stdout goes away, the next line notices.
   process.stdout.on('error', () => undefined);
   try {
     const ask = createPatientAsker(createAsker(server.transport), progress.show);
     const path = collectionPath(options.namespace, 'endpoints');
-    const watch = watchWrites(server.transport, path, await versionOf(ask, path));
+    const watch = watchWrites(server.transport, ask, path, await versionOf(ask, path));
     const retiring: Retiring = {
       options,
       ask,
@@ -114,28 +152,41 @@ export async function retireEndpoints(args: readonly string[]): Promise<number> 
       progress,
       counts: new Map(),
       deletions: 0,
+      left: 0,
+      refusals: [],
       controllersTried: false,
       madeAnew: '',
     };
     const stopped = await retireAndCount(retiring);
+    const { left } = retiring;
     if (stopped !== '') progress.done(`Stopped: ${printable(stopped)}`);
-    return stopped === '' ? 0 : 1;
+    else if (left > 0) progress.done(`${plural(left, 'object')} stayed that should go: start the command again`);
+    return stopped === '' && left === 0 ? 0 : 1;
   } finally {
     await server.close();
   }
 }
 
-/** As `retire`. The counts are told also when it throws. */
+/** As `retire`. The counts are told also when it throws, and when a signal ends the command. */
 async function retireAndCount(retiring: Retiring): Promise<string> {
+  const off = onStopSignals((_signal, status) => {
+    tellCounts(retiring);
+    endNow(status);
+  }, endNow);
   try {
     const stopped = await retire(retiring);
     const isEmpty = stopped === '' && retiring.counts.size === 0;
     if (isEmpty) retiring.progress.done(`No Endpoints were seen${scopeText(retiring.options)}.`);
     return stopped;
   } finally {
+    off();
     retiring.watch.close();
-    for (const [fate, count] of retiring.counts) retiring.progress.done(`${count} ${fate}`);
+    tellCounts(retiring);
   }
+}
+
+function tellCounts({ counts, progress }: Retiring): void {
+  for (const [fate, count] of counts) progress.done(`${count} ${fate}`);
 }
 
 function scopeText({ namespace, selector }: RetireOptions): string {
@@ -152,11 +203,14 @@ async function retire(retiring: Retiring): Promise<string> {
   for await (const { endpoints, service } of endpointsWithServices(ask, options.namespace, options.selector)) {
     const fate = fateOf(endpoints, service, options.optOutLabel);
     if (fate.goes && options.delete && (await obstacleNow(retiring)) !== '') return obstacle(retiring);
-    const became = !fate.goes ? 'stay' : options.delete ? await remove(retiring, endpoints) : 'would go';
+    const { became, refusal, deletion } = await outcomeOf(retiring, endpoints, fate.goes);
     const what = `${became}: ${fate.why}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
-    if (fate.goes && !(await say(lineOf(options, endpoints, became, fate.why))))
-      return 'nobody reads the list any more';
+    const told = refusal === undefined ? became : `${became}: ${refusal}`;
+    if (fate.goes && !(await say(lineOf(options, endpoints, told, fate.why)))) return 'nobody reads the list any more';
+    // A deletion is told before, because the wait may take minutes, and end the command.
+    if (deletion !== undefined) await pace(retiring, endpoints, deletion);
+    else if (refusal !== undefined) await sleep(1000 / options.qps);
   }
   return obstacle(retiring);
 }
@@ -189,38 +243,61 @@ async function obstacleNow(retiring: Retiring): Promise<string> {
 }
 
 /** Why no further object may be deleted; '' = it may. */
-function obstacle({ watch, madeAnew }: Retiring): string {
+function obstacle({ watch, madeAnew, refusals }: Retiring): string {
   const written = watch.written() || madeAnew;
   if (written !== '') return `${written}: switch the endpoints controller off first`;
-  return watch.broken() === '' ? '' : `the watch of Endpoints cannot go on: ${watch.broken()}`;
+  if (watch.broken() !== '') return `the watch of Endpoints cannot go on: ${watch.broken()}`;
+  if (refusals.length < REFUSALS_MAX) return '';
+  return `the server has refused ${REFUSALS_MAX} deletions in a row, the last one with: ${refusals.at(-1)}`;
 }
 
-/**
- * Deletes the object. Returns what became of it. @throws StartError if the server refuses for a reason that holds for
- * other objects too
- */
-async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<string> {
+async function outcomeOf(retiring: Retiring, endpoints: WrittenMeta, goes: boolean): Promise<Outcome> {
+  if (!goes) return { became: 'stay' };
+  return retiring.options.delete ? remove(retiring, endpoints) : { became: 'would go' };
+}
+
+/** Deletes the object. @throws StartError if the server fails for a reason that holds for other objects too */
+async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<Outcome> {
   const { namespace, name } = endpoints;
   // The list of Services may be minutes old, and somebody may have removed the selector and manage the Endpoints now.
   const service = await serviceNow(retiring, namespace, name);
   const fate = fateOf(endpoints, service, retiring.options.optOutLabel);
-  if (!fate.goes) return 'stay: the Service has changed since the list';
-  if ((await obstacleNow(retiring)) !== '') return 'stay: no deletion is allowed any more';
+  if (!fate.goes) return { became: 'stay: the Service has changed since the list' };
+  if ((await obstacleNow(retiring)) !== '') return { became: 'stay: no deletion is allowed any more' };
   const { reply, repeated } = await sendDelete(retiring, endpoints);
-  if (reply.type === 'response' && reply.status === 409) return 'stay: the object has changed since the list';
   const gone = reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body);
   // A repetition finds nothing where the first request was carried out.
-  if (gone && !repeated) return 'gone already';
-  if (!gone && (reply.type === 'failure' || reply.status >= 300)) {
-    const why = obstacle(retiring) === '' ? '' : `; ${obstacle(retiring)}`;
-    throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failureOf(reply)}${why}`));
+  const isDone = gone ? repeated : reply.type === 'response' && reply.status < 300;
+  if (!isRefusal(reply)) retiring.refusals.length = 0;
+  if (!isDone) {
+    // Of several requests the first may have marked it.
+    if (!repeated) retiring.watch.expectNone(endpoints.uid);
+    return gone ? { became: 'gone already' } : notDone(retiring, endpoints, reply);
   }
   retiring.deletions += 1;
-  // An object with finalizers is only marked: it stays until somebody has removed them, and so nobody makes it anew.
   const isMarked = !gone && endpoints.finalizers.length > 0;
-  if (!isMarked) await retiring.watch.shown();
-  await pace(retiring, endpoints, service !== null && !isMarked);
-  return isMarked ? 'waits for its finalizers' : 'deleted';
+  const became = isMarked ? 'waits for its finalizers' : 'deleted';
+  return { became, deletion: { isMarked, hasService: service !== null } };
+}
+
+/** What becomes of an object that the server does not delete. @throws StartError as `remove` */
+function notDone(retiring: Retiring, { namespace, name }: WrittenMeta, reply: Reply): Outcome {
+  const failure = failureOf(reply);
+  if (reply.type === 'response' && reply.status === 409) {
+    retiring.left += 1;
+    return { became: 'stay: the object has changed since the list' };
+  }
+  if (isRefusal(reply)) {
+    retiring.refusals.push(failure);
+    retiring.left += 1;
+    return { became: 'stay: the server refuses', refusal: failure };
+  }
+  const why = obstacle(retiring) === '' ? '' : `; ${obstacle(retiring)}`;
+  throw new StartError(printable(`cannot delete Endpoints ${namespace}/${name}: ${failure}${why}`));
+}
+
+function isRefusal(reply: Reply): boolean {
+  return reply.type === 'response' && REFUSED.includes(reply.status);
 }
 
 /** Sends it again to a busy server, as long as there is no obstacle. */
@@ -246,12 +323,13 @@ async function sendDelete(
 }
 
 /**
- * Waits after a deletion. An idle controller would make the object of a Service anew. So after the first deletion of
- * such an object nothing is deleted until a controller has had the time, and the object is looked for: the watch may be
- * silent. An object without a Service is no test, because no controller wants it.
+ * Waits after a deletion, first until the watch has shown it. An idle controller would make the object of a Service
+ * anew. So after the first deletion of such an object nothing is deleted until a controller has had the time, and the
+ * object is looked for: the watch may be silent. An object without a Service is no test, because no controller wants it.
  */
-async function pace(retiring: Retiring, endpoints: WrittenMeta, hasService: boolean): Promise<void> {
-  if (hasService && !retiring.controllersTried) {
+async function pace(retiring: Retiring, endpoints: WrittenMeta, { isMarked, hasService }: Deletion): Promise<void> {
+  if (!isMarked) await retiring.watch.shown(endpoints.uid);
+  if (hasService && !isMarked && !retiring.controllersTried) {
     retiring.controllersTried = true;
     await quiet(retiring);
     if (obstacle(retiring) === '') retiring.madeAnew = await madeAnew(retiring, endpoints);

@@ -107,8 +107,9 @@ async function* inOrder<T extends Named>(items: AsyncIterable<T>): AsyncGenerato
 
 /**
  * Reads a list page by page. A list that expires between two pages goes on behind its last key, with a newer version.
+ * @throws StartError if it cannot be read
  */
-async function* pages(ask: Asker, query: ListQuery): AsyncGenerator<ListPage, void, void> {
+export async function* pages(ask: Asker, query: ListQuery): AsyncGenerator<ListPage, void, void> {
   const paging = createPaging(query);
   for (;;) {
     const { method, path, accept } = pageRequest(paging);
