@@ -101,13 +101,24 @@ describe('endpointd top', () => {
       source.listen(0, '127.0.0.1');
       await once(source, 'listening');
       const flags = [`--source=http://127.0.0.1:${(source.address() as AddressInfo).port}`, '--interval=100ms'];
-      const { status, screen, endedMs } = await atTerminal([execPath, BIN, 'top', ...flags], /1 stuck/, key, hangs);
+      const { status, screen, endedMs } = await atTerminal([execPath, BIN, 'top', ...flags], /1 stuck/, key, {
+        ready: hangs,
+      });
       source.close();
       assert.equal(status, 0);
       assert.ok(endedMs < 3000, `${endedMs} ms`);
       assert.ok(screen.endsWith('\u001B[?25h\u001B[?1049l'));
     });
   }
+
+  it('top takes a terminal that does not know its size for 80 by 24', async () => {
+    const size = { columns: 0, rows: 0 };
+    const { screen } = await atTerminal(command('--interval=100ms'), /Watches[^]*Watches/, 'q', { size });
+    // eslint-disable-next-line no-control-regex
+    const shown = screen.replaceAll(/\u001B\[\??\d*[A-Z]/gi, '\n').split(/[\r\n]+/);
+    assert.ok(shown.every((line) => line.length < 80));
+    assert.ok(shown.some((line) => /^pods +watching +900 ms +60 s +-$/.test(line)));
+  });
 
   it('top draws metrics in a terminal, with rates from the second look on', async () => {
     const { status, screen } = await atTerminal(

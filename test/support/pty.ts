@@ -10,20 +10,26 @@ export interface AtTerminal {
   readonly endedMs: number;
 }
 
+interface TerminalOptions {
+  readonly ready?: Promise<void>;
+  readonly size?: { readonly columns: number; readonly rows: number };
+}
+
 const SHOWN_MS_MAX = 30_000;
 
 /**
  * Types `keys` once the screen shows `wanted` and `ready` is settled.
+ * @param size 0 = the terminal does not know it
  * @throws Error with the screen when it does not in half a minute
  */
 export async function atTerminal(
   command: readonly string[],
   wanted: RegExp,
   keys: string,
-  ready: Promise<void> = Promise.resolve(),
+  { ready = Promise.resolve(), size = { columns: 120, rows: 40 } }: TerminalOptions = {},
 ): Promise<AtTerminal> {
   const quoted = command.map((part) => `'${part.replaceAll("'", String.raw`'\''`)}'`).join(' ');
-  const child = spawn('script', ['-qec', `stty cols 120 rows 40; ${quoted}`, '/dev/null'], {
+  const child = spawn('script', ['-qec', `stty cols ${size.columns} rows ${size.rows}; ${quoted}`, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let screen = '';

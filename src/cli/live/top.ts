@@ -66,6 +66,11 @@ interface Room {
 
 const WHOLE: Room = { columns: Infinity, rows: Infinity };
 
+/** A terminal that does not know its size says 0. */
+function roomOf({ columns, rows }: Room): Room {
+  return { columns: columns || 80, rows: rows || 24 };
+}
+
 /** So many stuck services leave the tables below them in sight. */
 function stuckMax({ rows }: Room): number {
   return rows === Infinity ? Infinity : Math.min(10, Math.floor(rows / 4));
@@ -162,9 +167,9 @@ async function follow(look: (room: Room) => Promise<Look>, { source, intervalMs 
   print(ALTERNATE + HIDE);
   try {
     while (!stop.signal.aborted) {
-      const lines = await unlessStopped(linesNow(look, source, stdout), stop.signal);
+      const lines = await unlessStopped(linesNow(look, source, roomOf(stdout)), stop.signal);
       if (lines === null) break;
-      print(screenOf(lines, stdout));
+      print(screenOf(lines, roomOf(stdout)));
       await sleep(intervalMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   } finally {
