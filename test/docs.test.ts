@@ -103,3 +103,24 @@ test('files that the documents name exist', () => {
   });
   assert.deepEqual(missing, []);
 });
+
+/** The commands that a document runs: each line of its blocks of code, and between backquotes what has arguments. */
+function commandsIn(text: string): string[] {
+  const block = /^ *```.*\n([^]*?)^ *```/gm;
+  const lines = Array.from(text.matchAll(block), ([, inside]) => inside!.replaceAll('\\\n', ' ').split('\n')).flat();
+  const spans = Array.from(text.replaceAll(block, '').matchAll(/`([^`\n]+)`/g), ([, said]) => said!);
+  const commands = [...lines, ...spans.filter((said) => /^npx endpointd \S+ ./.test(said))];
+  return commands.map((line) => line.trim()).filter((line) => line.startsWith('npx endpointd '));
+}
+
+test('commands of the documents that read a cluster say which one', () => {
+  const reading = /^npx endpointd (?:explain|verify|record(?! --info)|retire-endpoints)\b/;
+  const found: { readonly document: string; readonly command: string }[] = [];
+  for (const { name, text } of documents)
+    for (const command of commandsIn(text)) if (reading.test(command)) found.push({ document: name, command });
+  assert.ok(found.length > 10);
+  assert.deepEqual(
+    found.filter(({ command }) => !/--(?:kubeconfig|master)\b/.test(command)),
+    [],
+  );
+});

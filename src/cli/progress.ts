@@ -29,8 +29,8 @@ export function createProgress(output: ProgressOutput, nowMs: () => number): Pro
       const now = nowMs();
       if (now - shownAtMs < intervalMs) return;
       shownAtMs = now;
-      // A line that wraps could not be erased.
-      output.write(terminal ? `${ERASE_LINE}${text.slice(0, (output.columns ?? 80) - 1)}` : `${text}\n`);
+      // A line that wraps could not be erased. A terminal that does not know its width says 0.
+      output.write(terminal ? `${ERASE_LINE}${text.slice(0, (output.columns || 80) - 1)}` : `${text}\n`);
     },
     clear() {
       if (terminal && shownAtMs > -Infinity) output.write(ERASE_LINE);

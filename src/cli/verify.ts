@@ -38,7 +38,7 @@ export async function verify(args: readonly string[]): Promise<number> {
   return STATUS[report.verdict];
 }
 
-function outputOf(report: Report, format: VerifyOptions['output']): string {
+function outputOf(report: Report, format: VerifyOptions['output']): string | Iterable<string> {
   if (format === 'json') return reportJson(report);
   return format === 'html' ? renderPage(reportPage(report)) : reportText(report);
 }

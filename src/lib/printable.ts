@@ -20,6 +20,40 @@ export function printableJson(value: unknown, indent = 2): string {
   return escapedJson(JSON.stringify(value, null, indent));
 }
 
+/**
+ * The same text in parts, for values whose text may be longer than a string can be. No part has more than one element of
+ * a list that is a field of the value.
+ */
+export function* printableJsonParts(value: object): Generator<string> {
+  const fields = Object.entries(value) as [string, unknown][];
+  if (fields.length === 0) {
+    yield '{}';
+    return;
+  }
+  let before = '{\n  ';
+  for (const [name, field] of fields) {
+    yield `${before}${printableJson(name)}: `;
+    if (Array.isArray(field) && field.length > 0) yield* listParts(field);
+    else yield shiftedJson(field, 2);
+    before = ',\n  ';
+  }
+  yield '\n}';
+}
+
+function* listParts(list: readonly unknown[]): Generator<string> {
+  let before = '[\n    ';
+  for (const element of list) {
+    yield `${before}${shiftedJson(element, 4)}`;
+    before = ',\n    ';
+  }
+  yield '\n  ]';
+}
+
+/** All lines but the first one are shifted. A line feed in JSON is never part of a value. */
+function shiftedJson(value: unknown, spaces: number): string {
+  return printableJson(value).replaceAll('\n', `\n${' '.repeat(spaces)}`);
+}
+
 /** As `printableJson`, of texts in JSON that stand in one line. */
 export function escapedJson(json: string): string {
   return json.replaceAll(UNPRINTABLE, (character) => {

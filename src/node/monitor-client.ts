@@ -11,6 +11,8 @@ export interface MonitorConfig {
   /** PEM; null = the authorities of the machine. */
   readonly ca: string | null;
   readonly verify: boolean;
+  /** For how long a whole answer may take; 30 s by default. */
+  readonly answerMsMax?: number;
 }
 
 export interface Monitor {
@@ -32,21 +34,26 @@ export class MonitorError extends Error {
   }
 }
 
-const ANSWER_MS_MAX = 10_000;
+const PART_MS_MAX = 10_000;
+const ANSWER_MS_MAX = 30_000;
 const ANSWER_BYTES_MAX = 64 * 2 ** 20;
 
-/** Waits at most 10 s for the headers of an answer, and for each part of its body. An answer has at most 64 MiB. */
-export function createMonitor({ url, token, ca, verify }: MonitorConfig): Monitor {
+/**
+ * Waits at most 10 s for the headers of an answer, and for each part of its body, and 30 s for the whole answer, which
+ * has at most 64 MiB.
+ */
+export function createMonitor({ url, token, ca, verify, answerMsMax = ANSWER_MS_MAX }: MonitorConfig): Monitor {
   const { origin, pathname } = new URL(url);
   const base = pathname.replace(/\/+$/, '');
   if (origin.startsWith('https:') && ca === null && verify) trustMachineAuthorities();
   const connect = { ...(ca === null ? {} : { ca }), rejectUnauthorized: verify };
-  const pool = new Pool(origin, { connections: 2, headersTimeout: ANSWER_MS_MAX, bodyTimeout: ANSWER_MS_MAX, connect });
+  const pool = new Pool(origin, { connections: 2, headersTimeout: PART_MS_MAX, bodyTimeout: PART_MS_MAX, connect });
   const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
   return {
     async get(path) {
+      const late = AbortSignal.timeout(answerMsMax);
       try {
-        const { statusCode, body } = await pool.request({ method: 'GET', path: base + path, headers });
+        const { statusCode, body } = await pool.request({ method: 'GET', path: base + path, headers, signal: late });
         const chunks: Buffer[] = [];
         let bytes = 0;
         for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -59,6 +66,7 @@ export function createMonitor({ url, token, ca, verify }: MonitorConfig): Monito
         throw new MonitorError(statusCode, `${base + path}: status ${statusCode}: ${text.slice(0, 200)}`);
       } catch (error) {
         if (error instanceof MonitorError) throw error;
+        if (late.aborted) throw new MonitorError(0, `no whole answer from ${origin} in ${answerMsMax / 1000} s`);
         throw new MonitorError(0, `no answer from ${origin}: ${failureMessage(error)}`);
       }
     },

@@ -1,7 +1,7 @@
 /** The report for a terminal, and for programs. Names and values of strangers are shown as `printable` shows them. */
 import type { DifferentUnit, Lag, NamedDifference, Reason, Report, Unseen } from './report.ts';
 import { formatBytes, formatCount, plural } from '../lib/figures.ts';
-import { printable, printableJson } from '../lib/printable.ts';
+import { printable, printableJsonParts } from '../lib/printable.ts';
 
 /** The most objects of one reason in the text. The report in JSON has all of them. */
 const UNITS_SHOWN = 20;
@@ -22,8 +22,10 @@ export function reportText(report: Report): string {
   return `${lines.filter((line, i) => line !== '' || lines[i - 1] !== '').join('\n')}\n`;
 }
 
-export function reportJson(report: Report): string {
-  return `${printableJson(report)}\n`;
+/** In parts: of a cluster in which every service differs it may be longer than a string can be. */
+export function* reportJson(report: Report): Generator<string> {
+  yield* printableJsonParts(report);
+  yield '\n';
 }
 
 /** How many services differ. Several controllers may have something to write for one service. */

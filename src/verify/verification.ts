@@ -6,6 +6,7 @@
  */
 import { differencesOf, identityOf, type Difference, type Kind } from './difference.ts';
 import { createLookProgress, isLookComplete, noteLookProgress, unplanned, type LookProgress } from './initial-look.ts';
+import { beginLook, createLookReads, endLook, noteNoLook, type LookReads } from './look-reads.ts';
 import type { ListReader } from '../lists/list-reader.ts';
 import { lookAgain, type Scope, type Sight } from './second-look.ts';
 import type { ControllerState } from '../controller/state.ts';
@@ -67,7 +68,10 @@ export interface Verification {
   readonly nowMs: () => number;
   /** How long it goes on after everything was listed and planned. */
   readonly watchMs: number;
-  /** It gives up if the first look came no further for so long (`noteLookProgress`). */
+  /**
+   * It gives up if the first look came no further for so long (`noteLookProgress`), or if at the end second looks have
+   * read nothing for so long.
+   */
   readonly timeoutMs: number;
   readonly standings: Map<string, Standing>;
   /** Units that differed for a while and do not any more. One that differs again is no longer among them. */
@@ -80,7 +84,7 @@ export interface Verification {
   readonly lagsMs: number[];
   plans: number;
   readonly progress: LookProgress;
-  looks: number;
+  readonly reads: LookReads;
   /** Monotonic ms at which everything was listed and planned; Infinity = not yet. */
   plannedAtMs: number;
   /** Monotonic ms from which on nothing new is looked at; Infinity = not yet. */
@@ -99,7 +103,7 @@ export function createVerification(config: VerificationConfig): Verification {
     lagsMs: [],
     plans: 0,
     progress: createLookProgress(config.nowMs()),
-    looks: 0,
+    reads: createLookReads(),
     plannedAtMs: Infinity,
     closedAtMs: Infinity,
   };
@@ -195,11 +199,26 @@ export function advance(v: Verification): boolean {
   }
   if (v.closedAtMs === Infinity && nowMs >= v.plannedAtMs + v.watchMs) close(v, nowMs);
   startLooks(v, nowMs);
+  const awaited = awaitedOf(v);
+  if (awaited.length === 0) noteNoLook(v.reads);
   if (v.closedAtMs === Infinity) return false;
+  const isLate = nowMs >= v.closedAtMs + SECOND_LOOK_MS;
   // A unit that could not be planned or read is tried again meanwhile.
-  if (v.failures.size > 0 && nowMs < v.closedAtMs + SECOND_LOOK_MS) return false;
-  for (const { state, awaited } of v.standings.values()) if (state === 'open' && awaited) return false;
-  return true;
+  if (!isLate && v.failures.size > 0) return false;
+  if (isLate && nowMs - v.reads.nothingSinceMs >= v.timeoutMs) {
+    for (const standing of awaited) leaveUnread(v, standing, silenceOf(v));
+    return true;
+  }
+  return awaited.length === 0;
+}
+
+/** The standings that wait for a look. */
+function awaitedOf({ standings }: Verification): Standing[] {
+  return [...standings.values()].filter(({ state, awaited }) => state === 'open' && awaited);
+}
+
+function silenceOf({ reads: { failure }, timeoutMs }: Verification): string {
+  return `nothing was read for ${timeoutMs / 1000} s${failure === '' ? '' : `; ${failure}`}`;
 }
 
 function isStuck(v: Verification, nowMs: number): boolean {
@@ -226,20 +245,19 @@ function close(v: Verification, nowMs: number): void {
 }
 
 function startLooks(v: Verification, nowMs: number): void {
-  if (v.looks >= LOOKS_MAX) return;
+  if (v.reads.underWay >= LOOKS_MAX) return;
   const due: Standing[] = [];
   for (const standing of v.standings.values()) {
     const { state, looking, nextLookMs, awaited } = standing;
     if (state === 'open' && !looking && nextLookMs <= nowMs && awaited) due.push(standing);
   }
   for (const { scope, standings } of scopesOf(due)) {
-    if (v.looks >= LOOKS_MAX) return;
-    v.looks++;
+    if (v.reads.underWay >= LOOKS_MAX) return;
     for (const standing of standings) standing.looking = true;
-    lookAgain(v.state, v.reader, scope, standings, (sights, failure) => {
-      v.looks--;
+    lookAgain(v.state, beginLook(v.reads, v.reader, v.nowMs), scope, standings, (sights, failure) => {
       // They all get the same time, so that they are looked at together again.
       const readAtMs = v.nowMs();
+      endLook(v.reads, failure, readAtMs);
       for (const standing of standings) {
         standing.looking = false;
         // By the end of a read another standing may have taken the place of this one, or none.
@@ -270,8 +288,12 @@ function readFailed(v: Verification, standing: Standing, failure: string, nowMs:
     reopen(standing, nowMs);
     return;
   }
+  leaveUnread(v, standing, failure);
+}
+
+function leaveUnread(v: Verification, standing: Standing, reason: string): void {
   standing.state = 'unread';
-  v.failures.set(unitKey(standing), `it differs, and could not be read again: ${failure}`);
+  v.failures.set(unitKey(standing), `it differs, and could not be read again: ${reason}`);
 }
 
 /**

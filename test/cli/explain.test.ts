@@ -37,6 +37,28 @@ const NODE = { metadata: { name: 'node-1' } };
 const V1 = '/api/v1/namespaces/shop';
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices';
 
+/** A change as the debug page has it, but for its number and its controller. */
+const CHANGE = {
+  namespace: 'shop',
+  name: 'web',
+  result: 'written',
+  writes: 1,
+  endedWallMs: 1.8e12,
+  watchInMs: 1000,
+  queueMs: 2,
+  batchWaitMs: 0,
+  planMs: 3,
+  throttleMs: 500,
+  writeMs: 7,
+  totalMs: 512,
+};
+
+/** What JSON says of the last changes of a Service. */
+interface Noted {
+  readonly changes: readonly object[];
+  readonly changesNote: string;
+}
+
 describe('endpointd explain', () => {
   /** By path: what is answered, or 403, 404 or 410. Of a row each answer is given once, the last one always. */
   let answers: Record<string, object | number | (object | number)[]>;
@@ -423,10 +445,8 @@ describe('endpointd explain', () => {
   });
 
   it('explain asks a running endpointd where the last changes spent their time', async () => {
-    const times = { watchInMs: 1000, queueMs: 2, batchWaitMs: 0, planMs: 3, throttleMs: 500, writeMs: 7, totalMs: 512 };
-    const change = { namespace: 'shop', name: 'web', result: 'written', writes: 1, endedWallMs: 1.8e12, ...times };
     const changes = ['endpoints', 'endpointslice', 'endpoints'].map((controller, id) =>
-      Object.assign({ id, controller }, change),
+      Object.assign({ id, controller }, CHANGE),
     );
     answers = { ...all(), '/debug/endpointd': { changes } };
     const { status, stdout } = await explain('service', 'shop/web', `--endpointd=${url}`);
@@ -442,6 +462,49 @@ describe('endpointd explain', () => {
     const refused = await explain('pod', 'shop/web-1', `--endpointd=${url}`);
     assert.equal(refused.status, 0);
     assert.match(refused.stdout, /Could not be seen: changes of shop\/web in the running endpointd: .*status 403/);
+  });
+
+  for (const { role, said } of [
+    { role: 'leads', said: /: it has seen none since its start, or has no room for it any more \(--journal-size\)\.$/ },
+    { role: 'stands by', said: / notes no changes now: it stands by\. Ask the leader\.$/ },
+    { role: 'nobody', said: / notes no changes now: it stands by, and nobody leads\.$/ },
+    { role: 'waits', said: / notes no changes now: it waits to take over\.$/ },
+    { role: 'catches up', said: / notes no changes now: it brings its caches up to date before it writes\.$/ },
+  ]) {
+    it(`explain says why a running endpointd has no change: ${role}`, async () => {
+      answers = { ...all(), '/debug/endpointd': { role, changes: [] } };
+      const { stdout } = await explain('service', 'shop/web', `--endpointd=${url}`, '-o', 'json');
+      const { changes, changesNote } = JSON.parse(stdout) as Noted;
+      assert.deepEqual(changes, []);
+      assert.ok(changesNote.startsWith(`The endpointd at ${url} `), changesNote);
+      assert.match(changesNote, said);
+    });
+  }
+
+  it('explain says in the text, too, why a running endpointd has no change', async () => {
+    answers = { ...all(), '/debug/endpointd': { role: 'leads', changes: [] } };
+    const note = `\n\nThe endpointd at ${url} remembers no change of shop/web: `;
+    for (const object of [['service', 'shop/web'] as const, ['pod', 'shop/web-1'] as const]) {
+      const { status, stdout } = await explain(...object, `--endpointd=${url}`);
+      assert.equal(status, 0);
+      assert.ok(stdout.includes(note), stdout);
+    }
+  });
+
+  it('explain says of the changes of a standby that the leader may have newer ones', async () => {
+    const change = { id: 1, controller: 'endpoints', ...CHANGE };
+    answers = { ...all(), '/debug/endpointd': { role: 'stands by', changes: [change] } };
+    const { stdout } = await explain('pod', 'shop/web-1', `--endpointd=${url}`, '-o', 'json');
+    const { services } = JSON.parse(stdout) as { readonly services: readonly Noted[] };
+    assert.deepEqual(services[0]!.changes, [change]);
+    assert.match(services[0]!.changesNote, /Ask the leader/);
+  });
+
+  it('explain says nothing of changes where no endpointd was asked', async () => {
+    answers = all();
+    const { stdout } = await explain('service', 'shop/web', '-o', 'json');
+    const { changes, changesNote } = JSON.parse(stdout) as Noted;
+    assert.deepEqual([changes, changesNote], [[], '']);
   });
 
   it('explain ends quietly when its reader is gone', async () => {

@@ -26,3 +26,10 @@ test('a line that would wrap is cut, because it could not be erased', () => {
   createProgress({ isTTY: true, columns: 10, write: (text) => texts.push(text) }, () => 0).show('123456789012345');
   assert.deepEqual(texts, ['\r\u001B[K123456789']);
 });
+
+test('a terminal that does not know its width has 80 columns', () => {
+  const texts: string[] = [];
+  const text = 'x'.repeat(100);
+  createProgress({ isTTY: true, columns: 0, write: (shown) => texts.push(shown) }, () => 0).show(text);
+  assert.deepEqual(texts, [`\r\u001B[K${text.slice(0, 79)}`]);
+});

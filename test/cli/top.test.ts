@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { debugJson } from '../../src/cli/live/debug-page.ts';
@@ -80,8 +82,42 @@ describe('endpointd top', () => {
     const { status, screen } = await atTerminal(command('--interval=100ms'), /1 stuck[^]*1 stuck/, 'q');
     assert.equal(status, 0);
     assert.match(screen, /shop\/web {2}endpoints {3}invalid {2}3 {9}no\\u001b\[2J\\u202e/);
+    assert.match(screen, /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ http:\/\/.*: \/debug\/endpointd of endpointd 1\.2\.3/);
     assert.ok(screen.startsWith('\u001B[?1049h\u001B[?25l'));
     assert.ok(screen.endsWith('\u001B[?25h\u001B[?1049l'));
+  });
+
+  for (const { name, key } of [
+    { name: 'q', key: 'q' },
+    { name: 'Ctrl-C', key: '\u0003' },
+  ]) {
+    it(`${name} ends top at once while its source does not answer`, async () => {
+      const { promise: hangs, resolve } = Promise.withResolvers<void>();
+      let asked = 0;
+      const source = createServer((_request, response) => {
+        if (++asked === 1) response.end(debugJson(VIEW, '1.2.3'));
+        else resolve();
+      });
+      source.listen(0, '127.0.0.1');
+      await once(source, 'listening');
+      const flags = [`--source=http://127.0.0.1:${(source.address() as AddressInfo).port}`, '--interval=100ms'];
+      const { status, screen, endedMs } = await atTerminal([execPath, BIN, 'top', ...flags], /1 stuck/, key, {
+        ready: hangs,
+      });
+      source.close();
+      assert.equal(status, 0);
+      assert.ok(endedMs < 3000, `${endedMs} ms`);
+      assert.ok(screen.endsWith('\u001B[?25h\u001B[?1049l'));
+    });
+  }
+
+  it('top takes a terminal that does not know its size for 80 by 24', async () => {
+    const size = { columns: 0, rows: 0 };
+    const { screen } = await atTerminal(command('--interval=100ms'), /Watches[^]*Watches/, 'q', { size });
+    // eslint-disable-next-line no-control-regex
+    const shown = screen.replaceAll(/\u001B\[\??\d*[A-Z]/gi, '\n').split(/[\r\n]+/);
+    assert.ok(shown.every((line) => line.length < 80));
+    assert.ok(shown.some((line) => /^pods +watching +900 ms +60 s +-$/.test(line)));
   });
 
   it('top draws metrics in a terminal, with rates from the second look on', async () => {

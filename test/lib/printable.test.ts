@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { printable, printableJson } from '../../src/lib/printable.ts';
+import { printable, printableJson, printableJsonParts } from '../../src/lib/printable.ts';
 import { propertyRuns } from '../support/runs.ts';
 
 describe('a text of a stranger', () => {
@@ -32,4 +32,19 @@ it('JSON for a terminal has the same data, and does not steer it', () => {
     }),
     propertyRuns(100),
   );
+});
+
+it('JSON in parts is the same text', () => {
+  for (const value of [
+    {},
+    { a: 1 },
+    {
+      none: [],
+      deep: [{ list: ['\u001B', [1, {}]], text: 'a\nb' }, null, 'x'],
+      last: { list: [1, 2] },
+      '\u202E': true,
+    },
+  ]) {
+    assert.equal([...printableJsonParts(value)].join(''), printableJson(value));
+  }
 });

@@ -107,10 +107,20 @@ describe('the report as text', () => {
     assert.match(text, /\n {2}\.\.\. and 1,001 more: all are in -o json\n/);
   });
 
+  it('JSON comes in parts, of which none has more than one service', () => {
+    const unit = unitOf('web', 'x'.repeat(10_000));
+    const report = reportOf(Array.from({ length: 100 }, () => unit));
+    const parts = [...reportJson(report)];
+    assert.equal(parts.join(''), `${JSON.stringify(report, null, 2)}\n`);
+    const longest = Math.max(...parts.map(({ length }) => length));
+    assert.ok(longest < 1.1 * JSON.stringify(unit, null, 2).length, `${longest} characters`);
+  });
+
   it('names and values of others do not steer a terminal in JSON either', () => {
     const report = reportOf([unitOf('\u009B2J\u202Eweb', 'x')]);
-    assert.ok(!/[^\P{C}\n]/u.test(reportJson(report)));
-    assert.deepEqual(JSON.parse(reportJson(report)), report);
+    const json = [...reportJson(report)].join('');
+    assert.ok(!/[^\P{C}\n]/u.test(json));
+    assert.deepEqual(JSON.parse(json), report);
   });
 
   it('names and values of others do not steer a terminal', () => {

@@ -13,7 +13,7 @@ import {
 import { createNode, edit, ENDPOINTS, makeEndpoints, PODS, SERVICES } from '../support/sim-objects.ts';
 import { differenceLines } from '../support/difference-lines.ts';
 import { startVerify } from '../support/sim-verify.ts';
-import { NO_LAG } from '../support/sim-network.ts';
+import { type Lag, NO_LAG } from '../support/sim-network.ts';
 import type { EndpointAddress, Endpoints, EndpointSubset } from '../../src/kube/types.ts';
 import { reportText } from '../../src/verify/report-text.ts';
 
@@ -399,6 +399,64 @@ describe('what cannot be seen', () => {
       assert.deepEqual([differenceLines(report), report.failed], [[TEAM_MISSING], []]);
     });
   }
+
+  /** `count` namespaces with two services each, of which nothing is written. Each service is read alone. */
+  function unwritten(count: number): Sim {
+    const sim = createSim({ options: { slices: true } });
+    for (let ns = 0; ns < count; ns++) {
+      const metadata = { name: `ns-${ns}` };
+      sim.request('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata });
+      for (const name of ['a', 'b'])
+        createService(sim, { name, namespace: `ns-${ns}`, spec: { selector: { app: name } } });
+    }
+    return sim;
+  }
+
+  /** A request of a list ends by its own limit before. */
+  const NEVER: Lag = { toMs: 0, backMs: 61_000 };
+  const isLook = (path: string): boolean => path.includes('limit=');
+
+  const fallSilent = (sim: Sim): void => {
+    sim.lag = ({ path }) => (isLook(path) ? NEVER : NO_LAG);
+  };
+
+  for (const { what, breaks } of [
+    { what: 'never answers a look', breaks: fallSilent },
+    {
+      what: 'fails the end of each look',
+      breaks: (sim: Sim) => failSlowly(sim, (path) => isLook(path) && path.includes('/pods?'), undefined, 20_000),
+    },
+  ]) {
+    it(`a server that ${what} is given up after the timeout`, () => {
+      const sim = unwritten(30);
+      const verify = startVerify(sim);
+      sim.run(1000);
+      breaks(sim);
+      const report = verify.report();
+      assert.deepEqual([report.verdict, report.different.length, report.moving.count], ['unknown', 0, 0]);
+      assert.equal(report.notLookedAt, 120);
+      assert.ok(report.seconds > 60 && report.seconds < 150, `${report.seconds} s`);
+      assert.match(report.failed[0]!.reason, /^it differs, and could not be read again: nothing was read for 60 s/);
+    });
+  }
+
+  it('a server that falls silent after the first of two looks is given up', () => {
+    const sim = unwritten(2);
+    const verify = startVerify(sim);
+    sim.at(sim.nowMs() + 15_000, () => fallSilent(sim));
+    const report = verify.report();
+    assert.deepEqual([report.verdict, report.notLookedAt], ['unknown', 8]);
+    assert.ok(report.seconds > 60 && report.seconds < 120, `${report.seconds} s`);
+  });
+
+  it('second looks that go on slowly are not given up', () => {
+    const sim = unwritten(2);
+    const verify = startVerify(sim, { timeoutMs: 5000 });
+    sim.run(1000);
+    sim.lag = ({ path }) => (isLook(path) ? { toMs: 0, backMs: 4000 } : NO_LAG);
+    const report = verify.report();
+    assert.deepEqual([report.verdict, report.different.length, report.failed], ['different', 8, []]);
+  });
 
   it('a service that could not be read is read if it is planned again', () => {
     const sim = cluster();

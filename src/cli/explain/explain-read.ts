@@ -34,8 +34,8 @@ export interface Reading {
   /** The most pods, or Services, that are shown although they lack labels. */
   readonly othersMax: number;
   readonly progress: (text: string) => void;
-  /** A running endpointd that is asked for the last changes of a Service; null = no one is asked. */
-  readonly endpointd: Monitor | null;
+  /** A running endpointd that is asked for the last changes of a Service, and its address; null = no one is asked. */
+  readonly endpointd: { readonly origin: string; readonly monitor: Monitor } | null;
   /** The parts that could not be read, with the reason. Readers append to it. */
   readonly unseen: string[];
 }
@@ -52,8 +52,15 @@ export interface Told {
   readonly others: number | null;
   /** `--mirroring-max-endpoints-per-subset` */
   readonly mirrorLimit: number;
-  /** The last change of each controller that the running endpointd remembers. */
-  readonly changes: readonly JournalEntry[];
+  readonly changes: Changes;
+}
+
+/** What the running endpointd remembers of a Service. */
+export interface Changes {
+  /** The last change of each controller. */
+  readonly last: readonly JournalEntry[];
+  /** Why there is none, or why another process may have newer ones; '' = neither, or no one was asked. */
+  readonly note: string;
 }
 
 /** A stored object, whoever made it. */
@@ -114,22 +121,38 @@ function spoilers(nodes: NodeTable): string[] {
   return found.sort();
 }
 
-/** The last change of each controller, from the running endpointd. */
+const NO_CHANGES: Changes = { last: [], note: '' };
+
+/** Why a process notes no changes, by its role (`DebugView.role`). The process that writes has them. */
+const SILENT_ROLES: ReadonlyMap<string, string> = new Map<DebugView['role'], string>([
+  ['stands by', 'it stands by. Ask the leader'],
+  ['nobody', 'it stands by, and nobody leads'],
+  ['waits', 'it waits to take over'],
+  ['catches up', 'it brings its caches up to date before it writes'],
+]);
+
+/** Asks the running endpointd. */
 export async function readChanges(
   { endpointd, unseen }: Reading,
   { namespace, name }: ServiceRecord,
-): Promise<readonly JournalEntry[]> {
-  if (endpointd === null) return [];
+): Promise<Changes> {
+  if (endpointd === null) return NO_CHANGES;
+  const { origin, monitor } = endpointd;
   const query = `format=json&service=${encodeURIComponent(`${namespace}/${name}`)}`;
   try {
-    const view = JSON.parse(await endpointd.get(`/debug/endpointd?${query}`)) as Partial<DebugView>;
+    const view = JSON.parse(await monitor.get(`/debug/endpointd?${query}`)) as Partial<DebugView>;
     const newest = new Map<string, JournalEntry>();
     for (const entry of view.changes ?? []) if (!newest.has(entry.controller)) newest.set(entry.controller, entry);
-    return [...newest.values()];
+    const last = [...newest.values()];
+    const silence = SILENT_ROLES.get(view.role ?? '');
+    if (silence !== undefined) return { last, note: `The endpointd at ${origin} notes no changes now: ${silence}.` };
+    if (last.length > 0) return { last, note: '' };
+    const why = 'it has seen none since its start, or has no room for it any more (--journal-size)';
+    return { last, note: `The endpointd at ${origin} remembers no change of ${namespace}/${name}: ${why}.` };
   } catch (error) {
     if (!(error instanceof MonitorError) && !(error instanceof SyntaxError)) throw error;
     unseen.push(`changes of ${namespace}/${name} in the running endpointd: ${error.message}`);
-    return [];
+    return NO_CHANGES;
   }
 }
 
@@ -338,7 +361,7 @@ export function tell(
   outputs: Outputs,
   { pods, all, others }: Candidates,
   nodes: NodeTable | undefined,
-  changes: readonly JournalEntry[] = [],
+  changes: Changes = NO_CHANGES,
 ): Told {
   const { config } = reading;
   const zones = nodes === undefined ? null : zonesOf(nodes, pods);

@@ -50,21 +50,20 @@ export function serviceLines(told: Told): string[] {
     ]);
     lines.push('', ...textTable(['OBJECT', 'TYPE', 'ADDRESSES', 'MANAGED BY', 'LAST WRITTEN', 'WRITER'], rows));
   }
-  lines.push(...changeLines(told));
+  lines.push(...changeLines([told]));
   return lines;
 }
 
-/** Where the last change of each controller has spent its time. */
-export function changeLines({ changes }: Told): string[] {
-  return changes.length === 0
-    ? []
-    : [
-        '',
-        ...textTable(
-          CHANGE_HEAD.map((head) => head.toUpperCase()),
-          changes.map(changeCells),
-        ),
-      ];
+/** Where the last change of each controller has spent its time, a table for each Service, and what is to be said of it. */
+export function changeLines(services: readonly Told[]): string[] {
+  const lines: string[] = [];
+  const head = CHANGE_HEAD.map((title) => title.toUpperCase());
+  for (const { changes } of services) {
+    if (changes.last.length > 0) lines.push('', ...textTable(head, changes.last.map(changeCells)));
+  }
+  const notes = new Set(services.map(({ changes }) => changes.note).filter((note) => note !== ''));
+  if (notes.size > 0) lines.push('', ...[...notes].map(printable));
+  return lines;
 }
 
 function outputLines({ explanation, podsSeen, nodesSeen }: Told): string[] {

@@ -109,7 +109,7 @@ export function parseExplainFlags(args: readonly string[], print: (text: string)
 export async function explain(args: readonly string[]): Promise<number> {
   const options = parseExplainFlags(args, (text) => process.stdout.write(text));
   const server = await connect(options, () => undefined);
-  const endpointd = options.endpointd === '' ? null : await monitorOf(options.endpointd, options);
+  const monitor = options.endpointd === '' ? null : await monitorOf(options.endpointd, options);
   const reader = createApiReader(server);
   const progress = createProgress(process.stderr, () => performance.now());
   const reading: Reading = {
@@ -122,7 +122,7 @@ export async function explain(args: readonly string[]): Promise<number> {
     kubeletShutdownIsTermination: options.kubeletShutdownIsTermination,
     othersMax: options.others,
     progress: process.stderr.isTTY ? progress.show : () => undefined,
-    endpointd,
+    endpointd: monitor === null ? null : { origin: new URL(options.endpointd).origin, monitor },
     unseen: [],
   };
   try {
@@ -135,7 +135,7 @@ export async function explain(args: readonly string[]): Promise<number> {
     if (error instanceof ReadError) throw new StartError(printable(error.message), { cause: error });
     throw error;
   } finally {
-    await Promise.all([server.close(), endpointd?.close()]);
+    await Promise.all([server.close(), monitor?.close()]);
   }
 }
 
@@ -174,7 +174,8 @@ function notFound(what: string): Answer {
 }
 
 function toldJson({ explanation, endpoints, slices, others, changes }: Told): object {
-  return { ...explanation, stored: [...endpoints, ...slices], morePods: others, changes };
+  const stored = [...endpoints, ...slices];
+  return { ...explanation, stored, morePods: others, changes: changes.last, changesNote: changes.note };
 }
 
 async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptions): Promise<Answer> {
@@ -207,14 +208,16 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   }
   const explanations = [...told, ...missed].map(({ explanation }) => explanation);
   const lines = podLines(key, explanations);
-  for (const each of told) lines.push(...changeLines(each));
+  lines.push(...changeLines(told));
   if (explanations.length === 0) {
     const stored = listing === undefined ? 'whether a slice lists it could not be seen' : 'no slice of one lists it';
     lines.push(`No Service of the namespace selects the pod, or nearly does, and ${stored}.`);
   }
   if (more > 0) lines.push(`${more} more Services have selectors that the pod meets in part (--others shows more).`);
-  const services = explanations.map(({ service, unplanned, notWritten, due, pods: all }) => {
-    return { service, unplanned, notWritten, due, explanation: all.find((each) => each.pod === key) ?? null };
+  const services = [...told, ...missed].map(({ explanation: one, changes }) => {
+    const { service, unplanned, notWritten, due } = one;
+    const explanation = one.pods.find((each) => each.pod === key) ?? null;
+    return { service, unplanned, notWritten, due, explanation, changes: changes.last, changesNote: changes.note };
   });
   return { status: 0, lines, json: { pod: key, services, moreServices: more, unseen } };
 }

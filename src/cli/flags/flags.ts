@@ -355,7 +355,7 @@ export const VERIFICATION = {
   timeout: {
     kind: duration(1000),
     default: '1m',
-    help: 'give up if for so long no list came further than ever before and, once all is listed, nothing was planned',
+    help: 'give up if for so long no list came further than ever before and, once all is listed, nothing was planned; or if at the end second looks have read nothing for so long',
   },
 } as const;
 

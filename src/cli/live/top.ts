@@ -1,7 +1,9 @@
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DebugView } from '../../controller/reports/debug-view.ts';
+import { formatTime } from '../../kube/time.ts';
 import { printable } from '../../lib/printable.ts';
+import { createClock } from '../../node/clock.ts';
 import { endNow } from '../../node/end-process.ts';
 import { type Monitor, MonitorError } from '../../node/monitor-client.ts';
 import { onStopSignals } from '../../node/signals.ts';
@@ -63,6 +65,11 @@ interface Room {
 }
 
 const WHOLE: Room = { columns: Infinity, rows: Infinity };
+
+/** A terminal that does not know its size says 0. */
+function roomOf({ columns, rows }: Room): Room {
+  return { columns: columns || 80, rows: rows || 24 };
+}
 
 /** So many stuck services leave the tables below them in sight. */
 function stuckMax({ rows }: Room): number {
@@ -160,7 +167,9 @@ async function follow(look: (room: Room) => Promise<Look>, { source, intervalMs 
   print(ALTERNATE + HIDE);
   try {
     while (!stop.signal.aborted) {
-      print(screenOf(await linesNow(look, source, stdout), stdout));
+      const lines = await unlessStopped(linesNow(look, source, roomOf(stdout)), stop.signal);
+      if (lines === null) break;
+      print(screenOf(lines, roomOf(stdout)));
       await sleep(intervalMs, undefined, { signal: stop.signal }).catch(() => undefined);
     }
   } finally {
@@ -172,14 +181,31 @@ async function follow(look: (room: Room) => Promise<Look>, { source, intervalMs 
   return 0;
 }
 
+/** null = it was stopped. Keys are not to wait for a source that does not answer. */
+async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  const stopped = Promise.withResolvers<null>();
+  const stop = (): void => stopped.resolve(null);
+  signal.addEventListener('abort', stop);
+  try {
+    return await Promise.race([work, stopped.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
 /** The screen's lines. A source that does not answer is shown as down, and asked again next time. */
 async function linesNow(look: (room: Room) => Promise<Look>, source: string, room: Room): Promise<string[]> {
   try {
-    return linesOf(await look(room), source, room);
+    return timed(linesOf(await look(room), source, room));
   } catch (error) {
     if (!(error instanceof MonitorError)) throw error;
-    return [`${printable(source)}: ${printable(error.message)}`];
+    return timed([`${printable(source)}: ${printable(error.message)}`]);
   }
+}
+
+/** A screen stays as it is while the source does not answer, so it says of when it is. */
+function timed([first = '', ...rest]: readonly string[]): string[] {
+  return [`${formatTime(Math.floor(createClock().wallMs() / 1000))} ${first}`, ...rest];
 }
 
 /** As many lines as fit. No line wraps, and nothing scrolls. */
