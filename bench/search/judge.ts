@@ -48,13 +48,17 @@ function firstNear(scores: readonly Score[], isNear: (score: Score) => boolean, 
   return scores.length;
 }
 
-interface Verdict {
+export interface Verdict {
   /** Seeds in which the search came near. */
   readonly near: number;
   /** The most runs that a search took. */
   readonly runs: number;
   /** Runs of a random search that came as near in as many seeds as are asked. */
   readonly random: number;
+  /** Whether enough seeds came near. */
+  readonly isRight: boolean;
+  /** Whether half of a random search's runs were enough. */
+  readonly isQuick: boolean;
   readonly isReached: boolean;
 }
 
@@ -62,7 +66,8 @@ export function verdictOf(seeds: readonly SeedResult[]): Verdict {
   const near = seeds.filter((seed) => seed.isNear).length;
   const runs = Math.max(...seeds.map((seed) => seed.runs));
   const random = seeds.map((seed) => seed.random).toSorted((a, b) => a - b)[SEEDS_MIN - 1]!;
-  return { near, runs, random, isReached: near >= SEEDS_MIN && runs <= random / 2 };
+  const [isRight, isQuick] = [near >= SEEDS_MIN, runs <= random / 2];
+  return { near, runs, random, isRight, isQuick, isReached: isRight && isQuick };
 }
 
 export interface ChoiceResult {
