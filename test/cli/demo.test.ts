@@ -4,12 +4,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { BIN } from '../support/installed.ts';
 
 test('a small demo converges, survives its churn, and is right at the end', async () => {
-  const child = spawn(process.execPath, [MAIN, 'demo', '--profile=tiny', '--churn-seconds=1'], {
+  const child = spawn(process.execPath, [BIN, 'demo', '--profile=tiny', '--churn-seconds=1'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -39,7 +37,7 @@ test('a small demo converges, survives its churn, and is right at the end', asyn
 const withProc = { skip: process.platform === 'linux' ? false : 'the process table is read from /proc' };
 
 test('a demo that is ended by a signal ends its controller', withProc, async () => {
-  const child = spawn(process.execPath, [MAIN, 'demo', '--profile=tiny', '--churn-seconds=60'], {
+  const child = spawn(process.execPath, [BIN, 'demo', '--profile=tiny', '--churn-seconds=60'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise((resolve) => child.once('exit', resolve));
