@@ -13,7 +13,7 @@ import { fateOf, isControllerWrite } from '../../src/cli/retire/retire-rules.ts'
 import { BUSY, startFront, type Passage } from '../support/front.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 import { refusal } from '../support/stub-server.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 const LABEL = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
 const LEADER = { 'control-plane.alpha.kubernetes.io/leader': '{}' };
@@ -99,7 +99,7 @@ describe('endpointd retire-endpoints', () => {
   let server: ServeProcess;
   let client: ApiClient;
   before(async () => {
-    server = await startServe();
+    server = await startServe([], MAIN);
     client = createApiClient({ url: server.url }, 4);
     for (const name of ['shop', 'bank']) {
       await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -111,13 +111,6 @@ describe('endpointd retire-endpoints', () => {
   after(async () => {
     await client.close();
     await server.stop();
-  });
-  beforeEach(async () => {
-    for (const path of await left()) await client.send({ method: 'DELETE', path: `/api/v1/namespaces/${path}` });
-    await endpoints('bank', 'selected', {});
-    await endpoints('shop', 'by-hand', {});
-    await endpoints('shop', 'orphan', LABEL);
-    await endpoints('shop', 'selected', { ...LABEL, team: 'blue' });
   });
 
   const create = (path: string, body: object): Promise<unknown> => client.send({ method: 'POST', path, body });
@@ -167,316 +160,330 @@ describe('endpointd retire-endpoints', () => {
     });
   }
 
-  it('retire-endpoints lists what would go, and deletes nothing', async () => {
-    const { status, stdout, stderr } = await retire();
-    assert.equal(status, 0);
-    assert.deepEqual(stdout.split('\n'), [
-      'would go: bank/selected (its Service has a selector; made before Kubernetes 1.33)',
-      'would go: shop/orphan (labelled as made by the endpoints controller)',
-      'would go: shop/selected (labelled as made by the endpoints controller)',
-      '',
-    ]);
-    assert.match(stderr, /^2 would go: labelled as made by the endpoints controller$/m);
-    assert.match(stderr, /^1 stay: its Service has no selector$/m);
-    assert.deepEqual(await left(), ALL);
-  });
+  describe('on the same objects', () => {
+    beforeEach(async () => {
+      for (const path of await left()) await client.send({ method: 'DELETE', path: `/api/v1/namespaces/${path}` });
+      await endpoints('bank', 'selected', {});
+      await endpoints('shop', 'by-hand', {});
+      await endpoints('shop', 'orphan', LABEL);
+      await endpoints('shop', 'selected', { ...LABEL, team: 'blue' });
+    });
 
-  it('--delete deletes what the controller has made, and nothing made by hand', async () => {
-    const { status, stdout } = await retire('--delete', '-o', 'json');
-    assert.equal(status, 0);
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { name: string; became: string });
-    assert.deepEqual(
-      lines.map(({ name, became }) => [name, became]),
-      [
-        ['selected', 'deleted'],
-        ['orphan', 'deleted'],
-        ['selected', 'deleted'],
-      ],
-    );
-    assert.deepEqual(await left(), ['shop/endpoints/by-hand']);
-  });
+    it('retire-endpoints lists what would go, and deletes nothing', async () => {
+      const { status, stdout, stderr } = await retire();
+      assert.equal(status, 0);
+      assert.deepEqual(stdout.split('\n'), [
+        'would go: bank/selected (its Service has a selector; made before Kubernetes 1.33)',
+        'would go: shop/orphan (labelled as made by the endpoints controller)',
+        'would go: shop/selected (labelled as made by the endpoints controller)',
+        '',
+      ]);
+      assert.match(stderr, /^2 would go: labelled as made by the endpoints controller$/m);
+      assert.match(stderr, /^1 stay: its Service has no selector$/m);
+      assert.deepEqual(await left(), ALL);
+    });
 
-  it('--namespace and --selector limit the command to a namespace and to labels', async () => {
-    assert.equal((await retire('--delete', '-n', 'shop', '-l', 'team=blue')).status, 0);
-    assert.deepEqual(await left(), ALL.slice(0, 3));
-  });
+    it('--delete deletes what the controller has made, and nothing made by hand', async () => {
+      const { status, stdout } = await retire('--delete', '-o', 'json');
+      assert.equal(status, 0);
+      const lines = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { name: string; became: string });
+      assert.deepEqual(
+        lines.map(({ name, became }) => [name, became]),
+        [
+          ['selected', 'deleted'],
+          ['orphan', 'deleted'],
+          ['selected', 'deleted'],
+        ],
+      );
+      assert.deepEqual(await left(), ['shop/endpoints/by-hand']);
+    });
 
-  it('an empty namespace is refused, and does not mean all', async () => {
-    for (const flag of ['--namespace=', '--namespace=a/b', '--namespace=Shop']) {
-      const { status, stdout, stderr } = await retire('--delete', flag);
-      assert.deepEqual([status, stdout], [2, '']);
+    it('--namespace and --selector limit the command to a namespace and to labels', async () => {
+      assert.equal((await retire('--delete', '-n', 'shop', '-l', 'team=blue')).status, 0);
+      assert.deepEqual(await left(), ALL.slice(0, 3));
+    });
+
+    it('an empty namespace is refused, and does not mean all', async () => {
+      for (const flag of ['--namespace=', '--namespace=a/b', '--namespace=Shop']) {
+        const { status, stdout, stderr } = await retire('--delete', flag);
+        assert.deepEqual([status, stdout], [2, '']);
+        assert.match(
+          stderr,
+          /--namespace: "[^"]*" is no name of a namespace\. Allowed: a name, or no flag for all of them\.$/m,
+        );
+      }
+      assert.deepEqual(await left(), ALL);
+    });
+
+    it('a namespace without Endpoints, as one with a slip in its name, is told', async () => {
+      const { status, stdout, stderr } = await retire('--delete', '-n', 'shpo');
+      assert.deepEqual([status, stdout], [0, '']);
+      assert.match(stderr, /^No Endpoints were seen in namespace shpo\.$/m);
+    });
+
+    it('an object with finalizers is told as marked, and no controller is blamed', async () => {
+      const path = '/api/v1/namespaces/shop/endpoints/orphan';
+      const contentType = 'application/merge-patch+json';
+      const finalize = (finalizers: string[]): Promise<unknown> =>
+        client.send({ method: 'PATCH', path, contentType, body: { metadata: { finalizers } } });
+      await finalize(['example.com/hold']);
+      for (let run = 0; run < 2; run++) {
+        const { status, stdout, stderr } = await retire('--delete', '-n', 'shop', '-l', '!team');
+        assert.equal(status, 0, stderr);
+        assert.match(stdout, /^waits for its finalizers: shop\/orphan /);
+      }
+      assert.deepEqual(await left(), ALL);
+      await finalize([]);
+      assert.ok(!(await left()).includes('shop/endpoints/orphan'));
+    });
+
+    it('the command stops before the first deletion if a controller writes', async () => {
+      const writer = setInterval(() => {
+        const body = { metadata: { annotations: { beat: String(performance.now()) } } };
+        const path = '/api/v1/namespaces/shop/endpoints/orphan';
+        void client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+      }, 100);
+      const { status, stdout, stderr } = await retire('--delete', '--quiet-for=60s');
+      clearInterval(writer);
+      assert.deepEqual([status, stdout], [1, '']);
       assert.match(
         stderr,
-        /--namespace: "[^"]*" is no name of a namespace\. Allowed: a name, or no flag for all of them\.$/m,
+        /^Stopped: .* has written Endpoints shop\/orphan: switch the endpoints controller off first$/m,
       );
-    }
-    assert.deepEqual(await left(), ALL);
-  });
-
-  it('a namespace without Endpoints, as one with a slip in its name, is told', async () => {
-    const { status, stdout, stderr } = await retire('--delete', '-n', 'shpo');
-    assert.deepEqual([status, stdout], [0, '']);
-    assert.match(stderr, /^No Endpoints were seen in namespace shpo\.$/m);
-  });
-
-  it('an object with finalizers is told as marked, and no controller is blamed', async () => {
-    const path = '/api/v1/namespaces/shop/endpoints/orphan';
-    const contentType = 'application/merge-patch+json';
-    const finalize = (finalizers: string[]): Promise<unknown> =>
-      client.send({ method: 'PATCH', path, contentType, body: { metadata: { finalizers } } });
-    await finalize(['example.com/hold']);
-    for (let run = 0; run < 2; run++) {
-      const { status, stdout, stderr } = await retire('--delete', '-n', 'shop', '-l', '!team');
-      assert.equal(status, 0, stderr);
-      assert.match(stdout, /^waits for its finalizers: shop\/orphan /);
-    }
-    assert.deepEqual(await left(), ALL);
-    await finalize([]);
-    assert.ok(!(await left()).includes('shop/endpoints/orphan'));
-  });
-
-  it('the command stops before the first deletion if a controller writes', async () => {
-    const writer = setInterval(() => {
-      const body = { metadata: { annotations: { beat: String(performance.now()) } } };
-      const path = '/api/v1/namespaces/shop/endpoints/orphan';
-      void client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
-    }, 100);
-    const { status, stdout, stderr } = await retire('--delete', '--quiet-for=60s');
-    clearInterval(writer);
-    assert.deepEqual([status, stdout], [1, '']);
-    assert.match(
-      stderr,
-      /^Stopped: .* has written Endpoints shop\/orphan: switch the endpoints controller off first$/m,
-    );
-    assert.deepEqual(await left(), ALL);
-  });
-
-  it('the command stops after the first deletion if an idle controller undoes it', async () => {
-    const flags = ['--leader-elect=false', '--secure-port=0', '--controllers=endpoints-controller'];
-    const controller = spawn(execPath, [BIN, 'run', `--master=${server.url}`, ...flags], {
-      stdio: ['ignore', 'ignore', 'pipe'],
+      assert.deepEqual(await left(), ALL);
     });
-    let log = '';
-    for await (const chunk of controller.stderr) if ((log += String(chunk)).includes('All services are synced')) break;
-    const { status, stdout, stderr } = await retire('--delete', '--quiet-for=2s', '-n', 'shop', '-l', '!team');
-    controller.kill('SIGKILL');
-    await once(controller, 'exit');
-    assert.equal(status, 1, stderr);
-    assert.match(stderr, /^Stopped: \w+ has written Endpoints shop\/\w+: /m);
-    assert.ok(stdout.split('\n').length <= 2, stdout);
+
+    it('the command stops after the first deletion if an idle controller undoes it', async () => {
+      const flags = ['--leader-elect=false', '--secure-port=0', '--controllers=endpoints-controller'];
+      const controller = spawn(execPath, [BIN, 'run', `--master=${server.url}`, ...flags], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let log = '';
+      for await (const chunk of controller.stderr)
+        if ((log += String(chunk)).includes('All services are synced')) break;
+      const { status, stdout, stderr } = await retire('--delete', '--quiet-for=2s', '-n', 'shop', '-l', '!team');
+      controller.kill('SIGKILL');
+      await once(controller, 'exit');
+      assert.equal(status, 1, stderr);
+      assert.match(stderr, /^Stopped: \w+ has written Endpoints shop\/\w+: /m);
+      assert.ok(stdout.split('\n').length <= 2, stdout);
+    });
+
+    it('the command ends when nobody reads the list any more', async () => {
+      const args = [BIN, 'retire-endpoints', `--master=${server.url}`, '--quiet-for=1s', '--delete'];
+      const child = spawn(execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+      child.stdout.destroy();
+      const [status] = (await once(child, 'exit')) as [number];
+      assert.equal(status, 1);
+      assert.equal((await left()).length, 3);
+    });
   });
 
-  it('the command ends when nobody reads the list any more', async () => {
-    const args = [BIN, 'retire-endpoints', `--master=${server.url}`, '--quiet-for=1s', '--delete'];
-    const child = spawn(execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-    child.stdout.destroy();
-    const [status] = (await once(child, 'exit')) as [number];
-    assert.equal(status, 1);
-    assert.equal((await left()).length, 3);
-  });
+  // They mostly wait.
+  describe('each in a namespace of its own', { concurrency: 4 }, () => {
+    /** Long enough for a test to do something in it, on a machine that is out of breath. */
+    const QUIET = '--quiet-for=4s';
 
-  /** Long enough for a test to do something in it, on a machine that is out of breath. */
-  const QUIET = '--quiet-for=4s';
-
-  /** Until the object has gone, or the command has ended without. */
-  const gone = async (path: string, ended: Promise<Ended>): Promise<void> => {
-    const command = { over: false };
-    void ended.then(() => (command.over = true));
-    while (!command.over && (await left()).includes(path)) await sleep(20);
-  };
-
-  async function namespaceOf(namespace: string, names: readonly string[]): Promise<void> {
-    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-    for (const name of names) {
-      await service(namespace, name, { app: name });
-      await endpoints(namespace, name, {});
-    }
-  }
-
-  it('the command waits after the first deletion of an object with a Service', async () => {
-    await namespaceOf('idle', ['first', 'second']);
-    await endpoints('idle', 'an-orphan', LABEL);
-    const ended = retire('--delete', '-n', 'idle', QUIET, '--qps=1000');
-    await gone('idle/endpoints/first', ended);
-    await endpoints('idle', 'first', LABEL);
-    const { status, stdout, stderr } = await ended;
-    assert.equal(status, 1, stderr);
-    assert.match(stdout, /^deleted: idle\/an-orphan .*\ndeleted: idle\/first .*\n$/);
-    const idle = (await left()).filter((path) => path.startsWith('idle/'));
-    assert.deepEqual(idle, ['idle/endpoints/first', 'idle/endpoints/second']);
-  });
-
-  it('an opted-out object stays, even if it is opted out after the list was read', async () => {
-    await namespaceOf('own', ['first', 'late', 'opted']);
-    const optOut = (name: string): Promise<unknown> => {
-      const body = { metadata: { labels: { 'example.com/own': '' } } };
-      const path = `/api/v1/namespaces/own/services/${name}`;
-      return client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+    /** Until the object has gone, or the command has ended without. */
+    const gone = async (path: string, ended: Promise<Ended>): Promise<void> => {
+      const command = { over: false };
+      void ended.then(() => (command.over = true));
+      while (!command.over && (await left()).includes(path)) await sleep(20);
     };
-    await optOut('opted');
-    const ended = retire('--delete', '-n', 'own', QUIET, '--opt-out-label=example.com/own');
-    await gone('own/endpoints/first', ended);
-    await optOut('late');
-    const { status, stderr } = await ended;
-    assert.equal(status, 0, stderr);
-    assert.match(stderr, /^1 stay: opted out$/m);
-    const own = (await left()).filter((path) => path.startsWith('own/'));
-    assert.deepEqual(own, ['own/endpoints/late', 'own/endpoints/opted']);
-  });
 
-  it('an object that somebody has changed since it was listed stays', async () => {
-    await namespaceOf('changed', ['first', 'second']);
-    const ended = retire('--delete', '-n', 'changed', QUIET);
-    await gone('changed/endpoints/first', ended);
-    // By a program that is no controller.
-    const body = { metadata: { annotations: { theirs: 'yes' } } };
-    const path = '/api/v1/namespaces/changed/endpoints/second';
-    await client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
-    const { status, stdout, stderr } = await ended;
-    assert.equal(status, 0, stderr);
-    assert.match(stdout, /^stay: the object has changed since the list: changed\/second /m);
-    assert.ok((await left()).includes('changed/endpoints/second'));
-  });
-
-  it('deletions come no faster than --qps', async () => {
-    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'slow' } });
-    for (const name of ['a', 'b', 'c']) await endpoints('slow', name, LABEL);
-    const fromMs = performance.now();
-    assert.equal((await retire('--delete', '-n', 'slow', '--qps=1')).status, 0);
-    // A second of quiet before, and one behind each deletion.
-    assert.ok(performance.now() - fromMs > 4000);
-  });
-
-  it('the command says in one line what it cannot read', async () => {
-    const { status, stderr } = await retire('-n', 'shop', '-l', 'a b c');
-    assert.equal(status, 1);
-    assert.match(stderr, /^endpointd retire-endpoints: cannot list \/api\/v1\/namespaces\/shop\/endpoints: .*$/m);
-  });
-
-  it('Endpoints and Services of several pages are matched', async () => {
-    const names = Array.from({ length: 620 }, (_, i) => `many-${i}`);
-    await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'many' } });
-    for (const name of names) await Promise.all([service('many', name, { a: 'b' }), endpoints('many', name, {})]);
-    const { stdout } = await retire('-n', 'many');
-    assert.equal(stdout.match(/^would go: many\//gm)?.length, names.length);
-  });
-
-  const isWatch = (path: string): boolean => path.includes('watch=1');
-  const inNamespace = async (namespace: string): Promise<string[]> => {
-    return (await left()).filter((path) => path.startsWith(`${namespace}/`));
-  };
-
-  /** Runs the command through a front that treats the watch as told: until as many are left, and for three quiets more. */
-  async function leftBesideWatch(namespace: string, watch: Passage, count: number): Promise<string[]> {
-    await namespaceOf(namespace, ['a', 'b', 'c']);
-    const asked = { watch: false };
-    await using front = await startFront(server.url, (_method, path) => {
-      asked.watch ||= isWatch(path);
-      return isWatch(path) ? watch : 'pass';
-    });
-    const args = [`--master=${front.url}`, '--quiet-for=1s', '--qps=100', '--delete', '-n', namespace];
-    const child = spawn(execPath, [BIN, 'retire-endpoints', ...args], { stdio: 'ignore' });
-    while (!asked.watch || (await inNamespace(namespace)).length > count) {
-      assert.equal(child.exitCode, null);
-      await sleep(20);
+    async function namespaceOf(namespace: string, names: readonly string[]): Promise<void> {
+      await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+      for (const name of names) {
+        await service(namespace, name, { app: name });
+        await endpoints(namespace, name, {});
+      }
     }
-    await sleep(3000);
-    assert.equal(child.exitCode, null);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    return inNamespace(namespace);
-  }
 
-  it('nothing is deleted while the watch is not answered', async () => {
-    assert.equal((await leftBesideWatch('unanswered', 'hang', 3)).length, 3);
-  });
-
-  it('a watch that shows nothing of the first deletion lets no other follow', async () => {
-    assert.equal((await leftBesideWatch('silent', 'silent', 2)).length, 2);
-  });
-
-  it('the command stops if the first deleted object is there again', async () => {
-    await namespaceOf('again', ['first', 'second']);
-    const ended = retire('--delete', '-n', 'again', QUIET);
-    await gone('again/endpoints/first', ended);
-    // By a program that the watch does not know as a controller.
-    await endpoints('again', 'first', {});
-    const { status, stderr } = await ended;
-    assert.equal(status, 1, stderr);
-    assert.match(
-      stderr,
-      /^Stopped: somebody has made Endpoints again\/first anew: switch the endpoints controller off/m,
-    );
-    assert.deepEqual(await inNamespace('again'), ['again/endpoints/first', 'again/endpoints/second']);
-  });
-
-  it('a server that is busy now and then ends no run', async () => {
-    await namespaceOf('busy', ['a', 'b', 'c']);
-    const seen = new Set<string>();
-    await using front = await startFront(server.url, (method, path) => {
-      const kind = isWatch(path) ? 'watch' : `${method} ${path.replace(/\/[abc]$/, '')}`;
-      if (seen.has(kind)) return 'pass';
-      seen.add(kind);
-      return BUSY;
+    it('the command waits after the first deletion of an object with a Service', async () => {
+      await namespaceOf('idle', ['first', 'second']);
+      await endpoints('idle', 'an-orphan', LABEL);
+      const ended = retire('--delete', '-n', 'idle', QUIET, '--qps=1000');
+      await gone('idle/endpoints/first', ended);
+      await endpoints('idle', 'first', LABEL);
+      const { status, stdout, stderr } = await ended;
+      assert.equal(status, 1, stderr);
+      assert.match(stdout, /^deleted: idle\/an-orphan .*\ndeleted: idle\/first .*\n$/);
+      const idle = (await left()).filter((path) => path.startsWith('idle/'));
+      assert.deepEqual(idle, ['idle/endpoints/first', 'idle/endpoints/second']);
     });
-    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'busy');
-    assert.equal(status, 0, stderr);
-    assert.match(stderr, /^3 deleted: /m);
-    assert.deepEqual(await inNamespace('busy'), []);
-  });
 
-  it('connections that are cut, and a busy server behind that, end no run', async () => {
-    await namespaceOf('cut', ['a', 'b', 'c']);
-    let watches = 0;
-    await using front = await startFront(server.url, (_method, path) =>
-      isWatch(path) && ++watches === 2 ? BUSY : 'pass',
-    );
-    const ended = retireAt(front.url, '--delete', '-n', 'cut', QUIET);
-    await gone('cut/endpoints/a', ended);
-    front.cut();
-    const { status, stderr } = await ended;
-    assert.equal(status, 0, stderr);
-    assert.ok(watches > 2, String(watches));
-    assert.deepEqual(await inNamespace('cut'), []);
-  });
-
-  it('the counts are told of a run that ends with an error, too', async () => {
-    await namespaceOf('refused', ['a', 'b']);
-    const refused = refusal(403, 'Forbidden', 'not this one');
-    await using front = await startFront(server.url, (method, path) => {
-      return method === 'DELETE' && path.endsWith('/b') ? refused : 'pass';
+    it('an opted-out object stays, even if it is opted out after the list was read', async () => {
+      await namespaceOf('own', ['first', 'late', 'opted']);
+      const optOut = (name: string): Promise<unknown> => {
+        const body = { metadata: { labels: { 'example.com/own': '' } } };
+        const path = `/api/v1/namespaces/own/services/${name}`;
+        return client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+      };
+      await optOut('opted');
+      const ended = retire('--delete', '-n', 'own', QUIET, '--opt-out-label=example.com/own');
+      await gone('own/endpoints/first', ended);
+      await optOut('late');
+      const { status, stderr } = await ended;
+      assert.equal(status, 0, stderr);
+      assert.match(stderr, /^1 stay: opted out$/m);
+      const own = (await left()).filter((path) => path.startsWith('own/'));
+      assert.deepEqual(own, ['own/endpoints/late', 'own/endpoints/opted']);
     });
-    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'refused');
-    assert.equal(status, 1);
-    assert.match(stderr, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
-    assert.match(stderr, /^endpointd retire-endpoints: cannot delete Endpoints refused\/b: not this one$/m);
-  });
 
-  it('a deletion is not repeated once a controller has written', async () => {
-    await namespaceOf('written', ['a', 'b']);
-    let deletions = 0;
-    await using front = await startFront(server.url, (method) => {
-      if (method !== 'DELETE') return 'pass';
-      deletions += 1;
-      void endpoints('written', 'late', LABEL);
-      return BUSY;
+    it('an object that somebody has changed since it was listed stays', async () => {
+      await namespaceOf('changed', ['first', 'second']);
+      const ended = retire('--delete', '-n', 'changed', QUIET);
+      await gone('changed/endpoints/first', ended);
+      // By a program that is no controller.
+      const body = { metadata: { annotations: { theirs: 'yes' } } };
+      const path = '/api/v1/namespaces/changed/endpoints/second';
+      await client.send({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+      const { status, stdout, stderr } = await ended;
+      assert.equal(status, 0, stderr);
+      assert.match(stdout, /^stay: the object has changed since the list: changed\/second /m);
+      assert.ok((await left()).includes('changed/endpoints/second'));
     });
-    const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'written');
-    assert.deepEqual([status, deletions], [1, 1], stderr);
-    assert.match(stderr, /cannot delete Endpoints written\/a: .*; .* has written Endpoints written\/late: switch /);
-  });
 
-  it('a deletion whose answer is lost counts as a deletion', async () => {
-    await namespaceOf('lost', ['a']);
-    let deletions = 0;
-    await using front = await startFront(server.url, (method) => {
-      return method === 'DELETE' && ++deletions === 1 ? 'lose' : 'pass';
+    it('deletions come no faster than --qps', async () => {
+      await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'slow' } });
+      for (const name of ['a', 'b', 'c']) await endpoints('slow', name, LABEL);
+      const fromMs = performance.now();
+      assert.equal((await retire('--delete', '-n', 'slow', '--qps=1')).status, 0);
+      // A second of quiet before, and one behind each deletion.
+      assert.ok(performance.now() - fromMs > 4000);
     });
-    const { status, stdout, stderr } = await retireAt(front.url, '--delete', '-n', 'lost');
-    assert.deepEqual([status, deletions], [0, 2], stderr);
-    assert.match(stdout, /^deleted: lost\/a /);
+
+    it('the command says in one line what it cannot read', async () => {
+      const { status, stderr } = await retire('-n', 'shop', '-l', 'a b c');
+      assert.equal(status, 1);
+      assert.match(stderr, /^endpointd retire-endpoints: cannot list \/api\/v1\/namespaces\/shop\/endpoints: .*$/m);
+    });
+
+    it('Endpoints and Services of several pages are matched', async () => {
+      const names = Array.from({ length: 620 }, (_, i) => `many-${i}`);
+      await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'many' } });
+      for (const name of names) await Promise.all([service('many', name, { a: 'b' }), endpoints('many', name, {})]);
+      const { stdout } = await retire('-n', 'many');
+      assert.equal(stdout.match(/^would go: many\//gm)?.length, names.length);
+    });
+
+    const isWatch = (path: string): boolean => path.includes('watch=1');
+    const inNamespace = async (namespace: string): Promise<string[]> => {
+      return (await left()).filter((path) => path.startsWith(`${namespace}/`));
+    };
+
+    /** Runs the command through a front that treats the watch as told: until as many are left, and for three quiets more. */
+    async function leftBesideWatch(namespace: string, watch: Passage, count: number): Promise<string[]> {
+      await namespaceOf(namespace, ['a', 'b', 'c']);
+      const asked = { watch: false };
+      await using front = await startFront(server.url, (_method, path) => {
+        asked.watch ||= isWatch(path);
+        return isWatch(path) ? watch : 'pass';
+      });
+      const args = [`--master=${front.url}`, '--quiet-for=1s', '--qps=100', '--delete', '-n', namespace];
+      const child = spawn(execPath, [BIN, 'retire-endpoints', ...args], { stdio: 'ignore' });
+      while (!asked.watch || (await inNamespace(namespace)).length > count) {
+        assert.equal(child.exitCode, null);
+        await sleep(20);
+      }
+      await sleep(3000);
+      assert.equal(child.exitCode, null);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      return inNamespace(namespace);
+    }
+
+    it('nothing is deleted while the watch is not answered', async () => {
+      assert.equal((await leftBesideWatch('unanswered', 'hang', 3)).length, 3);
+    });
+
+    it('a watch that shows nothing of the first deletion lets no other follow', async () => {
+      assert.equal((await leftBesideWatch('silent', 'silent', 2)).length, 2);
+    });
+
+    it('the command stops if the first deleted object is there again', async () => {
+      await namespaceOf('again', ['first', 'second']);
+      const ended = retire('--delete', '-n', 'again', QUIET);
+      await gone('again/endpoints/first', ended);
+      // By a program that the watch does not know as a controller.
+      await endpoints('again', 'first', {});
+      const { status, stderr } = await ended;
+      assert.equal(status, 1, stderr);
+      assert.match(
+        stderr,
+        /^Stopped: somebody has made Endpoints again\/first anew: switch the endpoints controller off/m,
+      );
+      assert.deepEqual(await inNamespace('again'), ['again/endpoints/first', 'again/endpoints/second']);
+    });
+
+    it('a server that is busy now and then ends no run', async () => {
+      await namespaceOf('busy', ['a', 'b', 'c']);
+      const seen = new Set<string>();
+      await using front = await startFront(server.url, (method, path) => {
+        const kind = isWatch(path) ? 'watch' : `${method} ${path.replace(/\/[abc]$/, '')}`;
+        if (seen.has(kind)) return 'pass';
+        seen.add(kind);
+        return BUSY;
+      });
+      const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'busy');
+      assert.equal(status, 0, stderr);
+      assert.match(stderr, /^3 deleted: /m);
+      assert.deepEqual(await inNamespace('busy'), []);
+    });
+
+    it('connections that are cut, and a busy server behind that, end no run', async () => {
+      await namespaceOf('cut', ['a', 'b', 'c']);
+      let watches = 0;
+      await using front = await startFront(server.url, (_method, path) =>
+        isWatch(path) && ++watches === 2 ? BUSY : 'pass',
+      );
+      const ended = retireAt(front.url, '--delete', '-n', 'cut', QUIET);
+      await gone('cut/endpoints/a', ended);
+      front.cut();
+      const { status, stderr } = await ended;
+      assert.equal(status, 0, stderr);
+      assert.ok(watches > 2, String(watches));
+      assert.deepEqual(await inNamespace('cut'), []);
+    });
+
+    it('the counts are told of a run that ends with an error, too', async () => {
+      await namespaceOf('refused', ['a', 'b']);
+      const refused = refusal(403, 'Forbidden', 'not this one');
+      await using front = await startFront(server.url, (method, path) => {
+        return method === 'DELETE' && path.endsWith('/b') ? refused : 'pass';
+      });
+      const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'refused');
+      assert.equal(status, 1);
+      assert.match(stderr, /^1 deleted: its Service has a selector; made before Kubernetes 1\.33$/m);
+      assert.match(stderr, /^endpointd retire-endpoints: cannot delete Endpoints refused\/b: not this one$/m);
+    });
+
+    it('a deletion is not repeated once a controller has written', async () => {
+      await namespaceOf('written', ['a', 'b']);
+      let deletions = 0;
+      await using front = await startFront(server.url, (method) => {
+        if (method !== 'DELETE') return 'pass';
+        deletions += 1;
+        void endpoints('written', 'late', LABEL);
+        return BUSY;
+      });
+      const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'written');
+      assert.deepEqual([status, deletions], [1, 1], stderr);
+      assert.match(stderr, /cannot delete Endpoints written\/a: .*; .* has written Endpoints written\/late: switch /);
+    });
+
+    it('a deletion whose answer is lost counts as a deletion', async () => {
+      await namespaceOf('lost', ['a']);
+      let deletions = 0;
+      await using front = await startFront(server.url, (method) => {
+        return method === 'DELETE' && ++deletions === 1 ? 'lose' : 'pass';
+      });
+      const { status, stdout, stderr } = await retireAt(front.url, '--delete', '-n', 'lost');
+      assert.deepEqual([status, deletions], [0, 2], stderr);
+      assert.match(stdout, /^deleted: lost\/a /);
+    });
   });
 });
