@@ -45,9 +45,10 @@ function partOf({ callFrame }: ProfileNode): string | null {
   if (functionName === '(garbage collector)') return 'collector';
   if (/\/(?:esm|cjs)\/|:internal\/(?:modules|bootstrap)/.test(url)) return 'Node: modules';
   if (url.startsWith('node:')) return 'Node: its JavaScript';
-  const library = LIBRARY.exec(url)?.[1];
+  const source = sourceOf(callFrame);
+  const library = LIBRARY.exec(source)?.[1];
   if (library !== undefined) return library;
-  const own = OWN.exec(sourceOf(callFrame))?.[1];
+  const own = OWN.exec(source)?.[1];
   if (own !== undefined) return `src/${own}`;
   // Reads, writes, hashes and copies have no file. `(program)` is V8 itself, with its compilers.
   return url === '' ? 'Node and V8: native' : 'others';

@@ -68,7 +68,7 @@ export async function openWorld(world: World, program: URL): Promise<Server> {
 
 async function openEmbedded(world: World, program: URL): Promise<BareServer> {
   const rule = `verb=create|update|delete,resource=endpoints|endpointslices,delay=fixed:${WRITE_DELAY_MS}ms`;
-  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0', `--fault=${rule}`]);
+  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0', `--fault=${rule}`], program);
   const client = createApiClient({ url: serve.url }, CONNECTIONS);
   const { kubeconfig } = serve;
   return {

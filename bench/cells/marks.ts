@@ -3,10 +3,10 @@ import { fit, FITTED, type Fitted } from '../../src/tune/back-test.ts';
 import { OUTPUTS, type Output, perOutput } from '../../src/twin/ledger.ts';
 import type { Calibration, Controller } from '../../src/twin/settings.ts';
 import { median } from '../../src/lib/percentile.ts';
-import { storyOf } from './cell-times.ts';
+import { type CellTimes, storyOf } from './cell-times.ts';
 import type { CellRun, World } from './data.ts';
 import { calibrationCells, type CellPlan, heldOutCells } from './plan.ts';
-import { predict, predictCpu, predictNaively } from './predict.ts';
+import { predict, predictCpu, predictNaively, type Predictions } from './predict.ts';
 
 export interface CellResult {
   readonly plan: CellPlan;
@@ -59,6 +59,26 @@ function steadyOf(runs: readonly CellRun[]): readonly CellRun[] {
   return steady.length > 0 ? steady : runs;
 }
 
+const PREDICTED = new Map<string, Predictions>();
+
+/** What the model says of a cell. It is played once, since pages with more or fewer of its runs show the same. */
+function predictedOf(
+  plan: Pick<CellPlan, 'workload' | 'settings'>,
+  seed: number,
+  { warmUpMs, measuredMs }: CellTimes,
+  controller: Controller,
+  calibration: Calibration,
+): Predictions {
+  const { workload, settings } = plan;
+  const times = { warmUpMs, measuredMs };
+  const key = JSON.stringify([workload, settings, seed, times, controller, calibration]);
+  const known = PREDICTED.get(key);
+  if (known !== undefined) return known;
+  const made = predict(storyOf(plan, seed, times), controller, settings, calibration, times);
+  PREDICTED.set(key, made);
+  return made;
+}
+
 /**
  * @param all at least one run, all of the same story; disturbed runs count only if there is no other
  * @param idleMs see `predictNaively`
@@ -72,9 +92,8 @@ export function resultOf(
 ): CellResult {
   const runs = steadyOf(all);
   const [first] = runs as readonly [CellRun];
-  const story = storyOf(plan, first.seed, first);
-  const prediction = predict(story, controller, plan.settings, calibration, first);
-  const naive = predictNaively(story, plan.settings, idleMs, first);
+  const prediction = predictedOf(plan, first.seed, first, controller, calibration);
+  const naive = predictNaively(storyOf(plan, first.seed, first), plan.settings, idleMs, first);
   const byOutput = OUTPUTS.map((output): OutputResult => {
     const measured = mediansOf(runs.map((run) => run.measured[output]));
     const predicted = prediction[output];

@@ -40,13 +40,13 @@ const REST_MS = 500;
 const REST_SHARE = 0.05;
 const REST_MS_MAX = 120_000;
 
-/** @param isCompiled whether `program` is compiled, and started as deployed; the sources are for tests */
-export function endpointd(program: URL, isCompiled: boolean): GrowthPeer {
+/** @param isDeployed whether it is started as deployed; without, tests are quicker */
+export function endpointd(program: URL, isDeployed: boolean): GrowthPeer {
   const own = [`--controllers=${CONTROLLERS.join(',')}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
   return {
     name: 'endpointd',
     start: async (kubeconfigPath) => {
-      const { flags, env } = isCompiled ? await asDeployed() : { flags: [], env: {} };
+      const { flags, env } = isDeployed ? await asDeployed() : { flags: [], env: {} };
       return startController([...flags, `--kubeconfig=${kubeconfigPath}`, ...own], program, env);
     },
   };

@@ -3,7 +3,7 @@ import type { Size } from './scenario.ts';
 
 /**
  * The CPU that two changes may cost a controller at rest: five ticks of the kernel. The smallest size, which measures
- * nothing, runs sources whose types have to be stripped first.
+ * nothing, may run sources whose types have to be stripped first.
  */
 const KNOWN_SECONDS_MAX: Readonly<Record<Size, number>> = { tiny: 0.3, small: 0.05, full: 0.05 };
 /** The same as a share of what the start has used. */

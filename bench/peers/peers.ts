@@ -28,12 +28,18 @@ const SOURCES = new URL('../../src/main.ts', import.meta.url);
 
 /**
  * The program to run. The image has compiled code, so that is measured. The smallest size, which measures nothing, runs
- * the sources.
+ * the compiled `main.js` that BENCH_PROGRAM names, or the sources.
  */
 export function programOf(size: Settings['size']): URL {
-  if (size === 'tiny') return SOURCES;
+  if (size === 'tiny') return givenProgram() ?? SOURCES;
   if (!existsSync(COMPILED)) throw new Error('dist is not there: npm run prepack');
   return COMPILED;
+}
+
+/** A test starts many processes, and a start from the sources takes twice as long. */
+function givenProgram(): URL | null {
+  const path = process.env['BENCH_PROGRAM'] ?? '';
+  return path === '' ? null : pathToFileURL(path);
 }
 
 /** So that endpointd's writes wait for none of the syncs of both controllers. */
@@ -112,7 +118,8 @@ async function startEndpointd(
 ): Promise<RunningPeer> {
   const { qps, burst, endpointdFlags, size } = settings;
   const kubeconfigPath = await kubeconfigOf(on, settings, 'endpointd');
-  // The smallest size runs the sources, which take long to be stripped of their types, beside tests that may take the port.
+  // The smallest size may run the sources, which take long to be stripped of their types, and tests beside it may take the
+  // port.
   const { flags, env } = size === 'tiny' ? { flags: [], env: {} } : await asDeployed();
   const controller = startController(
     [

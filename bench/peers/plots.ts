@@ -147,7 +147,7 @@ function stagesPlot({ scenario, subject, rows }: Comparison): BarPlot[] {
 /** At most so many points, with the longest sample among them. */
 export function distribution(samples: readonly number[]): (readonly [number, number])[] {
   if (samples.length === 0) return [];
-  const sorted = samples.toSorted((a, b) => a - b);
+  const sorted = Float64Array.from(samples).sort();
   const points = Math.min(CDF_POINTS, sorted.length);
   return Array.from({ length: points }, (_, i) => {
     const share = (i + 1) / points;

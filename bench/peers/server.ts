@@ -56,7 +56,7 @@ export interface ServerRequest {
   /** The controllers that make everything right. */
   readonly controllers: readonly string[];
   readonly options: Pick<ClusterOptions, 'fsync' | 'priorityAndFairness' | 'apiserverFlags'>;
-  /** The program that makes everything right. */
+  /** The program that serves, where the server is the embedded one, and that makes everything right. */
   readonly program: URL;
   readonly say: (text: string) => void;
 }
@@ -127,7 +127,7 @@ async function openServer(request: ServerRequest): Promise<OpenedServer> {
     const data = await preparedData(request, cluster);
     return { server: await openKube({ ...request.options, etcdFrom: data }), cluster };
   }
-  const server = await openEmbedded();
+  const server = await openEmbedded(request.program);
   try {
     await load(server, request, cluster);
     return { server, cluster };
@@ -166,8 +166,8 @@ async function openKube(options: ClusterOptions): Promise<BenchServer> {
   };
 }
 
-async function openEmbedded(): Promise<BenchServer> {
-  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0']);
+async function openEmbedded(program: URL): Promise<BenchServer> {
+  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0'], program);
   const client = createApiClient({ url: serve.url }, CONNECTIONS);
   return {
     kind: 'embedded',

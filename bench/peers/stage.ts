@@ -75,10 +75,11 @@ const SEEN_MS_MAX = 120_000;
 const POLL_MS = 20;
 /**
  * A controller that used less than `REST_SHARE` of a core for so long, three times in a row, rests, if its server used
- * less than `SERVER_REST_SHARE`: else it may wait for a list. If nothing was written for so long, changes that are not shown yet
- * will not be.
+ * less than `SERVER_REST_SHARE`: else it may wait for a list.
  */
 const STILL_MS: Readonly<Record<Size, number>> = { tiny: 250, small: 1000, full: 1000 };
+/** If nothing was written for so long, changes that are not shown yet will not be. A busy machine holds a controller up. */
+const QUIET_MS = 1000;
 const REST_SHARE = 0.05;
 /** An idle kube-apiserver with its etcd uses a twentieth to a tenth of a core. */
 const SERVER_REST_SHARE = 0.3;
@@ -481,7 +482,7 @@ function release(run: Run): void {
 }
 
 async function seen(run: Run): Promise<void> {
-  const { streams, changes, peer, stillMs } = run;
+  const { streams, changes, peer } = run;
   const both = Object.values(streams);
   const left = (): { readonly owed: number; readonly open: number } => {
     if (!peer.echoes) {
@@ -498,7 +499,7 @@ async function seen(run: Run): Promise<void> {
     const { owed, open } = left();
     const nowMs = performance.now();
     if (writes() !== before) [quietSinceMs, before] = [nowMs, writes()];
-    if (owed === 0 && (open === 0 || nowMs - quietSinceMs > stillMs)) break;
+    if (owed === 0 && (open === 0 || nowMs - quietSinceMs > QUIET_MS)) break;
     if (nowMs > untilMs) return;
     await orFails(run, sleep(POLL_MS));
   }

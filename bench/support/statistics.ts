@@ -80,20 +80,47 @@ export function pooledPercentile(
   byRound: ReadonlyMap<number, readonly number[]>,
   share: number,
 ): (rounds: readonly number[]) => number {
-  const largestFirst = [...byRound]
-    .flatMap(([round, samples]) => samples.map((sample) => ({ round, sample })))
-    .sort((a, b) => b.sample - a.sample);
+  const largest = largestOf(byRound);
   return (rounds) => {
     const times = new Map<number, number>();
     for (const round of rounds) times.set(round, (times.get(round) ?? 0) + 1);
     const count = rounds.reduce((sum, round) => sum + (byRound.get(round)?.length ?? 0), 0);
     if (count === 0) return Number.NaN;
     let above = count - Math.max(1, Math.ceil(share * count));
-    for (const { round, sample } of largestFirst) {
-      above -= times.get(round) ?? 0;
-      if (above < 0) return sample;
+    for (let i = 0; ; i++) {
+      const next = largest(i);
+      if (next === null) return Number.NaN;
+      above -= times.get(next.round) ?? 0;
+      if (above < 0) return next.sample;
     }
-    return Number.NaN;
+  };
+}
+
+interface RoundSample {
+  readonly round: number;
+  readonly sample: number;
+}
+
+/** The samples of all rounds by their place, the largest first; null = there are no more. Only those asked for are merged. */
+function largestOf(byRound: ReadonlyMap<number, readonly number[]>): (place: number) => RoundSample | null {
+  const left = [...byRound].map(([round, samples]) => ({
+    round,
+    ascending: Float64Array.from(samples).sort(),
+    count: samples.length,
+  }));
+  const merged: RoundSample[] = [];
+  return (place) => {
+    while (merged.length <= place) {
+      let [round, sample, from] = [0, Number.NEGATIVE_INFINITY, -1];
+      for (const [i, { ascending, count, round: own }] of left.entries()) {
+        if (count === 0 || (from >= 0 && ascending[count - 1]! <= sample)) continue;
+        [round, sample, from] = [own, ascending[count - 1]!, i];
+      }
+      if (from < 0) return null;
+      left[from]!.count--;
+      merged.push({ round, sample });
+    }
+    return merged[place]!;
   };
 }
 

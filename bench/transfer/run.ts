@@ -46,10 +46,11 @@ const AROUND_MS = 15_000;
 export interface TransferSize {
   readonly workloads: readonly StoryProfile[];
   readonly choices: readonly Choice[];
-  readonly program: 'full' | 'tiny';
+  /** null = it is compiled anew. */
+  readonly program: URL | null;
 }
 
-const FULL: TransferSize = { workloads: TRANSFER_WORKLOADS, choices: CHOICES, program: 'full' };
+const FULL: TransferSize = { workloads: TRANSFER_WORKLOADS, choices: CHOICES, program: null };
 
 interface Bench {
   readonly folder: string;
@@ -90,8 +91,8 @@ export async function runTransferBench(args: readonly string[], size: TransferSi
     const workloads = workloadsOf(values.workloads.split(','), size.workloads);
     const plans = workloads.flatMap((workload) => plansOf(workload, size.choices));
     const untilMs = performance.now() + millisecondsOf(values.for);
-    if (size.program === 'full') compileProgram();
-    const program = programOf(size.program);
+    if (size.program === null) compileProgram();
+    const program = size.program ?? programOf('full');
     const versions = versionsOf(world, program);
     const bench: Bench = { folder, measurement, plans, untilMs, program, versions, commit: commitText() };
     if (values.again) forgetPairs(bench);

@@ -1,9 +1,7 @@
 /** The smallest sample that at least `share` (in [0, 1]) of all samples do not exceed; NaN when there are none. */
 export function percentile(samples: readonly number[], share: number): number {
-  return percentileOfSorted(
-    samples.toSorted((a, b) => a - b),
-    share,
-  );
+  // Numbers in a typed array are sorted without a call for each two of them.
+  return percentileOfSorted(Float64Array.from(samples).sort(), share);
 }
 
 /** The same of samples that are sorted, the smallest first. */

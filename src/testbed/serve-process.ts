@@ -19,11 +19,14 @@ export interface ServeProcess {
   stop(): Promise<number>;
 }
 
-/** @throws Error with its output if it ends before it serves */
-export async function startServe(flags: readonly string[] = []): Promise<ServeProcess> {
+/**
+ * @param main the program
+ * @throws Error with its output if it ends before it serves
+ */
+export async function startServe(flags: readonly string[] = [], main: URL = MAIN): Promise<ServeProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-serve-'));
   const kubeconfig = join(directory, 'kubeconfig');
-  const child = spawn(process.execPath, [fileURLToPath(MAIN), 'serve', `--kubeconfig=${kubeconfig}`, ...flags], {
+  const child = spawn(process.execPath, [fileURLToPath(main), 'serve', `--kubeconfig=${kubeconfig}`, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });

@@ -97,8 +97,11 @@ export function compare(predicted: Evidence, measured: Evidence, smallMs = 0): C
   const comparisons: Comparison[] = [];
   for (const output of OUTPUTS) {
     if (measured.samples[output].length === 0) continue;
+    const [latencies, measuredLatencies] = [predicted, measured].map(({ samples }) =>
+      latenciesOf(samples[output], 'any'),
+    ) as [Latencies, Latencies];
     for (const [figure, share] of QUANTILES) {
-      comparisons.push(compareQuantile(figure, { output, kinds: 'any', share }, predicted, measured, smallMs));
+      comparisons.push(compareSorted(figure, { output, share }, latencies, measuredLatencies, smallMs));
     }
     // What others have written shows changes too.
     const written = measured.writes[output].length;
@@ -133,7 +136,16 @@ export function compareQuantile(
   smallMs: number,
 ): Comparison {
   const of = ({ samples }: Evidence): Latencies => latenciesOf(samples[output], kinds);
-  const [latencies, measuredLatencies] = [of(predicted), of(measured)];
+  return compareSorted(figure, { output, share }, of(predicted), of(measured), smallMs);
+}
+
+function compareSorted(
+  figure: string,
+  { output, share }: Omit<QuantileOf, 'kinds'>,
+  latencies: Latencies,
+  measuredLatencies: Latencies,
+  smallMs: number,
+): Comparison {
   const [ms, measuredMs] = [quantile(latencies, share), quantile(measuredLatencies, share)];
   const error = latencyError(ms, measuredMs);
   const by = chanceOf(measuredLatencies.length, share);

@@ -11,8 +11,9 @@ import { bench } from './run-bench.ts';
 import { parsePeersFlags } from '../../bench/peers/flags.ts';
 import { checkPeers, inTurn, settingsOf } from '../../bench/peers/pair.ts';
 import type { Results } from '../../bench/peers/results.ts';
-import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN } from '../../bench/peers/scenario.ts';
+import { ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type Scenario } from '../../bench/peers/scenario.ts';
 import { heldByEndpoints } from '../../bench/peers/scenarios/flips.ts';
+import { SPREAD } from '../../bench/peers/scenarios/profiles.ts';
 import { STAGES } from '../../bench/peers/change-stages.ts';
 import { findScenarios, SCENARIOS } from '../../bench/peers/scenarios.ts';
 
@@ -26,18 +27,44 @@ const OWN_PEERS: Readonly<Record<string, string>> = {
 // Every scenario is a start of processes of its own: on a busy machine they take longer together than one test may.
 const ALL_MS_MAX = 900_000;
 
+/** Those of one cluster one after the other, and first those after which the next one goes on with the same server. */
+function byCluster(scenarios: readonly Scenario[]): readonly string[] {
+  const clusters = Map.groupBy(scenarios, ({ profile }) => profile('tiny').name);
+  return [...clusters.values()].flatMap((own) => {
+    const [leave, others] = [true, false].map((leaves) =>
+      own.filter(({ leavesInputs = false }) => leavesInputs === leaves),
+    );
+    return [...leave!, ...others!].map(({ name }) => name);
+  });
+}
+
+interface Made {
+  readonly out: string;
+  readonly page: string;
+  readonly runs: Results['runs'];
+}
+
 describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
-  const [json, page] = [join(directory, 'peers.json'), join(directory, 'peers.html')];
-  let results: Results;
-  let told: string;
+  let made: readonly Made[];
+  let runs: Results['runs'];
+  const run = async (title: string, scenarios: readonly string[], peers: string): Promise<Made> => {
+    const [json, page] = [join(directory, `${title}.json`), join(directory, `${title}.html`)];
+    const files = [`--json=${json}`, `--page=${page}`];
+    const { status, out } = await bench('peers', ...scenarios, `--peers=${peers}`, ...files);
+    assert.equal(status, 0, out);
+    const results = JSON.parse(readFileSync(json, 'utf8')) as Results;
+    return { out, page: readFileSync(page, 'utf8'), runs: results.runs };
+  };
   before(
     async () => {
-      const files = [`--json=${json}`, `--page=${page}`];
-      const { status, out } = await bench('peers', 'all', '--peers=endpointd,echo,without the journal', ...files);
-      assert.equal(status, 0, out);
-      told = out;
-      results = JSON.parse(readFileSync(json, 'utf8')) as Results;
+      const [spread, others] = [true, false].map((is) => SCENARIOS.filter((one) => (one.profile === SPREAD) === is));
+      // Side by side, because a run mostly waits.
+      made = await Promise.all([
+        run('spread', byCluster(spread!), 'endpointd,echo,without the journal'),
+        run('others', byCluster(others!), 'endpointd,echo'),
+      ]);
+      runs = made.flatMap((each) => each.runs);
     },
     { timeout: ALL_MS_MAX },
   );
@@ -46,12 +73,12 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   for (const { name, echo = false, peers } of SCENARIOS) {
     if (peers !== undefined) continue;
     it(`${name} runs, ends right and has its figures`, () => {
-      const runs = results.runs.filter(({ scenario }) => scenario === name);
+      const own = runs.filter(({ scenario }) => scenario === name);
       assert.deepEqual(
-        runs.map(({ peer }) => peer),
+        own.map(({ peer }) => peer),
         echo ? [ENDPOINTD, ECHO] : [ENDPOINTD],
       );
-      for (const { wrong, figures, timeline } of runs) {
+      for (const { wrong, figures, timeline } of own) {
         assert.deepEqual(wrong, []);
         assert.ok(figures['wall']! > 0);
         assert.ok(figures['peakMB']! > 10);
@@ -63,7 +90,7 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   it('each scenario runs here, but net: that runs beside kube-controller-manager', () => {
     const own = SCENARIOS.filter(({ peers }) => peers !== undefined).map(({ name }) => name);
     assert.deepEqual(own, Object.keys(OWN_PEERS), 'a scenario with peers of its own needs a test of its own');
-    const ran = new Set(results.runs.map(({ scenario }) => scenario));
+    const ran = new Set(runs.map(({ scenario }) => scenario));
     for (const { name } of SCENARIOS) {
       const file = OWN_PEERS[name];
       assert.equal(ran.has(name), file !== 'test/e2e/bench.kube.ts', name);
@@ -74,9 +101,8 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   });
 
   it('the scenario journal runs once without the journal, and twice with it', () => {
-    const runs = results.runs.filter(({ scenario }) => scenario === 'journal');
     assert.deepEqual(
-      runs.map(({ peer, wrong }) => [peer, wrong]),
+      runs.flatMap(({ scenario, peer, wrong }) => (scenario === 'journal' ? [[peer, wrong]] : [])),
       [
         ['without the journal', []],
         [ENDPOINTD, []],
@@ -86,43 +112,41 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   });
 
   it('standby sums the leader and a warm standby, which watches the same', () => {
-    const runs = results.runs.filter(({ scenario }) => scenario === 'standby');
+    const own = runs.filter(({ scenario }) => scenario === 'standby');
     assert.deepEqual(
-      runs.map(({ peer, wrong, timeline }) => [
+      own.map(({ peer, wrong, timeline }) => [
         peer,
         wrong,
         Object.keys(timeline.cores).filter((name) => name.startsWith('endp')),
       ]),
       [[ENDPOINTD, [], ['endpointd standby', 'endpointd']]],
     );
-    const { watchStreams, peakMB } = runs[0]!.figures;
+    const { watchStreams, peakMB } = own[0]!.figures;
     // The watches of two, and that of the Lease by the standby.
     assert.equal(watchStreams, 2 * 5 + 1);
     assert.ok(peakMB! > 100);
   });
 
   it('a controller of endpoints and slices keeps five watches, the floor one', () => {
-    const watches = results.runs.flatMap(({ scenario, figures }) =>
-      scenario === 'churn' ? [figures['watchStreams']] : [],
-    );
+    const watches = runs.flatMap(({ scenario, figures }) => (scenario === 'churn' ? [figures['watchStreams']] : []));
     assert.deepEqual(watches, [5, 1]);
   });
 
   it('if pods only become ready, the changes tell how few writes they need', () => {
     for (const scenario of ['ready', 'burst', 'ramp', 'scale-up']) {
-      const { figures } = results.runs.find((run) => run.scenario === scenario)!;
+      const { figures } = runs.find((each) => each.scenario === scenario)!;
       const { writes, fewestWrites, fewestWritesHalf } = figures;
       assert.ok(fewestWrites! > 0 && fewestWrites! <= writes! && fewestWrites! <= fewestWritesHalf!, scenario);
     }
   });
 
   it('a start writes nothing if everything is right', () => {
-    const restart = results.runs.find(({ scenario }) => scenario === 'restart');
+    const restart = runs.find(({ scenario }) => scenario === 'restart');
     assert.equal(restart?.figures['writes'], 0);
   });
 
   it('each change has one sample of both kinds, whatever becomes of it', () => {
-    const looked = results.runs.filter(({ scenario }) => ['churn', 'failover', 'removal'].includes(scenario));
+    const looked = runs.filter(({ scenario }) => ['churn', 'failover', 'removal'].includes(scenario));
     for (const { figures, samples } of looked) {
       assert.deepEqual([samples.slices.length, samples.endpoints.length], [figures['changes'], figures['changes']]);
     }
@@ -130,14 +154,14 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   });
 
   it('each stage of a change has figures, and none is longer than the change', () => {
-    const churn = results.runs.find(({ scenario, peer }) => scenario === 'churn' && peer === ENDPOINTD)!;
+    const churn = runs.find(({ scenario, peer }) => scenario === 'churn' && peer === ENDPOINTD)!;
     const stages = Object.keys(STAGES).map((stage) => churn.figures[`stage${stage}P50`]);
     assert.ok(stages.every((ms) => ms! >= 0 && ms! <= churn.figures['slicesMax']! + 1));
     assert.ok(churn.course.seconds.length > 0 && churn.course.max[0]! >= churn.course.p50[0]!);
   });
 
   it('failover tells how long addresses were wrong after each of two restarts', () => {
-    const { figures } = results.runs.find(({ scenario }) => scenario === 'failover')!;
+    const { figures } = runs.find(({ scenario }) => scenario === 'failover')!;
     for (const what of ['controller', 'server']) {
       assert.ok(figures[`${what}WrongSeconds`]! > 0);
       assert.ok(figures[`${what}WrongMost`]! >= 1);
@@ -146,8 +170,8 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
   });
 
   it('the bench prints a table and writes a page', () => {
-    assert.match(told, /\nchurn: 50 pods a second.*\n +endpointd \(1\) +echo floor \(1\)\n/);
-    assert.match(readFileSync(page, 'utf8'), /<svg class="plot"/);
+    assert.match(made[0]!.out, /\nchurn: 50 pods a second.*\n +endpointd \(1\) +echo floor \(1\)\n/);
+    for (const { page } of made) assert.match(page, /<svg class="plot"/);
   });
 });
 
@@ -209,6 +233,10 @@ describe('the flags of the bench of the peers', () => {
     const namesOf = (...said: string[]): string[] => findScenarios(said).map(({ name }) => name);
     assert.deepEqual(namesOf('node', 'churn'), ['node-zone', 'node-lost', 'churn']);
     assert.deepEqual(namesOf('large'), ['large']);
+    assert.deepEqual(
+      namesOf('all'),
+      SCENARIOS.map(({ name }) => name),
+    );
     assert.throws(() => namesOf('nod'), /no scenario is called nod: there are spread, /);
   });
 

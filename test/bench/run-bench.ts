@@ -6,13 +6,14 @@ import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { BenchMarks } from '../../bench/marks/data.ts';
+import { MAIN } from '../support/installed.ts';
 
 const RUN = fileURLToPath(new URL('../../bench/run.ts', import.meta.url));
 
-/** `npm run bench -- …` at its smallest size; what it says and what it complains of are one text. */
+/** `npm run bench -- …` at its smallest size, on the installed program; what it says and what it complains of are one text. */
 export async function bench(...args: string[]): Promise<{ status: unknown; out: string }> {
   const child = spawn(process.execPath, [RUN, ...args], {
-    env: { ...process.env, BENCH_SIZE: 'tiny' },
+    env: { ...process.env, BENCH_SIZE: 'tiny', BENCH_PROGRAM: fileURLToPath(MAIN) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise((resolve) => child.once('exit', resolve));

@@ -22,6 +22,7 @@ import type { TuneInput } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
+import { MAIN } from '../support/installed.ts';
 
 const WORLD = { server: 'kube', controller: 'kube-controller-manager' } as const;
 
@@ -181,8 +182,8 @@ test('the bench runs on real processes, and goes on where it has stopped', async
   const size = {
     workloads: [{ ...flap!, services: [{ count: 4, pods: 10 }], flipsPerSecond: 20 }],
     choices: CHOICES.slice(1, 3),
-    program: 'tiny',
-  } as const;
+    program: MAIN,
+  };
   // Of these the recorder takes some to start, on a busy machine more than three.
   const args = ['--server=embedded', '--controller=endpointd', '--seconds=8', `--data=${folder}`];
   const path = join(folder, 'data.json');

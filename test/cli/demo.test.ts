@@ -6,14 +6,12 @@ import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { BIN } from '../support/installed.ts';
 
 type Demo = ChildProcessByStdio<null, Readable, Readable>;
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-
 test('a small demo converges, survives its churn, and is right at the end', async () => {
-  const child = spawn(process.execPath, [MAIN, 'demo', '--profile=tiny', '--churn-seconds=1'], {
+  const child = spawn(process.execPath, [BIN, 'demo', '--profile=tiny', '--churn-seconds=1'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -44,7 +42,7 @@ const withProc = { skip: process.platform === 'linux' ? false : 'the process tab
 
 /** A demo that has converged, and the id of its controller's process. */
 async function convergedDemo(): Promise<{ readonly child: Demo; readonly controller: number }> {
-  const child = spawn(process.execPath, [MAIN, 'demo', '--profile=tiny', '--churn-seconds=60'], {
+  const child = spawn(process.execPath, [BIN, 'demo', '--profile=tiny', '--churn-seconds=60'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   await new Promise<void>((resolve) => {

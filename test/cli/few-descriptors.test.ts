@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { execPath } from 'node:process';
 import { after, before, it } from 'node:test';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 const SYNCING = /"Caches are filled"/;
 /** Of a kubelet's probe it is one second. */
@@ -14,7 +14,7 @@ const PROBE_MS_MAX = 5000;
 
 let server: ServeProcess;
 before(async () => {
-  server = await startServe(['--profile=tiny']);
+  server = await startServe(['--profile=tiny'], MAIN);
 });
 after(() => server.stop());
 

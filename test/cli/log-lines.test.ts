@@ -6,7 +6,7 @@ import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { assertSaidBySource, KLOG_LINE, strangeLines } from '../support/log-patterns.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 interface JsonLine {
   readonly ts: number;
@@ -20,7 +20,7 @@ interface JsonLine {
 describe('the log of a process', () => {
   let server: ServeProcess;
   before(async () => {
-    server = await startServe(['--profile=tiny']);
+    server = await startServe(['--profile=tiny'], MAIN);
   });
   after(() => server.stop());
 

@@ -12,7 +12,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { startServe } from '../../src/testbed/serve-process.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-main-'));
@@ -107,7 +107,7 @@ test(
 test('run starts without a writable place, as with a read-only root', async () => {
   // A file, for the superuser may write to any directory.
   const env = { ...process.env, TMPDIR: join(import.meta.dirname, 'main.test.ts'), NODE_COMPILE_CACHE: undefined };
-  const server = await startServe(['--profile=tiny']);
+  const server = await startServe(['--profile=tiny'], MAIN);
   const flags = [`--kubeconfig=${server.kubeconfig}`, '--shards=1', '--secure-port=0'];
   const { status, stderr } = await untilReady(['run', ...flags], /All services are synced|A shard was lost/, env);
   await server.stop();

@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../src/testbed/free-ports.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 /** What a stop may take with nothing to drain: the last lines wait a second. */
 const STOP_MS_MAX = 10_000;
@@ -75,7 +75,7 @@ interface Controller {
 describe('a controller', () => {
   let server: ServeProcess;
   before(async () => {
-    server = await startServe(['--profile=tiny']);
+    server = await startServe(['--profile=tiny'], MAIN);
   });
   after(() => server.stop());
 

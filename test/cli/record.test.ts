@@ -23,7 +23,7 @@ import { CANARY, CANARY_CLUSTER, CANARY_NAMESPACE, CANARY_POD } from '../recordi
 import { HOSTILE, hostileFile, UNPRINTABLE } from '../recording/hostile.ts';
 import { fileOf, pod, service } from '../recording/made.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 const NAMESPACE = CANARY_NAMESPACE;
 
@@ -81,9 +81,9 @@ describe('endpointd record', () => {
   let recorded: Outcome;
 
   before(async () => {
-    server = await startServe(['--pod-step=1ms', '--nodes=1']);
+    server = await startServe(['--pod-step=1ms', '--nodes=1'], MAIN);
     client = createApiClient({ url: server.url }, 4);
-    controller = startController([`--kubeconfig=${server.kubeconfig}`]);
+    controller = startController([`--kubeconfig=${server.kubeconfig}`], MAIN);
     await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
     for (const { resource, ...object } of CANARY_CLUSTER) await create(pathOf(resource), object);
     const { child, ended, said } = endpointd(['record', path, '--v=10', `--kubeconfig=${server.kubeconfig}`]);

@@ -6,17 +6,17 @@ import { execPath } from 'node:process';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 const DELAY_MS = 3000;
 
 describe('a stop under way', () => {
   let server: ServeProcess;
   beforeEach(async () => {
-    server = await startServe([
-      '--profile=tiny',
-      `--fault=verb=create|update,resource=endpoints,delay=fixed:${DELAY_MS}ms`,
-    ]);
+    server = await startServe(
+      ['--profile=tiny', `--fault=verb=create|update,resource=endpoints,delay=fixed:${DELAY_MS}ms`],
+      MAIN,
+    );
   });
   afterEach(() => server.stop());
 

@@ -13,7 +13,7 @@ import type { Event } from '../../src/controller/event.ts';
 import { httpRequest } from '../suites/transport.ts';
 import { batchOf } from '../support/batches.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 /** The 15 s that a stop may take are a second here. */
 const SHORT_STOP = `data:text/javascript,
@@ -31,7 +31,7 @@ describe('endpointd run --trace', () => {
   const file = join(directory, 'trace.json');
   let server: ServeProcess;
   before(async () => {
-    server = await startServe(['--profile=tiny', '--port=0', '--life=false']);
+    server = await startServe(['--profile=tiny', '--port=0', '--life=false'], MAIN);
   });
   after(async () => {
     await server.stop();

@@ -6,7 +6,7 @@ import { closeSync, openSync } from 'node:fs';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
 
 interface Outcome {
   readonly status: number;
@@ -30,7 +30,7 @@ describe('verify', () => {
   let server: ServeProcess;
   before(async () => {
     // Its own Service, whose Endpoints are not the controllers'.
-    server = await startServe(['--life=false']);
+    server = await startServe(['--life=false'], MAIN);
   });
   after(() => server.stop());
 

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { CoreV1Api, DiscoveryV1Api, KubeConfig, makeInformer, type V1EndpointSlice } from '@kubernetes/client-node';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { parseKubeconfig } from '../../src/node/kubeconfig.ts';
+import { MAIN } from '../support/installed.ts';
 
 const KUBECONFIG = `
 apiVersion: v1
@@ -53,7 +54,7 @@ describe('the embedded API server', () => {
   let server: ServeProcess;
   let config: KubeConfig;
   before(async () => {
-    server = await startServe(['--profile=tiny', '--secure']);
+    server = await startServe(['--profile=tiny', '--secure'], MAIN);
     config = new KubeConfig();
     config.loadFromFile(server.kubeconfig);
   });

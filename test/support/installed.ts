@@ -15,7 +15,7 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { writeProgram } from '../../build/bundle.ts';
+import { pathToFileURL } from 'node:url';
 
 const ROOT = join(import.meta.dirname, '../..');
 const KEPT = join(ROOT, 'node_modules/.cache/endpointd');
@@ -40,6 +40,8 @@ async function install(directory: string): Promise<void> {
   const fresh = mkdtempSync(join(KEPT, 'fresh-'));
   cpSync(join(ROOT, 'bin'), join(fresh, 'bin'), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(fresh, 'package.json'));
+  // Rolldown takes long to load, and the program is mostly there.
+  const { writeProgram } = await import('../../build/bundle.ts');
   await writeProgram(join(fresh, 'dist'));
   try {
     renameSync(fresh, directory);
@@ -54,3 +56,6 @@ if (!existsSync(directory)) await install(directory);
 
 /** What the command `endpointd` runs. */
 export const BIN = join(directory, 'bin/endpointd.js');
+
+/** What `BIN` loads. */
+export const MAIN = pathToFileURL(join(directory, 'dist/src/main.js'));

@@ -8,6 +8,7 @@ import { readObjects } from '../../src/testbed/read-objects.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 import { ApiError, createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
+import { MAIN } from '../support/installed.ts';
 
 const POLL_MS = 20;
 const TIME_MS_MAX = 20_000;
@@ -17,9 +18,9 @@ let serve: ServeProcess;
 let controller: ControllerProcess;
 
 async function start(flags: readonly string[]): Promise<void> {
-  serve = await startServe(flags);
+  serve = await startServe(flags, MAIN);
   client = createApiClient({ url: serve.url }, 4);
-  controller = startController([`--kubeconfig=${serve.kubeconfig}`, '--shards=0', '--kube-api-qps=1000']);
+  controller = startController([`--kubeconfig=${serve.kubeconfig}`, '--shards=0', '--kube-api-qps=1000'], MAIN);
 }
 
 async function stop(): Promise<void> {

@@ -20,6 +20,7 @@ export const CHURN: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  leavesInputs: true,
   echo: true,
   story: (stage) => steadyFlips(stage, CHURN_RATES, CHURN_SECONDS),
   marks: [
@@ -35,6 +36,7 @@ export const HUGE_FLIPS: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: HUGE,
+  leavesInputs: true,
   echo: true,
   story: (stage) => steadyFlips(stage, HUGE_RATES, HUGE_SECONDS),
   marks: [
@@ -50,6 +52,7 @@ export const TWO_NUMBERS: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: halfUpdated(HUGE),
+  leavesInputs: true,
   story: (stage) => steadyFlips(stage, HUGE_RATES, HUGE_SECONDS),
 };
 

@@ -54,6 +54,7 @@ export const FAILOVER: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  leavesInputs: true,
   lasting: true,
   story: failover,
 };

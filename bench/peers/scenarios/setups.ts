@@ -51,6 +51,7 @@ export const SHIPPED: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  leavesInputs: true,
   settings: { qps: 20, burst: 30 },
   story: (stage) => steadyFlips(stage, SHIPPED_RATES, CHURN_SECONDS),
 };
@@ -71,6 +72,7 @@ export const WATCHERS: readonly Scenario[] = [1, 50, 200].map((watchers) => ({
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  leavesInputs: true,
   settings: { watchers },
   story: churn,
 }));
@@ -82,6 +84,7 @@ export const FLOW_CONTROL: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  leavesInputs: true,
   settings: { priorityAndFairness: true, fsync: true },
   story: flowControlled,
 };
@@ -109,6 +112,7 @@ export const SOAK: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  leavesInputs: true,
   story: (stage) => steadyFlips(stage, { tiny: 20, small: 20, full: 20 }, { tiny: 0.5, small: 30, full: 1800 }),
   marks: [FLAT_MEMORY],
 };
@@ -121,6 +125,7 @@ export const JOURNAL: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  leavesInputs: true,
   peers: (settings) => [
     endpointdPeer(
       { ...settings, endpointdFlags: [...settings.endpointdFlags, '--journal-size=0'] },

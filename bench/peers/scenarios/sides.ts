@@ -28,6 +28,7 @@ export const STORM: Scenario = {
   server: 'kube',
   outset: 'right',
   profile: SPREAD,
+  leavesInputs: true,
   settings: { qps: 50, burst: 50 },
   story: storm,
 };
