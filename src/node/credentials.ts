@@ -51,11 +51,14 @@ const PLUGIN_REFRESH_MS = 10_000;
 export function createCredentials(config: CredentialsConfig): Credentials {
   let last: ReadKubeconfig | undefined;
   let turn: Promise<unknown> = Promise.resolve();
+  /** Of the last read that was good. */
+  let context = '';
+  let firstServer = '';
 
   async function readKubeconfig(): Promise<ReadKubeconfig> {
     const text = await readText(config.kubeconfig, 'kubeconfig');
     if (last?.text !== text) {
-      const parsed = await parseKubeconfig(config.kubeconfig, text, last?.kubeconfig.context);
+      const parsed = await parseKubeconfig(config.kubeconfig, text, context);
       const kubeconfig = withMaster(parsed, config.master);
       last = { text, kubeconfig, plugin: pluginFor(kubeconfig, last) };
     }
@@ -87,7 +90,6 @@ export function createCredentials(config: CredentialsConfig): Credentials {
   let hadClusterCa = false;
   let reads = 0;
   let hadCredentials = false;
-  let firstServer = '';
   async function read(why: 'refresh' | 'unauthorized'): Promise<Access> {
     reads++;
     try {
@@ -100,6 +102,7 @@ export function createCredentials(config: CredentialsConfig): Credentials {
       }
       hadCredentials = hasCredentials;
       firstServer = sameServer(firstServer, found, config.kubeconfig);
+      context = last?.kubeconfig.context ?? '';
       return found;
     } finally {
       reads--;

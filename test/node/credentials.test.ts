@@ -135,6 +135,11 @@ test('the cluster stays that of the start, whatever becomes the current context'
       return error instanceof CredentialsError;
     });
   }
+  // Also for as long as the file has nothing but the other one.
+  writeFileSync(path, readFileSync(kubeconfig({ server: 'https://b.example:6443' }, { token: 'of x' })));
+  await assert.rejects(read('refresh'), CredentialsError);
+  writeFileSync(path, text('b', 'https://a.example:6443', 'second'));
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer second' });
   // A file that has lost the context is read by its current one.
   writeFileSync(path, readFileSync(kubeconfig({ server: 'https://a.example:6443' }, { token: 'third' })));
   assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer third' });
