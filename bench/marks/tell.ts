@@ -39,10 +39,11 @@ export function createTeller(bench: string, size: Size, rest: readonly string[])
       if (!results && json === undefined) return;
       const endedAt = new Date().toISOString().slice(0, '2026-11-26T23:30'.length);
       const own: BenchMarks = { bench, commit: commitText(), endedAt, machine: machineOf(), marks, tables };
+      if (results) {
+        keepMarks(own);
+        remakeKept();
+      }
       if (json !== undefined) writeFileSync(json, `${JSON.stringify(own, null, 2)}\n`);
-      if (!results) return;
-      keepMarks(own);
-      remakeKept();
     },
   };
 }

@@ -131,7 +131,8 @@ async function askerOf(
   closers: (() => Promise<void>)[],
 ): Promise<Asker> {
   // kube-controller-manager's flags often name one file three times. A second reader of it would run its plugin once more,
-  // and would spend the refresh token of an issuer that takes each once.
+  // and would spend the refresh token of an issuer that takes each once. With --master that names another server than the
+  // file, there are two readers.
   const isOwn = kubeconfig === '' || (kubeconfig === options.kubeconfig && options.master === '');
   const credentials = isOwn ? own : credentialsOf({ kubeconfig, master: '' });
   const access = await credentials.read('refresh');

@@ -51,15 +51,13 @@ const PLUGIN_REFRESH_MS = 10_000;
 export function createCredentials(config: CredentialsConfig): Credentials {
   let last: ReadKubeconfig | undefined;
   let turn: Promise<unknown> = Promise.resolve();
-  /** Of the last read that was good. */
-  let context = '';
-  let firstServer = '';
 
   async function readKubeconfig(): Promise<ReadKubeconfig> {
     const text = await readText(config.kubeconfig, 'kubeconfig');
     if (last?.text !== text) {
-      const parsed = await parseKubeconfig(config.kubeconfig, text, context);
+      const parsed = await parseKubeconfig(config.kubeconfig, text, last?.kubeconfig.context);
       const kubeconfig = withMaster(parsed, config.master);
+      if (last !== undefined) checkServer(serverOf(last.kubeconfig, config), serverOf(kubeconfig, config), config);
       last = { text, kubeconfig, plugin: pluginFor(kubeconfig, last) };
     }
     return last;
@@ -101,8 +99,6 @@ export function createCredentials(config: CredentialsConfig): Credentials {
         throw new CredentialsError(`kubeconfig ${config.kubeconfig}: its user has no credentials any more`);
       }
       hadCredentials = hasCredentials;
-      firstServer = sameServer(firstServer, found, config.kubeconfig);
-      context = last?.kubeconfig.context ?? '';
       return found;
     } finally {
       reads--;
@@ -118,16 +114,24 @@ export function createCredentials(config: CredentialsConfig): Credentials {
   };
 }
 
-/**
- * @param first '' = nothing was read before
- * @throws CredentialsError
- */
-function sameServer(first: string, { origin, basePath }: Access, path: string): string {
-  const server = origin + basePath;
-  if (first === '' || first === server) return server;
+/** Looks at a new file before any plugin of it is asked. @throws CredentialsError */
+function checkServer(before: URL, now: URL, { kubeconfig }: CredentialsConfig): void {
+  const [first, server] = [before, now].map(({ origin, pathname }) => origin + basePathOf(pathname));
+  if (first === server) return;
   throw new CredentialsError(
-    `kubeconfig ${path}: its server is ${server}, and was ${first} at the start: only a restart changes the cluster`,
+    `kubeconfig ${kubeconfig}: its server is ${server}, and was ${first} at the start: only a restart changes the cluster`,
   );
+}
+
+/** @throws CredentialsError */
+function serverOf({ path, cluster, user }: Kubeconfig, { master }: CredentialsConfig): URL {
+  const { caData, caFile, insecureSkipTlsVerify } = cluster;
+  const speaksTls = caData + caFile + user.certData + user.certFile !== '' || insecureSkipTlsVerify;
+  return parseServer(cluster.server, master === '' ? `kubeconfig ${path}: server` : '--master', speaksTls);
+}
+
+function basePathOf(pathname: string): string {
+  return pathname.replace(/\/+$/, '');
 }
 
 interface ReadKubeconfig {
@@ -163,14 +167,13 @@ function needsPlugin(user: KubeconfigUser): boolean {
 }
 
 async function kubeconfigAccess(
-  { path, cluster, user }: Kubeconfig,
+  kubeconfig: Kubeconfig,
   plugin: PluginCredentials | null,
   config: CredentialsConfig,
 ): Promise<Access> {
+  const { path, cluster, user } = kubeconfig;
   const at = `kubeconfig ${path}`;
-  const { caData, caFile, insecureSkipTlsVerify } = cluster;
-  const speaksTls = caData + caFile + user.certData + user.certFile !== '' || insecureSkipTlsVerify;
-  const server = parseServer(cluster.server, config.master === '' ? `${at}: server` : '--master', speaksTls);
+  const server = serverOf(kubeconfig, config);
   const ca = withCertificate(
     await pem(cluster.caData, cluster.caFile, `${at}: certificate-authority`),
     `${at}: certificate-authority${cluster.caData === '' ? ` ${cluster.caFile}` : '-data'}`,
@@ -241,7 +244,7 @@ function access(
   if (proxy !== null && proxy.startsWith('socks') && (isIpv6Literal(server) || isIpv6Literal(new URL(proxy)))) {
     // undici would hand the brackets on as a part of the name.
     throw new CredentialsError(
-      `${at}: through a SOCKS proxy neither it nor the server may be an IPv6 address: use names`,
+      `${at}: neither a SOCKS proxy nor the server behind it may be an IPv6 address: use names`,
     );
   }
   if ((tls.cert === null) !== (tls.key === null)) {
@@ -251,7 +254,7 @@ function access(
   if (server.protocol === 'https:' && tls.ca === null && tls.verify) trustMachineAuthorities();
   return {
     origin: server.origin,
-    basePath: server.pathname.replace(/\/+$/, ''),
+    basePath: basePathOf(server.pathname),
     proxyUrl: proxy,
     tls,
     headers,

@@ -19,7 +19,7 @@ export interface LiveAccessConfig {
   readonly connectMs?: number;
   /**
    * A second refusal within so many milliseconds does not make the credentials be read again. Default 1000. As long as
-   * refusals go on, the time doubles with each read, to ten seconds.
+   * refusals go on, the time doubles with each read, to four seconds.
    */
   readonly refusedMs?: number;
 }
@@ -51,7 +51,8 @@ export interface InEffect {
  * may be what is broken. A minute without a refusal ends that.
  */
 const REFUSED_MS = 1000;
-const REFUSED_MS_MAX = 10_000;
+/** Below half of the usual renew deadline, so that a leader whose token is replaced meanwhile stays one. */
+const REFUSED_MS_MAX = 4000;
 const FORGOTTEN_MS = 60_000;
 /** How often the log tells of a read that fails for the same reason. */
 const TOLD_EVERY_MS = 60_000;
@@ -68,7 +69,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
   /** Pools that are closing. What is under way ends on its old connection, a watch at its own timeout. */
   const retired = new Set<Pools>();
   let reading: Promise<void> | null = null;
-  const isDue = createRefusals(refusedMs);
+  const isDue = { unauthorized: createRefusals(refusedMs), refresh: createRefusals(refusedMs) };
   const tellFailure = createFailures(log);
   let closed = false;
 
@@ -111,7 +112,7 @@ export function createLiveAccess(config: LiveAccessConfig): LiveAccess {
       // A read that has begun before may have seen the old files.
       await reading;
       if (generation !== inEffect.generation) return;
-      if (isDue(performance.now())) await reread(why);
+      if (isDue[why](performance.now())) await reread(why);
       else await reading;
     },
     close: async () => {

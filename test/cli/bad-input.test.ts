@@ -415,15 +415,16 @@ describe('a look at the rights', () => {
   it('a look at the rights keeps its last result while no answer comes', async () => {
     const denied = jsonAnswer({ kind: 'SelfSubjectAccessReview', status: { allowed: false } }, 201);
     const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-    await using server = await startStub(apiServer({ [reviews]: denied }));
-    await using silent = await startStub(apiServer({ [reviews]: refusal(403, 'Forbidden', 'not for you') }));
-    writeKubeconfig({ server: server.url });
+    const before = await startStub(apiServer({ [reviews]: denied }));
+    writeKubeconfig({ server: before.url });
     using found = look();
     await found.line(1);
     const { message } = found.checks()[1]!;
-    writeKubeconfig({ server: 'https://127.0.0.1:1' });
+    await before[Symbol.asyncDispose]();
     assert.match(await found.line(2), /^warning: .*Nothing listens/);
-    writeKubeconfig({ server: silent.url });
+    const silent = apiServer({ [reviews]: refusal(403, 'Forbidden', 'not for you') });
+    await using after = await startStub(silent, null, Number(new URL(before.url).port));
+    assert.equal(after.url, before.url);
     assert.equal(await found.line(3), 'info: The API server can be used as needed');
     assert.equal(found.lines.length, 3);
     assert.equal(found.checks()[1]!.message, message);

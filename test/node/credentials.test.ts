@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -261,7 +261,7 @@ test('an address without a scheme is https where certificates are told of', asyn
 });
 
 test('a SOCKS proxy and an IPv6 address exclude each other', async () => {
-  const message = /through a SOCKS proxy neither it nor the server may be an IPv6 address: use names$/;
+  const message = /neither a SOCKS proxy nor the server behind it may be an IPv6 address: use names$/;
   const v6 = 'https://[fd00::1]:6443';
   await refused({ kubeconfig: kubeconfig({ server: v6, 'proxy-url': 'socks5://127.0.0.1:1080' }, {}) }, message);
   await refused({ kubeconfig: kubeconfig({ 'proxy-url': 'socks5://[::1]:1080' }, {}) }, message);
@@ -359,6 +359,21 @@ test('exec: a valid token is kept, and asked for again after a 401 or its end', 
   );
   assert.deepEqual((await expired.read('refresh')).headers, { Authorization: 'Bearer call-1-env-21' });
   assert.deepEqual((await expired.read('refresh')).headers, { Authorization: 'Bearer call-2-env-21' });
+});
+
+test('exec: a file that names another cluster for a while runs no command', async () => {
+  const path = kubeconfig({}, execUser('{}'));
+  const { read } = createCredentials(config({ kubeconfig: path }));
+  await read('refresh');
+  const own = readFileSync(path);
+  const ran = join(directory, 'ran-for-b');
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/sh', args: ['-c', `touch ${ran}`] };
+  writeFileSync(path, readFileSync(kubeconfig({ server: 'https://b.example:6443' }, { exec })));
+  await assert.rejects(read('unauthorized'), /its server is https:\/\/b\.example:6443, and was /);
+  assert.ok(!existsSync(ran));
+  writeFileSync(path, own);
+  // The plugin of before knows its last answer. A new one would run the command again.
+  assert.deepEqual((await read('refresh')).headers, { Authorization: 'Bearer call-1-env-21' });
 });
 
 test('exec: a failed command is named with its output', async () => {

@@ -26,6 +26,7 @@ export interface StubServer extends AsyncDisposable {
 export async function startStub(
   answer: (request: StubRequest) => StubAnswer,
   tls: { readonly cert: string; readonly key: string } | null = null,
+  port = 0,
 ): Promise<StubServer> {
   const listener: RequestListener = (request, response) => {
     let body = '';
@@ -40,7 +41,7 @@ export async function startStub(
     });
   };
   const server = tls === null ? createServer(listener) : createTlsServer(tls, listener);
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `${tls === null ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,

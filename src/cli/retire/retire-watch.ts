@@ -187,8 +187,10 @@ async function listedVersion(watching: Watching): Promise<string> {
   const { ask, path, version, expected } = watching;
   const unseen = new Set(expected);
   let from = '';
+  let isOfOneVersion = true;
   for await (const page of pages(ask, { path, fieldSelector: '', labelSelector: '', form: 'metadata' })) {
     from ||= page.resourceVersion;
+    isOfOneVersion &&= page.resourceVersion === from;
     // Somebody may have restored etcd from a backup. Then versions do not tell what is new.
     if (compareResourceVersions(from, version) < 0) throw new StartError(`the server's history went back${AGAIN}`);
     for (const item of page.items) {
@@ -198,7 +200,8 @@ async function listedVersion(watching: Watching): Promise<string> {
     }
     if (isOver(watching)) break;
   }
-  if (!isOver(watching)) for (const uid of unseen) expected.delete(uid);
+  // What has gone between two versions the watch tells once more, with what happened to it before.
+  if (isOfOneVersion && !isOver(watching)) for (const uid of unseen) expected.delete(uid);
   return from;
 }
 

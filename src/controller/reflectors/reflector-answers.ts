@@ -598,7 +598,9 @@ function onEnded(
   noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);
   if (error !== null && now.nowMs - life.lastFrameAtMs >= IDLE_MS) {
     const { resource } = reflector;
-    hands.outbox.log('info', 1, 'Watch is opened anew', { resource, reason: `cut while nothing happened: ${error}` });
+    const seconds = Math.floor((now.nowMs - life.lastFrameAtMs) / 1000);
+    const reason = `cut after ${seconds} s without an event: ${error}`;
+    hands.outbox.log('info', 1, 'Watch is opened anew', { resource, reason });
     noteRestart(hands, reflector, now);
     check(hands, reflector, now);
   } else if (error !== null) {
