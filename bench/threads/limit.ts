@@ -13,13 +13,15 @@ export interface Costs {
   readonly writes: number;
 }
 
+type Shared = Pick<Costs, 'mainUs' | 'plannersUs' | 'helpersUs'>;
+
 /** What a limit is made of, by one run. */
 interface Costing {
   readonly inline: Pick<Costs, 'mainUs'>;
-  /** With one planner on a thread. */
-  readonly one: Pick<Costs, 'mainUs' | 'plannersUs' | 'helpersUs'>;
-  /** Microseconds of the main thread to encode a snapshot. They are in `one.mainUs`. */
-  readonly encodeUs: number;
+  /** With one planner on a thread, and snapshots that the main thread encodes. */
+  readonly one: Shared;
+  /** The same with snapshots that are encoded already. */
+  readonly oneReady: Shared;
 }
 
 /** The speed as a multiple of inline, with a planner on each core but one. */
@@ -37,18 +39,17 @@ export interface Limit {
  * thread: the helpers have another core. The median of what the runs allow.
  */
 export function limitOf(runs: readonly Costing[], cores: number): Limit {
-  const limit = (mainOf: (run: Costing) => number): number =>
+  const limit = (way: 'one' | 'oneReady'): number =>
     median(
       runs.map((run) => {
-        const { plannersUs, helpersUs } = run.one;
-        const mainUs = mainOf(run);
+        const { mainUs, plannersUs, helpersUs } = run[way];
         const leastUs = Math.max(mainUs, plannersUs / (cores - 1), (mainUs + plannersUs + helpersUs) / cores);
         return run.inline.mainUs / leastUs;
       }),
     );
   return {
     cores,
-    encodedBefore: limit(({ one, encodeUs }) => one.mainUs - encodeUs),
-    encodedOnMain: limit(({ one }) => one.mainUs),
+    encodedBefore: limit('oneReady'),
+    encodedOnMain: limit('one'),
   };
 }

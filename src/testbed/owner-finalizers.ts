@@ -55,14 +55,14 @@ function finalizerOf(finalizers: readonly string[] = []): string | undefined {
 }
 
 async function releaseAll(client: ApiClient, held: Map<string, HeldOwner>, signal: AbortSignal): Promise<void> {
-  for (const [uid, owner] of held) {
-    if (signal.aborted) return;
-    const isReleased = await released(client, owner).catch(() => false);
-    held.delete(uid);
-    if (isReleased) continue;
-    // It is tried again after the others.
-    held.set(uid, owner);
-    await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
+  while (held.size > 0) {
+    for (const [uid, owner] of held) {
+      if (signal.aborted) return;
+      // A conflict, or a server that is away for a moment, is no more than a reason to look again.
+      if (await released(client, owner).catch(() => false)) held.delete(uid);
+    }
+    // Those that are blocked are looked at again, all of them after one pause.
+    if (held.size > 0) await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 

@@ -214,11 +214,15 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
     lines.push(`No Service of the namespace selects the pod, or nearly does, and ${stored}.`);
   }
   if (more > 0) lines.push(`${more} more Services have selectors that the pod meets in part (--others shows more).`);
-  const services = [...told, ...missed].map(({ explanation: one, changes }) => {
+  const shown = ({ explanation: one }: Told): object => {
     const { service, unplanned, notWritten, due } = one;
-    const explanation = one.pods.find((each) => each.pod === key) ?? null;
-    return { service, unplanned, notWritten, due, explanation, changes: changes.last, changesNote: changes.note };
-  });
+    return { service, unplanned, notWritten, due, explanation: one.pods.find((each) => each.pod === key) ?? null };
+  };
+  const services = [
+    ...told.map((one) => Object.assign(shown(one), { changes: one.changes.last, changesNote: one.changes.note })),
+    // Nobody is asked for changes of a Service that does not select the pod.
+    ...missed.map(shown),
+  ];
   return { status: 0, lines, json: { pod: key, services, moreServices: more, unseen } };
 }
 
