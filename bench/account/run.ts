@@ -1,6 +1,6 @@
 /**
  * The account of CPU: of a start from nothing, of flips in services of 5 and of 5,000 pods, and of a restart in a small
- * cluster and in a large one. The controller is started as deployed. Linux only.
+ * cluster and in a large one. The controller is started as deployed, but for the leader election. Linux only.
  */
 import { createServers, type BenchServer, type ServerKind } from '../peers/server.ts';
 import type { Cluster } from '../../src/workload/cluster.ts';

@@ -3,10 +3,8 @@ import type { KubeObject, OwnerReference } from '../kube/types.ts';
 import { ApiError, type ApiClient } from '../node/api-client.ts';
 import { until, type ClusterLife } from './cluster-life.ts';
 import { followCollection } from './follow-collection.ts';
-import { createOwnerFinalizers, unlessMissing } from './owner-finalizers.ts';
+import { CORE_ROOT, createOwnerFinalizers, SLICES_ROOT, unlessMissing } from './owner-finalizers.ts';
 
-const CORE_ROOT = '/api/v1';
-const SLICES_ROOT = '/apis/discovery.k8s.io/v1';
 /** The kinds of the slices' owners, and their resources. */
 const OWNERS: Readonly<Record<string, string>> = { Service: 'services', Endpoints: 'endpoints' };
 const RETRY_MS = 200;

@@ -8,12 +8,15 @@ const ORPHAN = 'orphan';
 /** A DELETE with this policy waits for the dependents that block it. */
 const FOREGROUND = 'foregroundDeletion';
 
+export const CORE_ROOT = '/api/v1';
+export const SLICES_ROOT = '/apis/discovery.k8s.io/v1';
+
 /** Where dependents are looked for. */
 const DEPENDENTS: readonly (readonly [root: string, resource: string])[] = [
-  ['/apis/discovery.k8s.io/v1', 'endpointslices'],
-  ['/api/v1', 'endpoints'],
-  ['/api/v1', 'services'],
-  ['/api/v1', 'pods'],
+  [SLICES_ROOT, 'endpointslices'],
+  [CORE_ROOT, 'endpoints'],
+  [CORE_ROOT, 'services'],
+  [CORE_ROOT, 'pods'],
 ];
 const RETRY_MS = 200;
 
