@@ -1,5 +1,5 @@
 /**
- * Flags of the ports that are served. Flags that kube-controller-manager has too have its names, defaults and meanings.
+ * Flags of the HTTP servers. Flags that kube-controller-manager has too have its names, defaults and meanings.
  */
 import { isIP } from 'node:net';
 import { nearest } from '../../lib/nearest.ts';
