@@ -2,7 +2,7 @@
 import { observe } from '../../src/advise/observation.ts';
 import { adviseOn, type Verdict } from '../../src/advise/rules.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
-import type { Controller } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
 import { drawEndpointdScenario } from './endpointd-scenarios.ts';
 import { CONTROLLERS, drawScenario, type Drawn } from './scenarios.ts';
 import type { ControllerName } from './simulate.ts';
@@ -21,7 +21,7 @@ export interface Grade {
 const UNKNOWN = { endpoint: null, endpoint_slice: null, endpoint_slice_mirroring: null };
 
 /** @param knowsQps false = as with two files of metrics, and no flag */
-export function grade(seed: number, controller: Controller, knowsQps: boolean): Grade {
+export function grade(seed: number, controller: Program, knowsQps: boolean): Grade {
   const scenario = controller === 'endpointd' ? drawEndpointdScenario(seed) : drawScenario(seed);
   const { before, after, settings, right } = scenario;
   const looks = [before, after].map(({ text }) => parseMetrics(text));

@@ -18,7 +18,7 @@ import {
 } from '../../src/testbed/test-programs.ts';
 import type { Output } from '../../src/twin/ledger.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
-import type { Controller } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
 import { kubeBinaries } from '../../test/e2e/binaries.ts';
 import type { ControllerName } from './simulate.ts';
 
@@ -46,7 +46,7 @@ const SCENARIOS: readonly RealScenario[] = [
   { name: 'quiet', flipsPerSecond: 0.3, syncs: 5, qps: 20, fault: '' },
   { name: 'slow, and enough syncs', flipsPerSecond: 6, syncs: 20, qps: 1000, fault: SLOW_WRITES },
 ];
-const CONTROLLERS: readonly Controller[] = ['endpointd', 'kube-controller-manager'];
+const CONTROLLERS: readonly Program[] = ['endpointd', 'kube-controller-manager'];
 const OUTPUT_OF: Readonly<Record<ControllerName, Output>> = { endpoint: 'endpoints', endpoint_slice: 'slices' };
 const NAMES = Object.keys(OUTPUT_OF) as readonly ControllerName[];
 const SECONDS = 15;
@@ -104,7 +104,7 @@ function drawn(seed: number): RealScenario[] {
 }
 
 async function judge(
-  controller: Controller,
+  controller: Program,
   scenario: RealScenario,
 ): Promise<{
   readonly verdicts: Looked['verdicts'];
@@ -141,7 +141,7 @@ async function judge(
 }
 
 /** One run, with the metrics when the changes begin and when all are shown. */
-async function look(controller: Controller, scenario: RealScenario): Promise<Looked> {
+async function look(controller: Program, scenario: RealScenario): Promise<Looked> {
   const { flipsPerSecond, syncs, qps, fault } = scenario;
   const profile = {
     name: 'advise',
@@ -188,7 +188,7 @@ async function look(controller: Controller, scenario: RealScenario): Promise<Loo
   }
 }
 
-async function startOf(controller: Controller, server: TestServer, flags: readonly string[]): Promise<TestController> {
+async function startOf(controller: Program, server: TestServer, flags: readonly string[]): Promise<TestController> {
   if (controller === 'endpointd') return startEndpointd(server, flags);
   return startKubeControllerManager(server, (await kubeBinaries()).kubeControllerManager, flags);
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Output } from '../../src/twin/ledger.ts';
-import type { Controller } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
 import type { ServerKind } from '../peers/server.ts';
 import type { CellTimes } from './cell-times.ts';
 import { storySeed } from './plan.ts';
@@ -37,7 +37,7 @@ export interface CellRun extends PlayedCell {
 /** The API server and the controller of a run. */
 export interface World {
   readonly server: ServerKind;
-  readonly controller: Controller;
+  readonly controller: Program;
 }
 
 /** The machine during the measured time. */
@@ -113,7 +113,7 @@ export const WORLDS: readonly World[] = [
 
 /** @throws Error if there is no such world */
 export function worldOf(server: string, controller: string): World {
-  const found = WORLDS.find((world) => world.server === server && world.controller === (controller as Controller));
+  const found = WORLDS.find((world) => world.server === server && world.controller === (controller as Program));
   if (found !== undefined) return found;
   throw new Error(
     `there is no cell of ${controller} on ${server}: ${WORLDS.map((world) => `${world.controller} on ${world.server}`).join(', ')}`,

@@ -1,7 +1,8 @@
 /** Compares measured figures with predicted ones, and tells whether the marks are reached. */
 import { fit, FITTED, type Fitted } from '../../src/tune/back-test.ts';
 import { OUTPUTS, type Output, perOutput } from '../../src/twin/ledger.ts';
-import type { Calibration, Controller } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import type { Calibration } from '../../src/twin/settings.ts';
 import { median } from '../../src/lib/percentile.ts';
 import { type CellTimes, storyOf } from './cell-times.ts';
 import type { CellRun, World } from './data.ts';
@@ -66,7 +67,7 @@ function predictedOf(
   plan: Pick<CellPlan, 'workload' | 'settings'>,
   seed: number,
   { warmUpMs, measuredMs }: CellTimes,
-  controller: Controller,
+  controller: Program,
   calibration: Calibration,
 ): Predictions {
   const { workload, settings } = plan;
@@ -191,7 +192,7 @@ export function calibrate(
  */
 function cpuRatio(
   cells: readonly (readonly [CellPlan, CellRun])[],
-  controller: Controller,
+  controller: Program,
   calibration: Calibration,
 ): number {
   let [usedMs, predictedMs] = [0, 0];

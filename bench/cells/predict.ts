@@ -3,7 +3,8 @@ import type { Evidence } from '../../src/tune/evidence.ts';
 import { cpuOf, latenciesOf, quantile } from '../../src/twin/figures.ts';
 import { type Output, perOutput } from '../../src/twin/ledger.ts';
 import { runModel } from '../../src/twin/run.ts';
-import type { Calibration, Controller, Settings } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import type { Calibration, Settings } from '../../src/twin/settings.ts';
 import type { Story } from '../../src/twin/story.ts';
 import { median } from '../../src/lib/percentile.ts';
 import { type CellTimes, measuredPart } from './cell-times.ts';
@@ -23,7 +24,7 @@ export type Predictions = Readonly<Record<Output, Prediction>>;
 /** The medians of `DRAWS` runs with other latencies of the API server: the p99 of one run hangs on a dozen changes. */
 export function predict(
   story: Story,
-  controller: Controller,
+  controller: Program,
   settings: Settings,
   calibration: Calibration,
   times: CellTimes,
@@ -42,7 +43,7 @@ function mediansOf(draws: readonly Prediction[]): Prediction {
 }
 
 /** Milliseconds of the controller's CPU while the story is played. */
-export function predictCpu(story: Story, controller: Controller, settings: Settings, calibration: Calibration): number {
+export function predictCpu(story: Story, controller: Program, settings: Settings, calibration: Calibration): number {
   return cpuOf(runModel({ story, controller, settings, calibration, seed: 0 }));
 }
 

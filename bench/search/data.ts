@@ -1,6 +1,6 @@
 /** What was found of each landscape, as a JSON file. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import type { Controller } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
 import type { SeedResult } from './judge.ts';
 import type { Narrow } from './objectives.ts';
 
@@ -11,7 +11,7 @@ export interface SearchRow extends Pick<Narrow, 'meet' | 'near'> {
 
 /** One story with all settings of a controller. */
 export interface SearchedStory {
-  readonly controller: Controller;
+  readonly controller: Program;
   readonly story: string;
   readonly settings: number;
   /** How many of them were played: the others are known to come to the same. */

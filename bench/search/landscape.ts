@@ -4,10 +4,11 @@ import { type Flag, flagsOf, writeFlag } from '../../src/tune/search.ts';
 import type { Ledger } from '../../src/twin/ledger.ts';
 import { profileStory, type StoryProfile } from '../../src/twin/profiles.ts';
 import { type Run, runModel } from '../../src/twin/run.ts';
-import { type Controller, DEFAULT_CALIBRATION, type Settings } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import { DEFAULT_CALIBRATION, type Settings } from '../../src/twin/settings.ts';
 
 export interface Searched {
-  readonly controller: Controller;
+  readonly controller: Program;
   readonly today: Settings;
   /** All combinations of their values are played, and all else stays as today; absent = all flags of the controller. */
   readonly flags?: readonly Flag[];

@@ -10,7 +10,8 @@ import { formatCount } from '../../src/lib/figures.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { FLAGS } from '../../src/tune/search.ts';
 import type { StoryProfile } from '../../src/twin/profiles.ts';
-import { type Controller, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 import { commitText } from '../support/commit.ts';
 import type { Size } from '../support/micro-bench.ts';
 import { table } from '../support/table.ts';
@@ -65,7 +66,7 @@ const FEW_TOKENS: StoryProfile = {
   rolloutsPerMinute: 0,
 };
 const STORIES: readonly StoryProfile[] = [MIXED, FEW_TOKENS];
-const CONTROLLERS: readonly Controller[] = ['kube-controller-manager', 'endpointd'];
+const CONTROLLERS: readonly Program[] = ['kube-controller-manager', 'endpointd'];
 
 export async function runSearchBench(size: Size, args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -110,7 +111,7 @@ function named<T>(all: readonly T[], nameOf: (one: T) => string, name: string | 
 /** Batch period, QPS and endpoints a slice: 385 settings. */
 const FEW_FLAGS = FLAGS.slice(1, 4);
 
-function searchedStory(profile: StoryProfile, controller: Controller, size: Size): SearchedStory {
+function searchedStory(profile: StoryProfile, controller: Program, size: Size): SearchedStory {
   const searched: Searched = { controller, today: DEFAULT_SETTINGS, ...(size === 'tiny' ? { flags: FEW_FLAGS } : {}) };
   const before = process.cpuUsage();
   const landscape = landscapeOf(profile, searched, (known, all) => {

@@ -14,7 +14,8 @@ import type { Question } from '../../src/tune/bounds.ts';
 import { outcomeOf } from '../../src/tune/outcome.ts';
 import { ask, type TuneInput } from '../../src/tune/tune.ts';
 import { latenciesOf, quantile } from '../../src/twin/figures.ts';
-import type { Controller, Settings } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import type { Settings } from '../../src/twin/settings.ts';
 import type { Story } from '../../src/twin/story.ts';
 import { CONTROLLERS } from '../peers/scenario.ts';
 import type { Figures, Pair, Prediction } from './data.ts';
@@ -26,7 +27,7 @@ export interface Recorded {
   readonly measured: Figures;
 }
 
-export function recordedAt(path: string, controller: Controller): Recorded {
+export function recordedAt(path: string, controller: Program): Recorded {
   const { story, evidence } = playedBy({ from: path, seed: 0, controller });
   return { story, measured: measuredOf(evidence!, story.durationMs) };
 }
@@ -42,7 +43,7 @@ export function measuredOf({ samples, writes }: Evidence, durationMs: number): F
 }
 
 /** The question of `tune --from=path` with these flags of today. */
-export async function inputAt(path: string, controller: Controller, today: Settings): Promise<TuneInput> {
+export async function inputAt(path: string, controller: Program, today: Settings): Promise<TuneInput> {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-transfer-'));
   const flags = settingFlags(today, controller);
   const args = [`--from=${path}`, `--controller=${controller}`, `--objective=${OBJECTIVE}`, ...flags];

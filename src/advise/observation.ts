@@ -3,7 +3,7 @@
  * used, because the buckets of these histograms are decades. A workqueue's sums are exact (Little's law): `_sum` of the
  * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
-import { controllerOf, kubeMinorIn, ledAt, type QueueName, QUEUES } from '../metrics/controller-of.ts';
+import { kubeMinorIn, ledAt, type Program, programOf, type QueueName, QUEUES } from '../metrics/program-of.ts';
 import { type Refused, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
 import { samplesOf, sumOf, type Metrics, type Sample } from '../metrics/text.ts';
@@ -63,7 +63,7 @@ export interface QueueObservation {
 }
 
 export interface Observation {
-  readonly program: 'endpointd' | 'kube-controller-manager';
+  readonly program: Program;
   readonly seconds: number;
   readonly queues: readonly QueueObservation[];
   /** Seconds per second that writes waited for tokens, in all controllers of the process together. */
@@ -105,7 +105,7 @@ export type Observed =
 
 /** @param seconds the time between the looks */
 export function observe(before: Metrics, after: Metrics, seconds: number, settings: Settings): Observed {
-  const program = controllerOf(after);
+  const program = programOf(after);
   if (typeof program !== 'string') return { ok: false, why: program.why };
   const names = QUEUES.filter((name) => sumOf(after, 'workqueue_work_duration_seconds_count', { name }) !== null);
   if (names.length === 0) return { ok: false, why: `these metrics of ${program} have no queue of its controllers` };

@@ -2,7 +2,7 @@
  * The rules of `endpointd advise`, as data. The first rule that holds for a controller decides. Each names its figures.
  * A rule that cannot exclude another cause says that it cannot tell, because wrong advice costs more than none.
  */
-import type { QueueName } from '../metrics/controller-of.ts';
+import type { QueueName } from '../metrics/program-of.ts';
 import { REFUSAL_CODES, refusalsText } from '../metrics/refusals.ts';
 import type { Observation, QueueObservation } from './observation.ts';
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { observe, type Observation, type Own } from '../advise/observation.ts';
 import { adviseOn, type Advice } from '../advise/rules.ts';
 import { printable } from '../lib/printable.ts';
-import { type QueueName, QUEUES } from '../metrics/controller-of.ts';
+import { type QueueName, QUEUES } from '../metrics/program-of.ts';
 import { parseMetrics, type Metrics } from '../metrics/text.ts';
 import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';

@@ -1,5 +1,5 @@
 /** How many objects a controller has written, by its own count. */
-import type { QueueName } from './controller-of.ts';
+import type { QueueName } from './program-of.ts';
 import type { Metrics, Sample } from './text.ts';
 import type { Grown } from './two-looks.ts';
 

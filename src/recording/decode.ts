@@ -1,5 +1,6 @@
 /** Makes events from the lines of a recording. */
 import type { PodRecord } from '../kube/types.ts';
+import type { Program } from '../metrics/program-of.ts';
 import { hasBegun } from './begun.ts';
 import { keyOf, zoneOf } from './encode.ts';
 import { readEndpoints, type Known } from './endpoint-items.ts';
@@ -15,7 +16,6 @@ import type {
   RecordingHeader,
   RecordOf,
   Told,
-  Writer,
 } from './recording.ts';
 import { NO_SUMS, type OutputSizes, type SizeSums } from './sizes.ts';
 
@@ -185,7 +185,7 @@ function sizesOf(line: Fields): OutputSizes {
   return { endpoints: of('endpoints'), endpointslices: of('endpointslices') };
 }
 
-function writerNamed(json: unknown): Writer {
+function writerNamed(json: unknown): Program {
   const name = readText(json);
   if (name !== 'endpointd' && name !== 'kube-controller-manager') throw new LineError('an unknown controller');
   return name;

@@ -9,7 +9,8 @@ import { writeEndpoints, type Known } from './endpoint-items.ts';
 import { NODES, OUTPUTS, PODS, SERVICES, type Writing } from './fields.ts';
 import { RECORDING_VERSION, WORDS, type Fields, type ObjectLine } from './lines.ts';
 import type { Names } from './names.ts';
-import type { By, RecordedResource, RecordingHeader, RecordOf, Writer, OutputResource } from './recording.ts';
+import type { Program } from '../metrics/program-of.ts';
+import type { By, RecordedResource, RecordingHeader, RecordOf, OutputResource } from './recording.ts';
 
 export interface Encoder {
   /** The first line. */
@@ -23,7 +24,7 @@ export interface Encoder {
   /** Tells that the list is complete. @param version the version of the list */
   readonly listed: (resource: RecordedResource, version: string, atMs: number) => void;
   /** Tells that the program has written such an output, unless it was told since the last first list. */
-  readonly wrote: (resource: OutputResource, writer: Writer, atMs: number) => void;
+  readonly wrote: (resource: OutputResource, writer: Program, atMs: number) => void;
   /** Any other line. */
   readonly tell: (atMs: number, line: Fields) => void;
   /** How many objects were told and are not gone. */

@@ -3,7 +3,8 @@
  * of a millisecond since the line before.
  */
 
-import type { OutputResource, Writer } from './recording.ts';
+import type { Program } from '../metrics/program-of.ts';
+import type { OutputResource } from './recording.ts';
 import type { OutputSizes } from './sizes.ts';
 
 /**
@@ -59,7 +60,7 @@ export type OtherLine =
   /** The sums over all changes of outputs so far. */
   | { readonly t: number; readonly sizes: OutputSizes }
   | { readonly t: number; readonly irrelevant: Readonly<Record<string, number>> }
-  | { readonly t: number; readonly wrote: Writer; readonly what: OutputResource }
+  | { readonly t: number; readonly wrote: Program; readonly what: OutputResource }
   | { readonly t: number; readonly end: true };
 
 export type Line = HeaderLine | ObjectLine | ListLine | OtherLine;

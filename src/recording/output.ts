@@ -41,8 +41,9 @@ import type {
 } from '../kube/types.ts';
 import { latin1, spells } from '../lib/bytes-text.ts';
 import type { Interner } from '../lib/interner.ts';
+import type { Program } from '../metrics/program-of.ts';
 import type { Names } from './names.ts';
-import type { By, RecordedEndpoint, RecordedOutput, Writer } from './recording.ts';
+import type { By, RecordedEndpoint, RecordedOutput } from './recording.ts';
 
 /** The field number, which is the same in every object. */
 const OBJECT_METADATA = tagOf('PartialObjectMetadata', 'metadata');
@@ -85,7 +86,7 @@ export interface Writers {
   readonly controllersAt: number;
   readonly othersAt: number;
   /** The controller that has written last; null = managedFields do not tell, or several have written in that second. */
-  readonly lastController: Writer | null;
+  readonly lastController: Program | null;
 }
 
 /**
@@ -196,7 +197,7 @@ function writersOf(managers: ReturnType<typeof fieldManagersOf>, labels: Labels)
   if (managers.length === 0 && (isManaged || MANAGED_SLICES.has(labelsGet(labels, SLICE_MANAGED_BY_LABEL) ?? ''))) {
     controllersAt = 1;
   }
-  const last = new Set<Writer>();
+  const last = new Set<Program>();
   for (const { manager, time } of managers) {
     if (!CONTROLLER_MANAGERS.has(manager)) {
       othersAt = Math.max(othersAt, time);

@@ -3,14 +3,12 @@
  * seen. Users of recordings start here; `decode.ts` makes events from a file's lines.
  */
 import type { OutputSizes } from './sizes.ts';
+import type { Program } from '../metrics/program-of.ts';
 import type { EndpointConditions, Labels, NodeRecord, PodRecord, ServiceRecord, SlicePort } from '../kube/types.ts';
 
 export type OutputResource = 'endpoints' | 'endpointslices';
 
 export type RecordedResource = 'pods' | 'services' | 'nodes' | OutputResource;
-
-/** The programs that may have written the outputs. k3s, RKE2 and MicroK8s have kube-controller-manager in one of their own. */
-export type Writer = 'endpointd' | 'kube-controller-manager';
 
 export interface RecordingHeader {
   /** The version of endpointd. */
@@ -146,6 +144,6 @@ export type RecordedEvent =
   /** How many bytes watchers get for a change of an output, summed over all changes so far. */
   | { readonly type: 'sizes'; readonly atMs: number; readonly sizes: OutputSizes }
   /** The program has written such an output, as managedFields tell. It is told once after each first list. */
-  | { readonly type: 'wrote'; readonly atMs: number; readonly resource: OutputResource; readonly writer: Writer }
+  | { readonly type: 'wrote'; readonly atMs: number; readonly resource: OutputResource; readonly writer: Program }
   /** The recorder has ended in good order. */
   | { readonly type: 'end'; readonly atMs: number };

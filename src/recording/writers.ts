@@ -1,8 +1,9 @@
 /** Who has written the outputs since the recording began. */
-import type { OutputResource, RecordedEvent, Writer } from './recording.ts';
+import type { Program } from '../metrics/program-of.ts';
+import type { OutputResource, RecordedEvent } from './recording.ts';
 
 /** The programs that have written each output, as managedFields tell, each once; [] = they tell none. */
-export type OutputWriters = Readonly<Record<OutputResource, Writer[]>>;
+export type OutputWriters = Readonly<Record<OutputResource, Program[]>>;
 
 export function createOutputWriters(): OutputWriters {
   return { endpoints: [], endpointslices: [] };

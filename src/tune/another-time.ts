@@ -3,7 +3,7 @@
  * cluster, and has changes of its own.
  */
 import { quantile } from '../twin/figures.ts';
-import type { Controller } from '../twin/settings.ts';
+import type { Program } from '../metrics/program-of.ts';
 import { isChange, type Story } from '../twin/story.ts';
 import { UNSURE } from './measured.ts';
 import { type Expression, type Scope, WORST_MS } from './objective.ts';
@@ -59,7 +59,7 @@ const NORMAL_OF_BOUND = 1.2816;
  * and a queue that was short of its limit is beyond it with a few changes more. Events that are no changes, such as those of
  * pods without a Service, say nothing of that.
  */
-export function busierBy(story: Story, controller: Controller): number {
+export function busierBy(story: Story, controller: Program): number {
   const blocks = blocksOf({ isWorst: false }, story);
   const counts = new Float64Array(countOf(blocks));
   for (const change of story.changes) {

@@ -1,5 +1,6 @@
 /** The answer of `endpointd tune` as data. The same question has the same answer, to the byte, on every machine. */
-import type { Calibration, Controller, Settings } from '../twin/settings.ts';
+import type { Program } from '../metrics/program-of.ts';
+import type { Calibration, Settings } from '../twin/settings.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import type { KnownNumber } from './numbers.ts';
@@ -17,7 +18,7 @@ export interface Answer {
     readonly minutes: number;
     readonly changes: number;
   };
-  readonly controller: Controller;
+  readonly controller: Program;
   /** The minor version of kube-controller-manager. */
   readonly kubeMinor: number;
   readonly nodes: number;

@@ -1,13 +1,14 @@
 /** What waited when a recording began, as its writes tell it: the queue in front of the changes that are played. */
 import { perOutput } from '../twin/ledger.ts';
-import type { Controller, Settings } from '../twin/settings.ts';
+import type { Program } from '../metrics/program-of.ts';
+import type { Settings } from '../twin/settings.ts';
 import { isLookedAt, outputsOf, type Story } from '../twin/story.ts';
 import type { WaitingService, WaitingServices } from '../twin/world.ts';
 import type { Evidence } from './evidence.ts';
 
 interface Played {
   readonly story: Story;
-  readonly controller: Controller;
+  readonly controller: Program;
   readonly settings: Settings;
 }
 

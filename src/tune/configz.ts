@@ -1,7 +1,7 @@
 /** Flags of a running process from `/configz` of kube-controller-manager or endpointd. */
 import { parseDuration } from '../lib/duration.ts';
-import type { QueueName } from '../metrics/controller-of.ts';
-import type { Controller, Settings } from '../twin/settings.ts';
+import type { Program, QueueName } from '../metrics/program-of.ts';
+import type { Settings } from '../twin/settings.ts';
 
 /** `message` names the field. */
 export class ConfigzError extends Error {}
@@ -104,7 +104,7 @@ const COMMON_SECTIONS: readonly string[] = [
 
 export interface Configz {
   /** Whose it is; null = it does not tell, as that of an older endpointd. */
-  readonly program: Controller | null;
+  readonly program: Program | null;
   readonly settings: Partial<Settings>;
   /** The names and patterns of `--controllers`; null = it does not tell them. */
   readonly controllers: readonly string[] | null;
@@ -142,7 +142,7 @@ export function parseLimits(text: string): Limits {
   };
 }
 
-function programOf(config: unknown): Controller | null {
+function programOf(config: unknown): Program | null {
   return Object.keys(config ?? {}).every((name) => COMMON_SECTIONS.includes(name)) ? null : 'kube-controller-manager';
 }
 

@@ -4,7 +4,8 @@
  */
 import { runModel, type Run } from '../twin/run.ts';
 import type { Ledger } from '../twin/ledger.ts';
-import { type Controller, DEFAULT_SETTINGS, type Settings } from '../twin/settings.ts';
+import type { Program } from '../metrics/program-of.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../twin/settings.ts';
 import { isChange, type Story, storyBetween, type StoryChange } from '../twin/story.ts';
 import { type Expression, hasFigure, isOfLatencies, type Objective, type Scope, valueOf } from './objective.ts';
 import type { Recommendation } from './recommend.ts';
@@ -52,7 +53,7 @@ export const LATE_MS_MAX = 1000;
  * The part of a story with the most changes that count, as the replay plays it, so that the prediction is of the same: all
  * Services are there from the start to the end, with one family and without hints, and nobody else writes.
  */
-export function busiestPart(whole: Story, durationMs: number, controller: Controller): Story {
+export function busiestPart(whole: Story, durationMs: number, controller: Program): Story {
   const services = whole.services.map(({ namespace }) => ({ namespace, families: 1 }));
   const story = { ...whole, changes: whole.changes.filter(({ kind }) => !UNPLAYED.includes(kind)) };
   if (story.durationMs <= durationMs) return { ...story, services };

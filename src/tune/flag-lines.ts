@@ -1,7 +1,8 @@
 /** Settings as the flags of a command line. */
 import { formatDuration } from '../lib/duration.ts';
 import type { Output } from '../twin/ledger.ts';
-import type { Controller, Settings } from '../twin/settings.ts';
+import type { Program } from '../metrics/program-of.ts';
+import type { Settings } from '../twin/settings.ts';
 
 export type SettingName = Exclude<keyof Settings, 'controllers'>;
 
@@ -10,7 +11,7 @@ interface SettingFlag {
   readonly name: string;
   readonly unit: 'ms' | 'count';
   /** The one program that has it; absent = both. */
-  readonly only?: Controller;
+  readonly only?: Program;
   /** What the one controller writes that it is for; absent = it is for all of them. */
   readonly output?: Output;
 }
@@ -30,7 +31,7 @@ export const SETTING_FLAGS: Readonly<Record<SettingName, SettingFlag>> = {
 const SETTING_NAMES = Object.keys(SETTING_FLAGS) as readonly SettingName[];
 
 /** The settings that the controller has. */
-export function settingNames(controller: Controller): readonly SettingName[] {
+export function settingNames(controller: Program): readonly SettingName[] {
   return SETTING_NAMES.filter((name) => (SETTING_FLAGS[name].only ?? controller) === controller);
 }
 
@@ -54,6 +55,6 @@ export function flagLines(settings: Settings, today: Settings): string[] {
 }
 
 /** All settings as flags of this controller. */
-export function settingFlags(settings: Settings, controller: Controller): string[] {
+export function settingFlags(settings: Settings, controller: Program): string[] {
   return settingNames(controller).map((name) => flagLine(settings, name));
 }

@@ -6,9 +6,8 @@ import { refusalsText, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
 import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
-import { controllerOf, kubeMinorIn, ledAt } from '../metrics/controller-of.ts';
+import { kubeMinorIn, ledAt, type Program, programOf } from '../metrics/program-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
-import type { Controller } from '../twin/settings.ts';
 import { type LikelyLognormal, lognormalOf, middleOf } from './lognormal.ts';
 
 export interface Scrapes {
@@ -102,7 +101,7 @@ export type Recorded = Readonly<Record<Output, number>>;
 export function measuredOf(
   controller: Scrapes | null,
   apiserver: Scrapes | null,
-  program: Controller,
+  program: Program,
   recorded: Recorded | null,
 ): Measured {
   const own = controller === null ? NO_PART : ofController(controller, program, recorded);
@@ -173,8 +172,8 @@ function strayOf(
   return { ...NO_PART, notes: [`${why}: they are of another time or of another ${ofWhat}, and are not taken`] };
 }
 
-function ofController({ before, after, from }: Scrapes, controller: Controller, recorded: Recorded | null): Part {
-  const program = controllerOf(after);
+function ofController({ before, after, from }: Scrapes, controller: Program, recorded: Recorded | null): Part {
+  const program = programOf(after);
   if (typeof program !== 'string') throw new ScrapesError(`${from}: ${program.why}`);
   if (program !== controller)
     throw new ScrapesError(`${from}: these are the metrics of ${program}, and --controller is ${controller}`);
@@ -263,7 +262,7 @@ const OUTPUT_RESOURCES = [
   { group: 'discovery.k8s.io', resource: 'endpointslices' },
 ] as const;
 
-function ofApiServer({ before, after, from }: Scrapes, program: Controller, recorded: Recorded | null): Part {
+function ofApiServer({ before, after, from }: Scrapes, program: Program, recorded: Recorded | null): Part {
   if (!after.has('apiserver_request_duration_seconds_count'))
     throw new ScrapesError(`${from}: these are the metrics of another program: they have no requests to an API server`);
   const grown = comparable(before, after, from, ['apiserver_request_duration_seconds_count']);
@@ -306,13 +305,13 @@ const FLOW_WAIT = 'apiserver_flowcontrol_request_wait_duration_seconds';
  * The flow schemas that a controller's writes may have: Kubernetes' own, by its user or by those of its service accounts, and
  * those of `deploy/`.
  */
-const OWN_SCHEMAS: Readonly<Record<Controller, readonly string[]>> = {
+const OWN_SCHEMAS: Readonly<Record<Program, readonly string[]>> = {
   endpointd: ['endpointd', 'endpointd-static-pod', 'kube-system-service-accounts'],
   'kube-controller-manager': ['endpoint-controller', 'kube-controller-manager', 'kube-system-service-accounts'],
 };
 const LONGEST_SHOWN = 3;
 
-function flowWaitsOf(grown: Grown, after: Metrics, program: Controller, from: string): Measured['flowWaits'] {
+function flowWaitsOf(grown: Grown, after: Metrics, program: Program, from: string): Measured['flowWaits'] {
   const schemas = new Set((after.get(`${FLOW_WAIT}_count`) ?? []).map(({ labels }) => labels['flow_schema'] ?? ''));
   if (schemas.size === 0) return null;
   const waits = [...schemas]

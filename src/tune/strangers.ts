@@ -1,11 +1,11 @@
 /** What of a recording is another program's. Plain data in and out. */
 import type { Output } from '../twin/ledger.ts';
-import type { Controller } from '../twin/settings.ts';
+import type { Program } from '../metrics/program-of.ts';
 import { outputsOf, type Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
 
 /** The programs that have written each output; [] = the recording does not tell. */
-export type WritersOf = Readonly<Record<Output, readonly Controller[]>>;
+export type WritersOf = Readonly<Record<Output, readonly Program[]>>;
 
 export interface OwnPart {
   readonly story: Story;
@@ -16,7 +16,7 @@ export interface OwnPart {
 }
 
 /** Leaves out an output that the other program alone has written, such as Endpoints where endpointd keeps slices alone. */
-export function ownPart(story: Story, evidence: Evidence, writers: WritersOf, controller: Controller): OwnPart {
+export function ownPart(story: Story, evidence: Evidence, writers: WritersOf, controller: Program): OwnPart {
   const outputs = outputsOf(story);
   const mixed = outputs.filter((output) => writers[output].length > 1);
   const foreign = outputs.filter((output) => writers[output].length === 1 && writers[output][0] !== controller);

@@ -7,14 +7,15 @@ import { between } from './figures.ts';
 import { createKubeModel } from './kube-model.ts';
 import { createLedger, type Ledger, perOutput, type Spent } from './ledger.ts';
 import { type Cores, createCores } from './processors.ts';
-import type { Calibration, Controller, Costs, Settings } from './settings.ts';
+import type { Program } from '../metrics/program-of.ts';
+import type { Calibration, Costs, Settings } from './settings.ts';
 import type { Story } from './story.ts';
 import type { Model, WaitingServices, World } from './world.ts';
 import { createWriteTokens, isSameWith, startWith, type TokenCounts, tokensLeft } from './write-tokens.ts';
 
 export interface Run {
   readonly story: Story;
-  readonly controller: Controller;
+  readonly controller: Program;
   readonly settings: Settings;
   readonly calibration: Calibration;
   readonly seed: number;

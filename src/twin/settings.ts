@@ -3,9 +3,8 @@
  * queue model.
  */
 
+import type { Program } from '../metrics/program-of.ts';
 import type { Output } from './ledger.ts';
-
-export type Controller = 'endpointd' | 'kube-controller-manager';
 
 export interface Settings {
   /** `--concurrent-endpoint-syncs`. */
@@ -84,7 +83,7 @@ export interface Calibration {
   readonly watchLagMs: number;
   /** A factor for all costs of the controllers. */
   readonly cpuFactor: number;
-  readonly costs: Readonly<Record<Controller, Costs>>;
+  readonly costs: Readonly<Record<Program, Costs>>;
 }
 
 /** The API server's time for a write does not depend on the object. */

@@ -4,7 +4,7 @@
  */
 import type { PodChange } from '../core/pod-changes.ts';
 import { type ObjectSizes, type Output, OUTPUTS } from './ledger.ts';
-import type { Controller } from './settings.ts';
+import type { Program } from '../metrics/program-of.ts';
 
 export interface StoryService {
   /** Number of the namespace. */
@@ -69,7 +69,7 @@ export interface StoryChange {
   /** The changed output, for `foreign`. */
   readonly output?: Output;
   /** For a pod; absent = the pod itself has changed. */
-  readonly noticed?: Readonly<Record<Controller, Noticed>>;
+  readonly noticed?: Readonly<Record<Program, Noticed>>;
   /** For a pod: its places, whether or not they change. For `service`: those of all pods that it selects. */
   readonly places: readonly PlaceChange[];
   /** The number of the Service, for `service`, `deleted` and `foreign`; else -1. */
@@ -94,12 +94,12 @@ export interface Story {
 }
 
 /** Whether the controller looks at the service of this place after an event of the pod. */
-export function isLookedAt({ noticed }: StoryChange, { stays }: PlaceChange, controller: Controller): boolean {
+export function isLookedAt({ noticed }: StoryChange, { stays }: PlaceChange, controller: Program): boolean {
   return stays !== true || noticed === undefined || noticed[controller] === 'pod';
 }
 
 /** Whether the event may bring changes that are shown. Another event of a pod only costs time. */
-export function isChange(change: StoryChange, controller: Controller): boolean {
+export function isChange(change: StoryChange, controller: Program): boolean {
   const { kind, places } = change;
   return kind === 'service' || (kind === 'pod' && places.some((placed) => isLookedAt(change, placed, controller)));
 }

@@ -1,7 +1,8 @@
 /** The tokens that writes take, of each output. */
 import { createTokenBucket, setTokens, type TokenBucket, tokensAt, tryTakeToken } from '../lib/token-bucket.ts';
 import { type Output, OUTPUTS, perOutput } from './ledger.ts';
-import type { Calibration, Controller, Settings } from './settings.ts';
+import type { Program } from '../metrics/program-of.ts';
+import type { Calibration, Settings } from './settings.ts';
 import { outputsOf, type Story } from './story.ts';
 
 export interface WriteBucket extends TokenBucket {
@@ -19,7 +20,7 @@ export type TokenCounts = Readonly<Record<Output, number>>;
 type WriteTimes = Readonly<Record<Output, readonly { readonly atMs: number }[]>>;
 
 interface Writer {
-  readonly controller: Controller;
+  readonly controller: Program;
   readonly settings: Settings;
   readonly story: Story;
 }

@@ -9,7 +9,8 @@ import { backlogOf } from '../../src/tune/backlog.ts';
 import { type RecordedPart, playedOf } from '../../src/tune/played.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { fewestTokens } from '../../src/twin/write-tokens.ts';
-import { type Controller, DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 
 const SERVICE = serviceRecord({ namespace: 'ns', name: 'web', selector: ['app', 'web'] });
 
@@ -169,7 +170,7 @@ for (const [name, before, after, means] of [
 test('kube-controller-manager syncs nothing for a pod that is bound to a node', () => {
   const events = [change(1000, 'watch', null, created), change(2000, 'watch', created, bound)];
   const { story } = play(...events, { type: 'end', atMs: 9000 });
-  const syncs = (controller: Controller): number =>
+  const syncs = (controller: Program): number =>
     runModel({ story, controller, settings: DEFAULT_SETTINGS, calibration: DEFAULT_CALIBRATION, seed: 1 }).syncs;
   assert.deepEqual([syncs('endpointd'), syncs('kube-controller-manager')], [4, 2]);
 });
@@ -334,7 +335,7 @@ test('a recording is doubted for what lasts when its story begins, no more', () 
 });
 
 test('a recording tells which controllers have written, each once', () => {
-  const wrote = (resource: 'endpoints' | 'endpointslices', writer: Controller): RecordedEvent => ({
+  const wrote = (resource: 'endpoints' | 'endpointslices', writer: Program): RecordedEvent => ({
     type: 'wrote',
     atMs: 600,
     resource,

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import { ownPart } from '../../src/tune/strangers.ts';
-import type { Controller } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
 
 test('what another controller has written is no recording of this one', () => {
   const none = { samples: { endpoints: [], slices: [] }, writes: { endpoints: [], slices: [] } };
   const played = story({ services: 1, changes: [[0, 0, 'ready']] });
-  const refusalsOf = (endpoints: readonly Controller[], slices: readonly Controller[]): readonly string[] =>
+  const refusalsOf = (endpoints: readonly Program[], slices: readonly Program[]): readonly string[] =>
     ownPart(played, none, { endpoints, slices }, 'endpointd').refusals;
   assert.deepEqual(refusalsOf([], []), []);
   assert.deepEqual(refusalsOf(['endpointd'], ['endpointd']), []);

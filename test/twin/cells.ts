@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { percentile } from '../../src/lib/percentile.ts';
 import { writesOf } from '../../src/twin/figures.ts';
 import { runModel } from '../../src/twin/run.ts';
-import type { Controller } from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
 import {
   apart,
   type Cell,
@@ -104,7 +104,7 @@ function errorsText({ writes, p50, p99 }: Errors): string {
 function speedOf(cell: Cell): { readonly exact: number; readonly model: number; readonly upstream: number } {
   const { story, exactMs } = playCell(cell);
   const { settings, calibration } = cell;
-  const speed = (controller: Controller): number => {
+  const speed = (controller: Program): number => {
     const times = Array.from({ length: MODEL_RUNS }, () => {
       const beganMs = performance.now();
       runModel({ story, controller, settings, calibration, seed: 1 });

@@ -3,13 +3,8 @@ import { test } from 'node:test';
 import { story } from '../support/stories.ts';
 import { type Ledger, type Output, OUTPUTS } from '../../src/twin/ledger.ts';
 import { type Run, runModel } from '../../src/twin/run.ts';
-import {
-  type Controller,
-  DEFAULT_CALIBRATION,
-  DEFAULT_SETTINGS,
-  SIZES_ALIKE,
-  type Settings,
-} from '../../src/twin/settings.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, SIZES_ALIKE, type Settings } from '../../src/twin/settings.ts';
 import { type Noticed, NOTHING, type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
 import { valueOf } from '../../src/tune/objective.ts';
 import { fewestTokens } from '../../src/twin/write-tokens.ts';
@@ -25,7 +20,7 @@ const EXACT = {
 };
 const UPSTREAM = 'kube-controller-manager';
 
-function run(played: Story, controller: Controller, settings: Partial<Settings> = {}, kubeMinor = 36): Ledger {
+function run(played: Story, controller: Program, settings: Partial<Settings> = {}, kubeMinor = 36): Ledger {
   return runModel({
     story: played,
     controller,
@@ -164,7 +159,7 @@ const twice = story({
   ),
 });
 
-function runTwice(controller: Controller, played: Story = twice): Ledger {
+function runTwice(controller: Program, played: Story = twice): Ledger {
   const settings = { ...DEFAULT_SETTINGS, endpointSyncs: 200, serviceEndpointSyncs: 200, qps: 0 };
   return runModel({ story: played, controller, settings, calibration: { ...EXACT, watchLagMs: 5 }, seed: 1 });
 }
@@ -288,8 +283,8 @@ function allWrittenAtMs(ledger: Ledger): number[] {
 
 test('a controller that was at work begins with what its story leaves', () => {
   const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
-  const fresh = (controller: Controller): Run => ({ ...AT_WORK, story: three, controller });
-  const atWork = (controller: Controller): Run => ({ ...fresh(controller), tokensAtStart: 'as left' });
+  const fresh = (controller: Program): Run => ({ ...AT_WORK, story: three, controller });
+  const atWork = (controller: Program): Run => ({ ...fresh(controller), tokensAtStart: 'as left' });
   // The story ends at 1,100 ms. endpointd has 4 tokens that come back in 4 s, and lacks 3.001 of them then.
   assert.deepEqual(allWrittenAtMs(runModel(fresh('endpointd'))), [111, 111, 111, 111, 1111, 2111]);
   // So a token is there at 1 ms. A write of each kind waits, and those of the story wait for them.
@@ -383,7 +378,7 @@ test('a story that lives on its first burst begins with what is left of it', () 
 
 test('a controller that was at work begins with the fewest tokens for its writes', () => {
   const three = story({ services: 3, changes: [0, 1, 2].map((service) => [100, service * 10, 'ready'] as const) });
-  const shownMs = (controller: Controller, atMs: readonly number[]): number[] => {
+  const shownMs = (controller: Program, atMs: readonly number[]): number[] => {
     const writes = atMs.map((each) => ({ atMs: each }));
     const run: Run = { ...AT_WORK, story: three, controller };
     const tokensAtStart = fewestTokens(run, { endpoints: writes, slices: writes });
@@ -628,7 +623,7 @@ test('kube-controller-manager creates Endpoints again that it does not see yet',
 
 test('a change is shown by the family that the Service names first', () => {
   const flips = Array.from({ length: 40 }, (_, i) => [5000 * (i + 1), 0, i % 2 === 0 ? 'ready' : 'unready'] as const);
-  const shown = (controller: Controller, primary: number): ReadonlySet<string> => {
+  const shown = (controller: Program, primary: number): ReadonlySet<string> => {
     const services = [{ namespace: 0, families: 2, primary }];
     const dual: Story = { ...story({ services: 1, changes: flips }), services, outputs: ['slices'] };
     // The event comes after 1 ms. Of two writes of 10 ms each the second goes when the first is answered.
@@ -665,7 +660,7 @@ test('the Endpoints of a Service that is gone cost kube-controller-manager token
   });
   const one = story({ services: 4, changes: [[1100, 30, 'ready']] });
   const played = { ...one, changes: [...gone, ...one.changes] };
-  const shown = (controller: Controller): unknown => {
+  const shown = (controller: Program): unknown => {
     const { samples, writes } = run(played, controller, { qps: 1, burst: 1 });
     return {
       shownAfter: OUTPUTS.map((output) => samples[output].map(({ latencyMs }) => Math.round(latencyMs / 1000))),
@@ -769,7 +764,7 @@ test('an event in which a controller finds nothing changed opens no batch window
   const noticed = { endpointd: 'pod', [UPSTREAM]: 'nothing' } as const;
   const places = bound.places.map((placed) => ({ ...placed, stays: true }));
   const played = { ...one, changes: [{ ...bound, noticed, places }, isReady] };
-  const shown = (controller: Controller): number[] => latencies(run(played, controller, { slicesBatchMs: 1000 }));
+  const shown = (controller: Program): number[] => latencies(run(played, controller, { slicesBatchMs: 1000 }));
   assert.deepEqual([shown('endpointd'), shown(UPSTREAM)], [[111], [1011]]);
 });
 
@@ -872,7 +867,7 @@ test('it puts Endpoints right when their service is next synced, endpointd at on
       [1900, 1, 'ready'],
     ],
   });
-  const writes = (controller: Controller): number[] =>
+  const writes = (controller: Program): number[] =>
     writtenAtMs(run(withForeign(two, 'endpoints', 1500), controller), 'endpoints');
   assert.deepEqual(writes(UPSTREAM), [1011, 1911]);
   assert.deepEqual(writes('endpointd'), [1011, 1511, 1911]);

@@ -15,7 +15,8 @@ import {
 import { type Confirmation, PODS_MAX } from '../../tune/confirmation.ts';
 import { settingFlags } from '../../tune/flag-lines.ts';
 import type { Run } from '../../twin/run.ts';
-import type { Controller, Settings } from '../../twin/settings.ts';
+import type { Program } from '../../metrics/program-of.ts';
+import type { Settings } from '../../twin/settings.ts';
 import { isChange, outputsOf, type Story } from '../../twin/story.ts';
 import { StartError } from '../usage.ts';
 import { playRounds, type TrialQuestion } from './rounds.ts';
@@ -29,7 +30,7 @@ export interface ConfirmQuestion extends TrialQuestion {
  * @param part the part of the story that is to be played
  * @throws StartError
  */
-export async function programsFor(controller: Controller, part: Story): Promise<TestPrograms> {
+export async function programsFor(controller: Program, part: Story): Promise<TestPrograms> {
   const pods = podsAtStart(part);
   if (pods > PODS_MAX)
     throw new StartError(

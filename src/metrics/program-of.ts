@@ -1,9 +1,15 @@
-/** Which controller of endpoints metrics are of. */
+/** Which program metrics are of. */
 import { samplesOf, sumOf, type Metrics } from './text.ts';
 
 /** Of the three controllers, by upstream's names. */
 export const QUEUES = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'] as const;
 export type QueueName = (typeof QUEUES)[number];
+
+/**
+ * The programs that have controllers of endpoints. k3s, RKE2 and MicroK8s have kube-controller-manager in a process of their
+ * own.
+ */
+export type Program = 'endpointd' | 'kube-controller-manager';
 
 const LEASE = 'kube-controller-manager';
 
@@ -14,8 +20,8 @@ export function kubeMinorIn(metrics: Metrics): number | null {
 }
 
 /** Whether the process holds its Lease; null = its metrics do not tell. */
-function isLeader(metrics: Metrics, controller: 'endpointd' | 'kube-controller-manager'): boolean | null {
-  const held = sumOf(metrics, 'leader_election_master_status', controller === 'endpointd' ? {} : { name: LEASE });
+function isLeader(metrics: Metrics, program: Program): boolean | null {
+  const held = sumOf(metrics, 'leader_election_master_status', program === 'endpointd' ? {} : { name: LEASE });
   return held === null ? null : held > 0;
 }
 
@@ -23,9 +29,9 @@ function isLeader(metrics: Metrics, controller: 'endpointd' | 'kube-controller-m
 export function ledAt(
   before: Metrics,
   after: Metrics,
-  controller: 'endpointd' | 'kube-controller-manager',
+  program: Program,
 ): { readonly before: boolean; readonly after: boolean } | null {
-  const [led, leads] = [isLeader(before, controller), isLeader(after, controller)];
+  const [led, leads] = [isLeader(before, program), isLeader(after, program)];
   return led === null || leads === null ? null : { before: led, after: leads };
 }
 
@@ -33,7 +39,7 @@ export function ledAt(
  * `why`: they have no queue of these controllers. A kube-controller-manager makes its queues when it leads, so a standby
  * has none.
  */
-export function controllerOf(metrics: Metrics): 'endpointd' | 'kube-controller-manager' | { readonly why: string } {
+export function programOf(metrics: Metrics): Program | { readonly why: string } {
   if (metrics.has('endpointd_build_info')) return 'endpointd';
   if (QUEUES.some((name) => sumOf(metrics, 'workqueue_work_duration_seconds_count', { name }) !== null))
     return 'kube-controller-manager';
