@@ -12,7 +12,7 @@ import {
   clearSliceMarks,
   createSliceMarks,
   markAck,
-  newsOfSlice,
+  readObserved,
   nextSuffix,
   type SliceMarks,
 } from './stored-slices.ts';
@@ -47,9 +47,9 @@ export const mirrorOutput: PlannerOutput<MirrorState, MirrorFacts> = {
     },
     observe({ stored, marks }, key, observed, problems) {
       const { name } = observed;
-      const news = newsOfSlice(marks, key, observed, problems);
-      if (news === null) stored.delete(name);
-      else stored.set(name, news);
+      const slice = readObserved(marks, key, observed, problems);
+      if (slice === null) stored.delete(name);
+      else stored.set(name, slice);
     },
   },
   needsEndpoints: true,
@@ -88,9 +88,9 @@ function plan(state: MirrorState, input: PlanInput): OutputPlan<MirrorFacts> {
           suffix: () => nextSuffix(marks, suffix),
         });
   const before = (name: string): EndpointSlice | undefined => state.stored.get(name);
-  const news = problems.filter((problem) => !state.problems.some((told) => problemsEqual(told, problem)));
+  const newProblems = problems.filter((problem) => !state.problems.some((told) => problemsEqual(told, problem)));
   state.problems = problems;
-  return { ...encodeSliceWrites(writes, before, pending, nextId), facts, problems: news };
+  return { ...encodeSliceWrites(writes, before, pending, nextId), facts, problems: newProblems };
 }
 
 /** The Endpoints that are mirrored; null = there is nothing to mirror, so all mirrored slices are deleted. */

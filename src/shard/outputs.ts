@@ -50,7 +50,7 @@ export function acknowledge<K extends OutputKind>(outputs: ServiceOutputs<K>, ki
 }
 
 /** Forgets all slices, because they were listed and come next. */
-export function forgetSlices<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): void {
+export function forgetStoredSlices<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): void {
   const state = outputs[kind];
   if (state !== null) OUTPUTS[kind].slices?.forget(state);
 }

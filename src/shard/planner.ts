@@ -13,7 +13,7 @@ import {
   acknowledge,
   createServiceOutputs,
   followPods,
-  forgetSlices,
+  forgetStoredSlices,
   observeSlice,
   OUTPUTS,
   isPending,
@@ -178,7 +178,7 @@ function observe(task: Task): void {
   const { config } = planner;
   for (const kind of entry.relisted) {
     if (OUTPUTS[kind].slices === null) Object.assign(endpoints, createStored());
-    else attempt(task, kind, () => forgetSlices(outputs, kind));
+    else attempt(task, kind, () => forgetStoredSlices(outputs, kind));
   }
   for (const observed of entry.observed) {
     const kind = observed.output;

@@ -30,7 +30,7 @@ import {
   clearSliceMarks,
   createSliceMarks,
   markAck,
-  newsOfSlice,
+  readObserved,
   nextSuffix,
   type SliceMarks,
 } from './stored-slices.ts';
@@ -69,7 +69,7 @@ export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
       clearSliceMarks(marks);
     },
     observe({ slices, marks }, key, observed, problems) {
-      observeSlice(slices, observed.name, newsOfSlice(marks, key, observed, problems));
+      observeSlice(slices, observed.name, readObserved(marks, key, observed, problems));
     },
   },
   needsEndpoints: false,

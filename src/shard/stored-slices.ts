@@ -70,7 +70,7 @@ export function markAck(marks: SliceMarks, { name, verb }: SliceWrite, { result 
  * What is held of a slice after it was observed; null = it is gone, or its content cannot be read and it is left alone.
  * Fields that this version does not know, and that the next write would lose, are added to the problems.
  */
-export function newsOfSlice(
+export function readObserved(
   marks: SliceMarks,
   key: string,
   { name, content }: Observed,

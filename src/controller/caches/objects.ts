@@ -434,7 +434,7 @@ function takeEndpoints(
   // No unit plans from the object now, so it is read again when one does. A controller that starts looks at all of
   // them.
   const haveAllStarted = state.controllers.every(({ needs, running }) => running || !needs.includes('endpoints'));
-  if (!isMirrored && !isWritten && haveAllStarted) dropEndpoints(service);
+  if (!isMirrored && !isWritten && haveAllStarted) stopFollowingEndpoints(service);
   if (deleted) releaseService(state, service);
 }
 
@@ -477,7 +477,7 @@ export function queueDependents(state: ControllerState, service: ServiceState, b
 }
 
 /** The planner is not told of the Endpoints object any more. A unit that needs it again reads it from the server. */
-export function dropEndpoints(service: ServiceState): void {
+export function stopFollowingEndpoints(service: ServiceState): void {
   dropNews(service.view, 'endpoints', hasObjects(service, 'endpoints'));
 }
 
@@ -493,7 +493,7 @@ function takeSlice(
   const deleted = seen.record === null;
   if (!controller.running) return;
   if (!isWanted(unit)) {
-    if (unit.sync === null) forgetSlices(state, unit);
+    if (unit.sync === null) stopFollowingSlices(state, unit);
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
     releaseService(state, unit.service);
   } else if (unit.service.view[controller.kind] === 'uncertain' || isOfThePast(known, object)) {
@@ -512,7 +512,7 @@ function deedOf({ controller }: Unit, { wroteAtSeconds }: ObjectState, { record,
 }
 
 /** The planner is not told of the unit's slices any more. If the unit is planned again, they are listed first. */
-export function forgetSlices(state: ControllerState, unit: Unit): void {
+export function stopFollowingSlices(state: ControllerState, unit: Unit): void {
   const { service, controller } = unit;
   for (const slice of unit.slices?.values() ?? []) releaseSlice(state, slice);
   dropNews(service.view, controller.kind, hasObjects(service, controller.kind));

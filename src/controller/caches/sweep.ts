@@ -1,6 +1,6 @@
 /** Chores that come by time: the look at every service and every leftover after the start, and the resync. */
 import type { Now } from '../event.ts';
-import { dropEndpoints, forgetSlices } from './objects.ts';
+import { stopFollowingEndpoints, stopFollowingSlices } from './objects.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
 import type { ServiceState, Controller, Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
@@ -17,7 +17,8 @@ export function startSweep(state: ControllerState, controller: Controller, now: 
       state.reports.due(unit);
     }
     // No unit plans from these Endpoints. They are read when one does.
-    else if (controller.needs.includes('endpoints') && !service.units.some(plansFromEndpoints)) dropEndpoints(service);
+    else if (controller.needs.includes('endpoints') && !service.units.some(plansFromEndpoints))
+      stopFollowingEndpoints(service);
     releaseService(state, service);
   }
 }
@@ -35,7 +36,7 @@ function unitToSweep(state: ControllerState, service: ServiceState, controller: 
   if (unit === undefined) return null;
   if (fateOfObjects(unit) === 'go') return unit;
   // The unit is not planned. If it is one day, its slices are listed first.
-  forgetSlices(state, unit);
+  stopFollowingSlices(state, unit);
   return null;
 }
 

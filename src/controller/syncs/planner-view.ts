@@ -46,7 +46,7 @@ export interface InputsVersion {
 /**
  * What the planner knows of the objects of one output.
  * - `told`: everything that is known of the server.
- * - `News`: the same, as soon as it is told the news.
+ * - `News`: the same, as soon as it is told them.
  * - `not-kept`: less than is known of the server, because content was not kept.
  * - `uncertain`: the server may hold what it has not told (docs/protocols.md "What a planner knows" has the causes).
  * A read ends the last two. `not-kept` also ends with the content of an object that is the only one of its output.
@@ -73,8 +73,11 @@ export interface ShardView {
   readonly nodesToTell: ReadonlySet<string>;
 }
 
-/** The part of a batch entry that the view decides. The caller adds spec and pods. */
-export interface EntryNews extends Pick<BatchEntry, 'outputs' | 'base' | 'version' | 'acks' | 'relisted' | 'observed'> {
+/** The parts of a batch entry that the view decides. The caller adds spec and pods. */
+export interface EntryParts extends Pick<
+  BatchEntry,
+  'outputs' | 'base' | 'version' | 'acks' | 'relisted' | 'observed'
+> {
   /** Whether the spec is part of the entry. It always is in a full snapshot. */
   readonly specChanged: boolean;
   /** 'all' = a full snapshot. */
@@ -183,7 +186,7 @@ export function noteUnkept(view: PlannerView, kind: OutputKind): void {
  */
 export function noteOutcome(view: PlannerView, kind: OutputKind, name: string, ack: Ack, exists: boolean): void {
   const told = view[kind];
-  if (ack.result === 'applied' && typeof told === 'object') forgetNews(view, kind, told, name);
+  if (ack.result === 'applied' && typeof told === 'object') dropOlderNews(view, kind, told, name);
   // A planner plans nothing from an object while the outcome of a write to it is unknown.
   if (ack.result === 'unknown') noteUncertain(view, kind);
   if (!isInPlanner(view)) {
@@ -199,7 +202,7 @@ export function noteOutcome(view: PlannerView, kind: OutputKind, name: string, a
 export function noteRemoved(view: PlannerView, kind: OutputKind, name: string): void {
   const told = view[kind];
   if (isInPlanner(view)) noteObserved(view, kind, name, null);
-  else if (typeof told === 'object') forgetNews(view, kind, told, name);
+  else if (typeof told === 'object') dropOlderNews(view, kind, told, name);
   else if (isSingle(kind)) giveUp(view, kind, false);
 }
 
@@ -227,10 +230,10 @@ export function takeBack(view: PlannerView, kinds: readonly OutputKind[]): void 
 }
 
 /**
- * What the next entry tells.
+ * The parts of the next entry.
  * @param silent outputs whose objects the planner is not told of now, because it waits for acks of writes to them
  */
-export function nextNews(view: PlannerView, silent: readonly OutputKind[]): EntryNews {
+export function nextEntryParts(view: PlannerView, silent: readonly OutputKind[]): EntryParts {
   const { inputs, asked, acks } = view;
   const observed: Observed[] = [];
   const relisted: OutputKind[] = [];
@@ -247,12 +250,12 @@ export function nextNews(view: PlannerView, silent: readonly OutputKind[]): Entr
 }
 
 /**
- * Notes that the entry with these news leaves. From now on the planner counts as told.
- * @param silent as given to `nextNews`
+ * Notes that the entry with these parts leaves. From now on the planner counts as told.
+ * @param silent as given to `nextEntryParts`
  */
 export function noteSent(
   view: PlannerView,
-  { base, version, outputs }: EntryNews,
+  { base, version, outputs }: EntryParts,
   silent: readonly OutputKind[],
 ): void {
   assert(outputs === view.asked, `an entry for ${outputs.join()} leaves, asked for are ${view.asked.join()}`);
@@ -298,7 +301,7 @@ function giveUp(view: PlannerView, kind: OutputKind, exists: boolean): void {
 }
 
 /** Drops news that are older than a write of the planner's own which was answered. */
-function forgetNews(view: PlannerView, kind: OutputKind, { listed, objects }: News, name: string): void {
+function dropOlderNews(view: PlannerView, kind: OutputKind, { listed, objects }: News, name: string): void {
   assert(!listed || !isInPlanner(view), `${name} was written before the planner was told of the list`);
   if (objects instanceof Map) {
     objects.delete(name);
@@ -327,14 +330,14 @@ export function createShardView(): ShardView {
  * first.
  * @param exists whether an output has objects
  */
-export function forgetService(
+export function noteForgotten(
   shard: ShardView,
   key: string,
   view: PlannerView,
   exists: (kind: OutputKind) => boolean,
 ): void {
   for (const kind of OUTPUT_KINDS) giveUp(view, kind, exists(kind));
-  dismissService(shard, key, view, exists);
+  noteDismissed(shard, key, view, exists);
 }
 
 /**
@@ -342,7 +345,7 @@ export function forgetService(
  * name all objects stay.
  * @param exists whether an output has objects
  */
-export function dismissService(
+export function noteDismissed(
   shard: ShardView,
   key: string,
   view: PlannerView,

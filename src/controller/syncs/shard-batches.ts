@@ -12,10 +12,10 @@ import { nodesWithZones } from '../caches/mirror-zones.ts';
 import {
   askFor,
   createShardView,
-  dismissService,
-  forgetService,
+  noteDismissed,
+  noteForgotten,
   isSnapshotDue,
-  nextNews,
+  nextEntryParts,
   noteEntryAnswered,
   noteLost,
   noteSent,
@@ -23,7 +23,7 @@ import {
   takeBack,
   takeForgotten,
   takeShared,
-  type EntryNews,
+  type EntryParts,
 } from './planner-view.ts';
 import type { Member } from '../../core/member.ts';
 import { currentShares, zoneOf } from '../../core/node-table.ts';
@@ -153,8 +153,8 @@ function postBatch(
     const { asked } = view;
     if (asked.length === 0 || record === null) continue;
     const silent = silentOutputs(service);
-    const news = nextNews(view, silent);
-    const entry = buildEntry(state, service, record, news);
+    const parts = nextEntryParts(view, silent);
+    const entry = buildEntry(state, service, record, parts);
     const entryBytes = estimateEntryBytes(entry);
     if (entryBytes > maxBatchBytes) {
       const message = `snapshot of ${entryBytes} bytes is over --max-batch-bytes=${maxBatchBytes}`;
@@ -171,7 +171,7 @@ function postBatch(
     }
     bytes += entryBytes;
     assert(!state.shards[index]!.view.toForget.has(entry.service), `${entry.service} is told before it is forgotten`);
-    noteSent(view, news, silent);
+    noteSent(view, parts, silent);
     entries.push(entry);
     taken.push({ service, outputs: asked });
   }
@@ -220,7 +220,7 @@ function buildEntry(
   state: ControllerState,
   service: ServiceState,
   record: ServiceRecord,
-  { specChanged, changedPods, ...news }: EntryNews,
+  { specChanged, changedPods, ...parts }: EntryParts,
 ): BatchEntry {
   const upserts: Member[] = [];
   const removals: string[] = [];
@@ -233,7 +233,7 @@ function buildEntry(
       else upserts.push(memberOf(state, pod));
     }
   }
-  return { service: keyOf(service), ...news, spec: specChanged ? record : undefined, upserts, removals };
+  return { service: keyOf(service), ...parts, spec: specChanged ? record : undefined, upserts, removals };
 }
 
 function memberOf(state: ControllerState, pod: PodRecord): Member {
@@ -259,15 +259,15 @@ function silentOutputs({ view: { asked }, units }: ServiceState): readonly Outpu
  * Nothing of the service is planned any more. The planner forgets it. If it is planned again, its objects are read
  * first.
  */
-export function forgetInPlanner(state: ControllerState, service: ServiceState): void {
+export function forgetService(state: ControllerState, service: ServiceState): void {
   const { view } = state.shards[service.shard]!;
-  forgetService(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
+  noteForgotten(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
 }
 
 /** What the planner has of the service is lost or useless: the next entry is a full snapshot. */
-export function beginAnew(state: ControllerState, service: ServiceState): void {
+export function dismissService(state: ControllerState, service: ServiceState): void {
   const { view } = state.shards[service.shard]!;
-  dismissService(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
+  noteDismissed(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
 }
 
 export interface PlannedService extends Asked {

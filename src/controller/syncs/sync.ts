@@ -10,8 +10,8 @@ import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
   becomeUncertain,
   compareMetadata,
-  dropEndpoints,
-  forgetSlices,
+  stopFollowingEndpoints,
+  stopFollowingSlices,
   noteConflict,
   queueLeftovers,
   ownWrite,
@@ -23,7 +23,7 @@ import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlices
 import { onWrittenInThePast } from '../reflectors/reflector-group.ts';
 import { ensureSlice, forgetFacts, hasObjects, releaseService, releaseSlice } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type StageOf, type Unit } from '../caches/service-state.ts';
-import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
+import { dismissService, forgetService, queuePlan, unitsOf } from './shard-batches.ts';
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
 import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan.ts';
@@ -167,7 +167,7 @@ export function onPlanned(
   const units = unitsOf(service, asked);
   const { error, needFull, plans, failures, problems } = result;
   // The planner has dropped the service, or has another state of it than it was told.
-  if (needFull || error !== null) beginAnew(state, service);
+  if (needFull || error !== null) dismissService(state, service);
   if (error === null) state.reports.problems(service, units, problems, now);
   for (const { sync } of units) sync?.shadow?.problems.push(...problems);
   const unitOf = (kind: OutputKind): Unit | undefined => units.find(({ controller }) => controller.kind === kind);
@@ -443,13 +443,13 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
   const { controller, service } = unit;
   forgetFacts(state, unit);
   forgetFight(unit);
-  if (!service.units.some(isWanted)) forgetInPlanner(state, service);
+  if (!service.units.some(isWanted)) forgetService(state, service);
   // The planner does not know the service, so it needs no news of its slices.
-  if (!isInPlanner(service.view)) forgetSlices(state, unit);
+  if (!isInPlanner(service.view)) stopFollowingSlices(state, unit);
   const fate = fateOfObjects(unit);
   switch (controller.writes) {
     case 'Endpoints':
-      if (!service.units.some((other) => other !== unit && needsEndpoints(other))) dropEndpoints(service);
+      if (!service.units.some((other) => other !== unit && needsEndpoints(other))) stopFollowingEndpoints(service);
       if (fate === 'orphaned') startOrphan(state, unit, now);
       else if (fate === 'go') remove(state, unit, ownRecordOf(service), now);
       else finish(state, unit, now);
@@ -465,7 +465,7 @@ function startUnwanted(state: ControllerState, unit: Unit, now: Now): void {
         return;
       }
       assert(fate === 'stay', `slices of ${controller.name} are ${fate}`);
-      forgetSlices(state, unit);
+      stopFollowingSlices(state, unit);
       finish(state, unit, now);
       return;
     default:

@@ -9,12 +9,12 @@ import {
   askFor,
   createPlannerView,
   createShardView,
-  dismissService,
+  noteDismissed,
   dropNews,
-  forgetService,
+  noteForgotten,
   isSnapshotDue,
   needsRead,
-  nextNews,
+  nextEntryParts,
   noteEntryAnswered,
   noteChangedPod,
   noteChangedSpec,
@@ -183,7 +183,7 @@ const HAPPENINGS: Readonly<Record<string, (world: World, choice: number) => void
   },
   'nothing is planned any more'(world) {
     if (OUTPUT_KINDS.some((kind) => isBusy(world, kind))) return;
-    forgetService(world.shard, KEY, world.view, (kind) => hasObjects(world, kind));
+    noteForgotten(world.shard, KEY, world.view, (kind) => hasObjects(world, kind));
   },
   'the main thread removes an object'(world, choice) {
     const key = choose(
@@ -323,9 +323,9 @@ function sync(world: World, kinds: readonly OutputKind[]): void {
   for (const service of takeForgotten(shard, 10)) post(world, batchEntry({ service, spec: null }), []);
   const busy = OUTPUT_KINDS.filter((kind) => isBusy(world, kind) && !due.includes(kind));
   const silent = due.includes('mirror') ? busy.filter((kind) => kind !== 'endpoints') : busy;
-  const news = nextNews(view, silent);
+  const parts = nextEntryParts(view, silent);
   const entry = entryOf(world, silent);
-  noteSent(view, news, silent);
+  noteSent(view, parts, silent);
   post(world, entry, due);
 }
 
@@ -333,13 +333,13 @@ function post(world: World, entry: BatchEntry, kinds: readonly OutputKind[]): vo
   world.posted.push({ bytes: encodeBatch({ ...batchOf(entry), seed: ++world.batches }), kinds });
 }
 
-/** The entry of the next news, with pods and spec. */
+/** The next entry, with pods and spec. */
 function entryOf(world: World, silent: readonly OutputKind[]): BatchEntry {
-  const { specChanged, changedPods, ...news } = nextNews(world.view, silent);
+  const { specChanged, changedPods, ...parts } = nextEntryParts(world.view, silent);
   const members = new Map(membersOf(world).map((one) => [one.pod.name, one]));
   const names = changedPods === 'all' ? [...members.keys()] : [...changedPods];
   return {
-    ...news,
+    ...parts,
     service: KEY,
     spec: specChanged ? world.spec : undefined,
     upserts: names.flatMap((name) => members.get(name) ?? []),
@@ -356,7 +356,7 @@ function work(world: World): void {
     const { needFull, error: failed, plans } = results[0]!;
     noteEntryAnswered(view, kinds);
     if (kinds.length > 0 && (needFull || failed !== null)) {
-      dismissService(shard, KEY, view, (kind) => hasObjects(world, kind));
+      noteDismissed(shard, KEY, view, (kind) => hasObjects(world, kind));
     }
     for (const { facts, writes } of plans) {
       const output = facts.kind;

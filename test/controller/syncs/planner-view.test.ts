@@ -5,13 +5,13 @@ import {
   askFor,
   createPlannerView,
   createShardView,
-  dismissService,
+  noteDismissed,
   dropNews,
-  forgetService,
+  noteForgotten,
   isInPlanner,
   isSnapshotDue,
   needsRead,
-  nextNews,
+  nextEntryParts,
   noteEntryAnswered,
   noteChangedPod,
   noteChangedSpec,
@@ -50,7 +50,7 @@ describe('inputs', () => {
     noteChangedPod(view, 'web-1');
     noteChangedSpec(view);
     assert.equal(view.inputs, 'none');
-    const { base, version, specChanged, changedPods } = nextNews(view, []);
+    const { base, version, specChanged, changedPods } = nextEntryParts(view, []);
     assert.deepEqual(
       { base, version, specChanged, changedPods },
       { base: 0, version: 1, specChanged: true, changedPods: 'all' },
@@ -62,7 +62,7 @@ describe('inputs', () => {
     noteChangedPod(view, 'web-1');
     noteChangedPod(view, 'web-2');
     noteChangedPod(view, 'web-1');
-    const { base, version, specChanged, changedPods } = nextNews(view, []);
+    const { base, version, specChanged, changedPods } = nextEntryParts(view, []);
     assert.deepEqual([base, version, specChanged], [1, 2, false]);
     assert.deepEqual(changedPods, new Set(['web-1', 'web-2']));
   });
@@ -73,14 +73,14 @@ describe('inputs', () => {
     noteChangedPod(view, 'web-0');
     assert.equal(isSnapshotDue(view), false);
     noteChangedPod(view, 'web-1000');
-    assert.deepEqual([view.inputs, nextNews(view, []).base], ['outdated', 0]);
+    assert.deepEqual([view.inputs, nextEntryParts(view, []).base], ['outdated', 0]);
   });
 
   it('inputs are clean once the entry has left', () => {
     const view = toldView();
     noteChangedPod(view, 'web-1');
     noteChangedSpec(view);
-    assert.equal(nextNews(view, []).specChanged, true);
+    assert.equal(nextEntryParts(view, []).specChanged, true);
     tell(view, 'slices');
     assert.deepEqual(view.inputs, { version: 2, specChanged: false, changedPods: null });
   });
@@ -89,7 +89,7 @@ describe('inputs', () => {
     const view = toldView();
     outdateInputs(view);
     assert.deepEqual([view.inputs, isInPlanner(view), isSnapshotDue(view)], ['outdated', true, true]);
-    assert.equal(nextNews(view, []).base, 0);
+    assert.equal(nextEntryParts(view, []).base, 0);
   });
 
   it('inputs of a service that the planner never knew do not become outdated', () => {
@@ -123,7 +123,7 @@ describe('objects', () => {
     noteObserved(view, 'slices', 'web-a', A);
     noteObserved(view, 'mirror', 'web-m', A);
     assert.deepEqual(
-      nextNews(view, ['slices']).observed.map(({ name }) => name),
+      nextEntryParts(view, ['slices']).observed.map(({ name }) => name),
       ['web-m'],
     );
     tell(view, 'endpoints', ['slices']);
@@ -135,20 +135,20 @@ describe('objects', () => {
     const view = toldView();
     noteRead(view, 'slices', [{ name: 'web-a', content: A }]);
     noteObserved(view, 'slices', 'web-b', B);
-    assert.deepEqual(nextNews(view, []).relisted, ['slices']);
+    assert.deepEqual(nextEntryParts(view, []).relisted, ['slices']);
     assert.deepEqual(observedNext(view), ['slices web-a a', 'slices web-b b']);
   });
 
   it('an empty list makes the planner forget what it held', () => {
     const view = toldView();
     noteRead(view, 'slices', []);
-    assert.deepEqual(nextNews(view, []), { ...nextNews(toldView(), []), relisted: ['slices'] });
+    assert.deepEqual(nextEntryParts(view, []), { ...nextEntryParts(toldView(), []), relisted: ['slices'] });
   });
 
   it('a read Endpoints object is news of one object', () => {
     const view = toldView();
     noteRead(view, 'endpoints', [{ name: 'web', content: null }]);
-    assert.deepEqual(nextNews(view, []).relisted, []);
+    assert.deepEqual(nextEntryParts(view, []).relisted, []);
     assert.deepEqual(observedNext(view), ['endpoints web gone']);
     assert.throws(() => noteRead(view, 'endpoints', []), /what was read of Endpoints is the object/);
   });
@@ -215,11 +215,11 @@ describe('outcomes of writes', () => {
     noteOutcome(view, 'slices', 'web-a', ackOf(7, 'applied'), true);
     noteOutcome(view, 'slices', 'web-b', ackOf(6, 'refused'), true);
     assert.deepEqual(
-      nextNews(view, []).acks.map(({ write }) => write),
+      nextEntryParts(view, []).acks.map(({ write }) => write),
       [7, 6],
     );
     tell(view, 'slices');
-    assert.deepEqual(nextNews(view, []).acks, []);
+    assert.deepEqual(nextEntryParts(view, []).acks, []);
   });
 
   it('an applied write overtakes earlier observations of the object', () => {
@@ -290,7 +290,7 @@ describe('plans', () => {
     askFor(view, 'slices');
     askFor(view, 'endpoints');
     assert.throws(() => askFor(view, 'slices'), /slices are asked for twice/);
-    noteSent(view, nextNews(view, []), []);
+    noteSent(view, nextEntryParts(view, []), []);
     assert.deepEqual([view.asked, view.planning], [[], ['slices', 'endpoints']]);
     assert.throws(() => askFor(view, 'slices'), /slices are asked for twice/);
     noteEntryAnswered(view, ['slices', 'endpoints']);
@@ -310,16 +310,16 @@ describe('plans', () => {
     const view = toldView();
     askFor(view, 'slices');
     noteLost(view, () => true);
-    assert.throws(() => noteSent(view, nextNews(view, []), []), /slices are to be planned before they were read/);
+    assert.throws(() => noteSent(view, nextEntryParts(view, []), []), /slices are to be planned before they were read/);
   });
 
   it('plans with a full snapshot wait for the answer to the last entry', () => {
     const view = createPlannerView();
     askFor(view, 'slices');
-    noteSent(view, nextNews(view, []), []);
+    noteSent(view, nextEntryParts(view, []), []);
     outdateInputs(view);
     askFor(view, 'endpoints');
-    assert.throws(() => noteSent(view, nextNews(view, []), []), /a full snapshot leaves before the last entry/);
+    assert.throws(() => noteSent(view, nextEntryParts(view, []), []), /a full snapshot leaves before the last entry/);
   });
 });
 
@@ -345,10 +345,10 @@ describe('a loss', () => {
   it('a planner that may still hold something is told to forget it first', () => {
     const shard = createShardView();
     const view = toldView();
-    dismissService(shard, 'shop/web', view, () => false);
+    noteDismissed(shard, 'shop/web', view, () => false);
     assert.equal(isInPlanner(view), false);
     // It knows nothing any more.
-    dismissService(shard, 'shop/other', createPlannerView(), () => false);
+    noteDismissed(shard, 'shop/other', createPlannerView(), () => false);
     assert.deepEqual(takeForgotten(shard, 10), ['shop/web']);
     assert.deepEqual(takeForgotten(shard, 10), []);
   });
@@ -358,7 +358,7 @@ describe('a loss', () => {
     const view = toldView();
     noteObserved(view, 'endpoints', 'web', A);
     noteUncertain(view, 'slices');
-    forgetService(shard, 'shop/web', view, (kind) => kind === 'endpoints');
+    noteForgotten(shard, 'shop/web', view, (kind) => kind === 'endpoints');
     assert.deepEqual(view, { ...createPlannerView(), endpoints: 'not-kept', slices: 'uncertain' });
     assert.deepEqual([...shard.toForget], ['shop/web']);
   });
@@ -392,7 +392,7 @@ describe('what concerns all services of a planner', () => {
 
   it('keys to forget are told, so many in a batch', () => {
     const shard = createShardView();
-    for (const key of ['shop/a', 'shop/b', 'shop/c']) dismissService(shard, key, toldView(), () => false);
+    for (const key of ['shop/a', 'shop/b', 'shop/c']) noteDismissed(shard, key, toldView(), () => false);
     assert.deepEqual(takeForgotten(shard, 2), ['shop/a', 'shop/b']);
     assert.deepEqual(takeForgotten(shard, 2), ['shop/c']);
   });
@@ -401,7 +401,7 @@ describe('what concerns all services of a planner', () => {
     const shard = createShardView();
     takeShared(shard, shares(1), zones);
     noteMovedNode(shard, 'node-9');
-    dismissService(shard, 'shop/web', toldView(), () => false);
+    noteDismissed(shard, 'shop/web', toldView(), () => false);
     noteShardLost(shard, ['node-1']);
     assert.deepEqual(takeForgotten(shard, 10), []);
     assert.deepEqual(takeShared(shard, shares(1), zones), {
@@ -421,12 +421,12 @@ function toldView(): PlannerView {
 /** An entry leaves that asks for a plan, and is answered. */
 function tell(view: PlannerView, kind: OutputKind, silent: readonly OutputKind[] = []): void {
   askFor(view, kind);
-  noteSent(view, nextNews(view, silent), silent);
+  noteSent(view, nextEntryParts(view, silent), silent);
   noteEntryAnswered(view, [kind]);
 }
 
 function observedNext(view: PlannerView): string[] {
-  return nextNews(view, []).observed.map(
+  return nextEntryParts(view, []).observed.map(
     ({ output, name, content: told }: Observed) => `${output} ${name} ${told === null ? 'gone' : textOf(told)}`,
   );
 }
