@@ -55,8 +55,8 @@ function build(services: readonly ServiceRecord[], pods: readonly PodRecord[]): 
 function putAll(index: SelectorIndex<ServiceRecord>, pods: readonly PodRecord[]): number {
   let touched = 0;
   for (const pod of pods) {
-    const { before, after } = putPod(index, pod);
-    touched += before.length + after.length;
+    const { servicesBefore, servicesAfter } = putPod(index, pod);
+    touched += servicesBefore.length + servicesAfter.length;
   }
   return touched;
 }

@@ -43,8 +43,8 @@ interface Pod<S> {
   record: PodRecord;
   group: Group<S>;
   /** Neighbours among the pods of the group. A linked list, because an array for a few pods takes room for 17. */
-  before: Pod<S> | null;
-  after: Pod<S> | null;
+  previousInGroup: Pod<S> | null;
+  nextInGroup: Pod<S> | null;
 }
 
 interface Group<S> {
@@ -69,10 +69,10 @@ interface PutResult<S> {
   readonly previous: PodRecord | undefined;
   /**
    * The services that selected the pod before. The list never changes, so it may be kept. It is the same list as
-   * `after` if the labels are equal.
+   * `servicesAfter` if the labels are equal.
    */
-  readonly before: readonly S[];
-  readonly after: readonly S[];
+  readonly servicesBefore: readonly S[];
+  readonly servicesAfter: readonly S[];
 }
 
 const NONE: readonly never[] = [];
@@ -87,36 +87,37 @@ export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PutResult
   const pod = namespace.pods.get(record.name);
   if (pod === undefined) {
     const group = getGroup(namespace, record.labels);
-    const added: Pod<S> = { record, group, before: null, after: null };
+    const added: Pod<S> = { record, group, previousInGroup: null, nextInGroup: null };
     joinGroup(added, group);
     namespace.pods.set(record.name, added);
     index.podCount++;
-    return { previous: undefined, before: NONE, after: group.services };
+    return { previous: undefined, servicesBefore: NONE, servicesAfter: group.services };
   }
   const previous = pod.record;
   pod.record = record;
   const left = pod.group;
-  if (labelsEqual(left.labels, record.labels)) return { previous, before: left.services, after: left.services };
+  if (labelsEqual(left.labels, record.labels))
+    return { previous, servicesBefore: left.services, servicesAfter: left.services };
   leaveGroup(namespace, pod);
   const joined = getGroup(namespace, record.labels);
   joinGroup(pod, joined);
-  return { previous, before: left.services, after: joined.services };
+  return { previous, servicesBefore: left.services, servicesAfter: joined.services };
 }
 
-/** Removes a pod. `before`: the services that selected it. */
+/** Removes a pod. `servicesBefore`: the services that selected it. */
 export function removePod<S>(
   index: SelectorIndex<S>,
   namespaceName: string,
   name: string,
-): { readonly previous: PodRecord | undefined; readonly before: readonly S[] } {
+): { readonly previous: PodRecord | undefined; readonly servicesBefore: readonly S[] } {
   const namespace = index.namespaces.get(namespaceName);
   const pod = namespace?.pods.get(name);
-  if (namespace === undefined || pod === undefined) return { previous: undefined, before: NONE };
+  if (namespace === undefined || pod === undefined) return { previous: undefined, servicesBefore: NONE };
   namespace.pods.delete(name);
   index.podCount--;
   leaveGroup(namespace, pod);
   dropIfEmpty(index, namespace);
-  return { previous: pod.record, before: pod.group.services };
+  return { previous: pod.record, servicesBefore: pod.group.services };
 }
 
 export function getPod<S>(index: SelectorIndex<S>, namespace: string, name: string): PodRecord | undefined {
@@ -149,7 +150,7 @@ export function* podsOf<S>(index: SelectorIndex<S>, service: S): Iterable<PodRec
   const known = index.services.get(service);
   if (known === undefined) return;
   for (const group of fewItems(known.groups)) {
-    for (let pod = group.firstPod; pod !== null; pod = pod.after) yield pod.record;
+    for (let pod = group.firstPod; pod !== null; pod = pod.nextInGroup) yield pod.record;
   }
 }
 
@@ -254,19 +255,19 @@ function getGroup<S>(namespace: Namespace<S>, labels: Labels): Group<S> {
 
 function joinGroup<S>(pod: Pod<S>, group: Group<S>): void {
   const first = group.firstPod;
-  if (first !== null) first.before = pod;
+  if (first !== null) first.previousInGroup = pod;
   group.firstPod = pod;
   pod.group = group;
-  pod.before = null;
-  pod.after = first;
+  pod.previousInGroup = null;
+  pod.nextInGroup = first;
 }
 
 /** Takes the pod out of its group, and drops the group with its last pod. `pod.group` stays as it was. */
 function leaveGroup<S>(namespace: Namespace<S>, pod: Pod<S>): void {
-  const { group, before, after } = pod;
-  if (before === null) group.firstPod = after;
-  else before.after = after;
-  if (after !== null) after.before = before;
+  const { group, previousInGroup, nextInGroup } = pod;
+  if (previousInGroup === null) group.firstPod = nextInGroup;
+  else previousInGroup.nextInGroup = nextInGroup;
+  if (nextInGroup !== null) nextInGroup.previousInGroup = previousInGroup;
   if (group.firstPod !== null) return;
 
   const first = namespace.groups.get(group.hash)!;

@@ -77,9 +77,9 @@ export function takeSelection(selections: Selections, event: RecordedEvent): Sel
 function takePod({ index }: Selections, { before, after }: ChangeOf<'pods'>): Selection {
   const moved =
     after === null
-      ? { before: removePod(index, before!.namespace, before!.name).before, after: [] }
+      ? { servicesBefore: removePod(index, before!.namespace, before!.name).servicesBefore, servicesAfter: [] }
       : putPod(index, after);
-  const [had, has] = [new Set(moved.before), new Set(moved.after)];
+  const [had, has] = [new Set(moved.servicesBefore), new Set(moved.servicesAfter)];
   const selected = [...new Set([...had, ...has])].map((service) => ({
     service,
     before: had.has(service) ? before : null,

@@ -54,8 +54,8 @@ test('a pod has the services whose selectors its labels satisfy', () => {
 
 test('a value of another key is no match', () => {
   const index = indexOf({ web: { app: 'web' } });
-  assert.deepEqual(putPod(index, pod('p', { tier: 'web' })).after, []);
-  assert.deepEqual(putPod(index, pod('q', { app: 'other' })).after, []);
+  assert.deepEqual(putPod(index, pod('p', { tier: 'web' })).servicesAfter, []);
+  assert.deepEqual(putPod(index, pod('q', { app: 'other' })).servicesAfter, []);
 });
 
 test('a service finds the pods that were there before it', () => {
@@ -71,7 +71,7 @@ test('a service finds the pods that were there before it', () => {
 
 test('namespaces do not mix', () => {
   const index = indexOf({ web: { app: 'web' } });
-  assert.deepEqual(putPod(index, pod('p', { app: 'web' }, 'other')).after, []);
+  assert.deepEqual(putPod(index, pod('p', { app: 'web' }, 'other')).servicesAfter, []);
   assert.deepEqual(podNames(index, 'web'), []);
 });
 
@@ -82,16 +82,16 @@ test('a changed pod returns the record before, and the same list for the same la
   const second = { ...first, ready: false };
   const change = putPod(index, second);
   assert.equal(change.previous, first);
-  assert.equal(change.before, change.after);
+  assert.equal(change.servicesBefore, change.servicesAfter);
   assert.equal(getPod(index, 'ns', 'p'), second);
 });
 
 test('a relabelled pod names the services before and after', () => {
   const index = indexOf({ web: { app: 'web' }, db: { app: 'db' }, all: {} });
   putPod(index, pod('p', { app: 'web' }));
-  const { before, after } = putPod(index, pod('p', { app: 'db' }));
+  const { servicesBefore, servicesAfter } = putPod(index, pod('p', { app: 'db' }));
   assert.deepEqual(
-    [before.toSorted(), after.toSorted()],
+    [servicesBefore.toSorted(), servicesAfter.toSorted()],
     [
       ['all', 'web'],
       ['all', 'db'],
@@ -105,18 +105,18 @@ test('a removed pod names its services', () => {
   const index = indexOf({ web: { app: 'web' } });
   const only = pod('p', { app: 'web' });
   putPod(index, only);
-  assert.deepEqual(removePod(index, 'ns', 'p'), { previous: only, before: ['web'] });
-  assert.deepEqual(removePod(index, 'ns', 'p'), { previous: undefined, before: [] });
+  assert.deepEqual(removePod(index, 'ns', 'p'), { previous: only, servicesBefore: ['web'] });
+  assert.deepEqual(removePod(index, 'ns', 'p'), { previous: undefined, servicesBefore: [] });
   assert.equal(getPod(index, 'ns', 'p'), undefined);
   assert.equal(podCount(index), 0);
 });
 
 test('a list once given does not change', () => {
   const index = indexOf({ web: { app: 'web' } });
-  const { after } = putPod(index, pod('p', { app: 'web' }));
+  const { servicesAfter } = putPod(index, pod('p', { app: 'web' }));
   putService(index, 'web2', 'ns', labelsFromRecord({ app: 'web' }));
   removeService(index, 'web');
-  assert.deepEqual(after, ['web']);
+  assert.deepEqual(servicesAfter, ['web']);
   assert.deepEqual(servicesOf(index, 'ns', 'p'), ['web2']);
 });
 
@@ -282,7 +282,7 @@ test('the index equals a fresh search after every change, and is empty in the en
 test('a pod may have thousands of labels', () => {
   const index = indexOf({ web: { 'key-7': 'v', 'key-4999': 'v' } });
   const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key-${i}`, 'v']));
-  assert.deepEqual(putPod(index, pod('p', labels)).after, ['web']);
+  assert.deepEqual(putPod(index, pod('p', labels)).servicesAfter, ['web']);
   removePod(index, 'ns', 'p');
   assert.equal(index.namespaces.get('ns')!.groupsByPair.size, 0);
 });

@@ -47,7 +47,7 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
     upsert(pod, _source, upTo, now) {
       const cached = getPod(state.index, pod.namespace, pod.name);
       if (cached !== undefined && (!givesWay(cached.resourceVersion, upTo) || isSamePod(cached, pod))) return cached;
-      const { previous, before, after } = putPod(state.index, pod);
+      const { previous, servicesBefore, servicesAfter } = putPod(state.index, pod);
       if (followsNodes(state)) notePod(state.nodes, previous, pod);
       let watchInSeconds = -1;
       if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
@@ -58,8 +58,9 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
         }
       }
       const changed = previous === undefined || planningDiffers(previous, pod);
-      if (before !== after) queuePodOfNewLabels(previous, pod, before, after, changed, now);
-      else if (changed) for (const service of after) podChanged(service, previous, pod, now, watchInSeconds);
+      if (servicesBefore !== servicesAfter) {
+        queueServicesOfMovedPod(previous, pod, servicesBefore, servicesAfter, changed, now);
+      } else if (changed) for (const service of servicesAfter) podChanged(service, previous, pod, now, watchInSeconds);
       return pod;
     },
     remove(pod, now) {
@@ -97,19 +98,19 @@ function isSamePod(cached: PodRecord, pod: PodRecord): boolean {
 }
 
 /**
- * The labels of the pod changed. The services that it left or entered change. Those that it stays in change only if the
- * pod itself has changed.
+ * The pod is new, or its labels changed. The services that it left or entered change. Those that it stays in change only if
+ * the pod itself has changed.
  */
-function queuePodOfNewLabels(
+function queueServicesOfMovedPod(
   previous: PodRecord | undefined,
   pod: PodRecord,
-  before: readonly ServiceState[],
-  after: readonly ServiceState[],
+  servicesBefore: readonly ServiceState[],
+  servicesAfter: readonly ServiceState[],
   changed: boolean,
   now: Now,
 ): void {
-  const left = new Set(before);
-  for (const service of after) {
+  const left = new Set(servicesBefore);
+  for (const service of servicesAfter) {
     if (!left.delete(service)) podChanged(service, undefined, pod, now);
     else if (changed) podChanged(service, previous, pod, now);
   }
@@ -117,9 +118,9 @@ function queuePodOfNewLabels(
 }
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
-  const { before } = removePod(state.index, pod.namespace, pod.name);
+  const { servicesBefore } = removePod(state.index, pod.namespace, pod.name);
   if (followsNodes(state)) notePod(state.nodes, pod, undefined);
-  for (const service of before) podChanged(service, pod, undefined, now);
+  for (const service of servicesBefore) podChanged(service, pod, undefined, now);
 }
 
 /**

@@ -45,13 +45,15 @@ function createWorld() {
     lives,
     putPod(pod: PodRecord): void {
       pods.set(pod.name, pod);
-      const { before, after } = putPod(index, pod);
-      for (const live of before) if (!after.includes(live)) applyPod(live.membership, pod.name, null);
-      for (const live of after) applyPod(live.membership, pod.name, pod);
+      const { servicesBefore, servicesAfter } = putPod(index, pod);
+      for (const live of servicesBefore) {
+        if (!servicesAfter.includes(live)) applyPod(live.membership, pod.name, null);
+      }
+      for (const live of servicesAfter) applyPod(live.membership, pod.name, pod);
     },
     removePod(name: string): void {
       pods.delete(name);
-      for (const live of removePod(index, 'ns', name).before) applyPod(live.membership, name, null);
+      for (const live of removePod(index, 'ns', name).servicesBefore) applyPod(live.membership, name, null);
     },
     putService(spec: ServiceRecord): void {
       let live = lives.get(spec.name);
