@@ -112,7 +112,7 @@ export interface ShardState {
 }
 
 export interface BatchInFlight {
-  readonly entries: readonly Asked[];
+  readonly asked: readonly Asked[];
   readonly postedAtMs: number;
 }
 

@@ -272,7 +272,7 @@ function work(state: ControllerState, now: Now): number {
   for (;;) {
     for (const { queue } of state.controllers) {
       for (let item = takeWork(queue, now.nowMs); item !== null; item = takeWork(queue, now.nowMs)) {
-        startSync(state, item.key, item.processing === 'chore', now);
+        startSync(state, item.key, item.processing!, now);
       }
     }
     const held = slotsHeld(state);

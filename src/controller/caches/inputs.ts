@@ -9,7 +9,7 @@ import { noteZone } from './mirror-zones.ts';
 import type { ControllerOptions } from '../options.ts';
 import type { ReflectorTarget } from '../reflectors/reflector.ts';
 import { allServices, ensureService, ensureUnit, getService, releaseService } from './services.ts';
-import { isOptedOut, keepsSelected, type ServiceState, type Unit } from './service-state.ts';
+import { isOptedOut, isPlannedFromPods, type ServiceState, type Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
 import { noteChangedPod, noteChangedSpec, outdateInputs } from '../syncs/planner-view.ts';
 import { followNode, followShares, linger, wantsHints } from './replan.ts';
@@ -176,7 +176,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
           state.index,
           service,
           record.namespace,
-          keepsSelected(record, state.options) ? record.selector : null,
+          isPlannedFromPods(record, state.options) ? record.selector : null,
         );
       }
       serviceChanged(service, cached, now);

@@ -1,6 +1,6 @@
 /** How many ready endpoints of all services the caches hold. */
 import { allServices } from './services.ts';
-import { keepsSelected } from './service-state.ts';
+import { isPlannedFromPods } from './service-state.ts';
 import { isMissed, type Missed, type Published } from '../reflectors/brake.ts';
 import type { ControllerState } from '../state.ts';
 import { getNode } from '../../core/node-table.ts';
@@ -16,7 +16,7 @@ export function countPublished(state: ControllerState, missed: Missed): Publishe
   let lost = 0;
   for (const service of allServices(state)) {
     const { record } = service;
-    if (record === null || !keepsSelected(record, state.options)) continue;
+    if (record === null || !isPlannedFromPods(record, state.options)) continue;
     const isGone = isMissed(missed.services, record);
     for (const pod of podsOf(state.index, service)) {
       if (!pod.ready && !record.publishNotReadyAddresses) continue;

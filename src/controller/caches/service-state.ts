@@ -2,8 +2,9 @@
  * What the main thread keeps of one Service key: its record, its objects, and one unit for each controller. These types
  * refer to each other, so they stand together.
  */
-import type { ControllerPace, Definition, OutputReport } from '../definitions/definition.ts';
+import type { Definition, OutputReport, QueueLimits } from '../definitions/definition.ts';
 import type { ControllerOptions } from '../options.ts';
+import type { WorkLane } from '../queues/lane-share.ts';
 import type { WorkQueue, WorkItem } from '../queues/workqueue.ts';
 import type { ControllerInstruments } from '../reports/instruments.ts';
 import type { FailureClass } from '../queues/backoff.ts';
@@ -38,7 +39,7 @@ export interface ServiceState {
 }
 
 /** A controller that runs in this process (`controllers.ts`). */
-export interface Controller extends Definition, ControllerPace {
+export interface Controller extends Definition, QueueLimits {
   readonly options: ControllerOptions;
   readonly queue: WorkQueue<Unit>;
   readonly instruments: ControllerInstruments;
@@ -85,7 +86,8 @@ export interface Sync {
   readonly startedAtMs: number;
   /** `changedAtMs` when the queue handed the unit out. */
   readonly changedAtMs: number;
-  readonly chore: boolean;
+  /** The lane that its queue handed the unit out from. */
+  readonly lane: WorkLane;
   /** `Replan.nodeChanges` when the queue handed the unit out. */
   readonly nodeChanges: number;
   /** `Replan.shares` when the queue handed the unit out. */
@@ -227,7 +229,7 @@ export function keyOf(service: ServiceState): string {
  * Whether the endpoints and the endpointslice controller plan the Service, from the pods that it selects. Of any other
  * Service the mirroring controller may plan slices.
  */
-export function keepsSelected(record: ServiceRecord, options: ControllerOptions): boolean {
+export function isPlannedFromPods(record: ServiceRecord, options: ControllerOptions): boolean {
   return whyUnplanned(record, options.optOutLabel) === null;
 }
 

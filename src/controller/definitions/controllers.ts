@@ -14,32 +14,32 @@ import { DEFINITIONS } from './definitions.ts';
 
 /**
  * The controllers that the options enable.
- * @param counts whether what they do counts in metrics with upstream's names: of a standby it does not
+ * @param isCounted whether what they do counts in metrics with upstream's names: of a standby it does not
  */
 export function createControllers(
   options: ControllerOptions,
   metrics: MetricStore,
-  counts: () => boolean,
+  isCounted: () => boolean,
 ): readonly Controller[] {
   return Object.values(DEFINITIONS)
     .filter(({ kind }) => options[kind])
-    .map((definition) => createController(definition, options, metrics, counts));
+    .map((definition) => createController(definition, options, metrics, isCounted));
 }
 
 function createController<K extends OutputKind>(
   definition: Definition<K>,
   options: ControllerOptions,
   metrics: MetricStore,
-  counts: () => boolean,
+  isCounted: () => boolean,
 ): Controller {
-  const pace = definition.pace(options);
+  const limits = definition.limits(options);
   return {
     ...definition,
-    ...pace,
+    ...limits,
     options,
-    queue: createWorkQueue(definition.queueName, pace.concurrent, counts),
+    queue: createWorkQueue(definition.queueName, limits.concurrent, isCounted),
     instruments: createControllerInstruments(metrics, definition.name),
-    report: checked(definition.kind, definition.createReport(metrics, counts)),
+    report: checked(definition.kind, definition.createReport(metrics, isCounted)),
     running: false,
     stuck: new Map(),
   };

@@ -16,7 +16,7 @@ export interface Definition<K extends OutputKind = OutputKind> {
   readonly tokenUse: MetricName | null;
   /** Its names in `--controllers`: its own and upstream's alias (docs/spec/wire.md "Controller names"). */
   readonly flagNames: readonly [string, string];
-  pace(options: ControllerOptions): ControllerPace;
+  limits(options: ControllerOptions): QueueLimits;
 
   /** The kind of the objects that it writes. */
   readonly writes: 'Endpoints' | 'EndpointSlice';
@@ -58,9 +58,9 @@ export interface Definition<K extends OutputKind = OutputKind> {
   failedWrite(write: PlannedWrite, message: string): PlannedEvent | null;
   /**
    * Makes its report. It lasts as long as the controller runs.
-   * @param counts whether gauges with upstream's names have their values; those of a standby are 0
+   * @param isCounted whether gauges with upstream's names have their values; those of a standby are 0
    */
-  createReport(metrics: MetricStore, counts: () => boolean): OutputReport<K>;
+  createReport(metrics: MetricStore, isCounted: () => boolean): OutputReport<K>;
 }
 
 /** What is known of a service when its controller is chosen; null = there is no such object. */
@@ -75,7 +75,8 @@ export interface KnownService {
  */
 export type Fate = 'stay' | 'go' | 'orphaned';
 
-export interface ControllerPace {
+/** How much a controller does at a time, and how long it collects. */
+export interface QueueLimits {
   /** The most units that are synced at the same time. */
   readonly concurrent: number;
   /** How long changes of pods are collected. */

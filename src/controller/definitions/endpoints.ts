@@ -1,4 +1,4 @@
-import { isOptedOut, keepsSelected } from '../caches/service-state.ts';
+import { isOptedOut, isPlannedFromPods } from '../caches/service-state.ts';
 import type { ControllerOptions } from '../options.ts';
 import { isOwnEndpoints } from '../../core/mirroring/mirrored.ts';
 import { readMetric, type MetricStore } from '../../metrics/store.ts';
@@ -13,7 +13,7 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   queueName: 'endpoint',
   tokenUse: 'endpoint_controller_rate_limiter_use',
   flagNames: ['endpoints-controller', 'endpoint'],
-  pace: (options) => ({
+  limits: (options) => ({
     concurrent: options.concurrentEndpointSyncs,
     batchPeriodMs: options.endpointUpdatesBatchPeriodMs,
     objectBatchPeriodMs: 0,
@@ -31,7 +31,7 @@ export const endpointsDefinition: Definition<'endpoints'> = {
   followsNodes: false,
   followsService: () => true,
 
-  wants: ({ record }, options) => record !== null && keepsSelected(record, options),
+  wants: ({ record }, options) => record !== null && isPlannedFromPods(record, options),
   hasLeftovers,
   fate(record, options) {
     if (record === null) return 'orphaned';
@@ -52,7 +52,7 @@ export const endpointsDefinition: Definition<'endpoints'> = {
 function hasLeftovers({ record, endpoints }: KnownService, options: ControllerOptions): boolean {
   if (endpoints.record === null) return false;
   if (record === null) return true;
-  if (!options.cleanUpUnselected || keepsSelected(record, options) || isOptedOut(record, options)) return false;
+  if (!options.cleanUpUnselected || isPlannedFromPods(record, options) || isOptedOut(record, options)) return false;
   return isOwnEndpoints(endpoints.record);
 }
 

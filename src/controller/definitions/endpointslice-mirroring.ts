@@ -17,7 +17,7 @@ export const mirroringDefinition: Definition<'mirror'> = {
   queueName: 'endpoint_slice_mirroring',
   tokenUse: 'endpoint_slice_mirroring_controller_rate_limiter_use',
   flagNames: ['endpointslice-mirroring-controller', 'endpointslicemirroring'],
-  pace: (options) => ({
+  limits: (options) => ({
     concurrent: options.mirroringConcurrentServiceEndpointSyncs,
     batchPeriodMs: 0,
     objectBatchPeriodMs: options.mirroringEndpointsliceUpdatesBatchPeriodMs,
@@ -63,7 +63,7 @@ function followsService(
 }
 
 /** docs/spec/endpointslice.md "Metrics". */
-function createReport(metrics: MetricStore, counts: () => boolean): OutputReport<'mirror'> {
+function createReport(metrics: MetricStore, isCounted: () => boolean): OutputReport<'mirror'> {
   const added = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_added_per_sync');
   const updated = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_updated_per_sync');
   const removed = histogram(metrics, 'endpoint_slice_mirroring_controller_endpoints_removed_per_sync');
@@ -72,7 +72,7 @@ function createReport(metrics: MetricStore, counts: () => boolean): OutputReport
   const changes = memo((operation: PlannedWrite['verb']) =>
     counter(metrics, 'endpoint_slice_mirroring_controller_changes', { operation }),
   );
-  const sums = createSliceCounts(metrics, 'endpoint_slice_mirroring_controller', counts);
+  const sums = createSliceCounts(metrics, 'endpoint_slice_mirroring_controller', isCounted);
   return {
     sum: (facts, sign) => addSliceCounts(sums, facts, sign),
     planned(facts) {

@@ -6,7 +6,7 @@ import type { OutputReport } from './definition.ts';
 import { hintEvents } from './hint-events.ts';
 import { addSliceCounts, createSliceCounts } from './slice-counts.ts';
 
-export function createSlicesReport(metrics: MetricStore, counts: () => boolean): OutputReport<'slices'> {
+export function createSlicesReport(metrics: MetricStore, isCounted: () => boolean): OutputReport<'slices'> {
   const added = histogram(metrics, 'endpoint_slice_controller_endpoints_added_per_sync');
   const removed = histogram(metrics, 'endpoint_slice_controller_endpoints_removed_per_sync');
   const changes = memo((operation: PlannedWrite['verb']) => {
@@ -17,8 +17,8 @@ export function createSlicesReport(metrics: MetricStore, counts: () => boolean):
   const syncs = memo((result: 'success' | 'error') => counter(metrics, 'endpoint_slice_controller_syncs', { result }));
   const changedPerSync = (topology: 'Auto' | 'Disabled', traffic_distribution: string) =>
     histogram(metrics, 'endpoint_slice_controller_endpointslices_changed_per_sync', { topology, traffic_distribution });
-  const sums = createSliceCounts(metrics, 'endpoint_slice_controller', counts);
-  const traffic = countByValue(metrics, counts);
+  const sums = createSliceCounts(metrics, 'endpoint_slice_controller', isCounted);
+  const traffic = countByValue(metrics, isCounted);
   const waiting = { services: 0 };
   readMetric(metrics, 'endpointd_services_waiting_for_node', {}, () => waiting.services);
   return {
@@ -53,10 +53,10 @@ export function createSlicesReport(metrics: MetricStore, counts: () => boolean):
 }
 
 /** Services by the value of trafficDistribution in effect. */
-function countByValue(metrics: MetricStore, counts: () => boolean): (value: string, sign: 1 | -1) => void {
+function countByValue(metrics: MetricStore, isCounted: () => boolean): (value: string, sign: 1 | -1) => void {
   const services = new Map<string, number>();
   readSeries(metrics, 'endpoint_slice_controller_services_count_by_traffic_distribution', function* () {
-    if (!counts()) return;
+    if (!isCounted()) return;
     for (const [value, count] of services) yield { labels: { traffic_distribution: value }, value: count };
   });
   return (value, sign) => {

@@ -1,4 +1,4 @@
-import { keepsSelected } from '../caches/service-state.ts';
+import { isPlannedFromPods } from '../caches/service-state.ts';
 import { SLICE_MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { REPAIR_MS } from '../queues/fights.ts';
 import type { Definition } from './definition.ts';
@@ -12,7 +12,7 @@ export const endpointsliceDefinition: Definition<'slices'> = {
   queueName: 'endpoint_slice',
   tokenUse: 'endpoint_slice_controller_rate_limiter_use',
   flagNames: ['endpointslice-controller', 'endpointslice'],
-  pace: (options) => ({
+  limits: (options) => ({
     concurrent: options.concurrentServiceEndpointSyncs,
     batchPeriodMs: options.endpointsliceUpdatesBatchPeriodMs,
     objectBatchPeriodMs: options.endpointsliceUpdatesBatchPeriodMs,
@@ -28,7 +28,7 @@ export const endpointsliceDefinition: Definition<'slices'> = {
   followsNodes: true,
   followsService: () => true,
 
-  wants: ({ record }, options) => record !== null && keepsSelected(record, options),
+  wants: ({ record }, options) => record !== null && isPlannedFromPods(record, options),
   hasLeftovers: () => false,
   // Slices of a deleted Service are left to the garbage collector (docs/spec/endpointslice.md "One sync").
   fate: (record, options) => (record === null ? 'stay' : fateOfUnselected(options)),

@@ -10,16 +10,16 @@ interface SliceCounts {
 
 /**
  * Registers the gauges of these sums in `metrics`, under the names of upstream's controller.
- * @param counts while it says no, they are 0
+ * @param isCounted while it says no, they are 0
  */
 export function createSliceCounts(
   metrics: MetricStore,
   controller: 'endpoint_slice_controller' | 'endpoint_slice_mirroring_controller',
-  counts: () => boolean,
+  isCounted: () => boolean,
 ): SliceCounts {
   const sums = { endpoints: 0, slices: 0, slicesDesired: 0 };
   const gauge = (name: MetricName, read: () => number): void =>
-    readMetric(metrics, name, {}, () => (counts() ? read() : 0));
+    readMetric(metrics, name, {}, () => (isCounted() ? read() : 0));
   gauge(`${controller}_endpoints_desired`, () => sums.endpoints);
   gauge(`${controller}_num_endpoint_slices`, () => sums.slices);
   gauge(`${controller}_desired_endpoint_slices`, () => sums.slicesDesired);

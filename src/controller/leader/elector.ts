@@ -54,7 +54,7 @@ export interface Elector {
   readonly prng: Prng;
   phase: ElectorPhase;
   /** Whether the process stops: once it leads no longer, it takes the Lease no more. */
-  isLast: boolean;
+  isStopping: boolean;
   seen: SeenLease | null;
   /** Monotonic ms at which another holder was last seen to have taken or renewed the Lease; -Infinity = never. */
   otherSeenMs: number;
@@ -129,7 +129,7 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     options,
     prng,
     phase: { name: 'standby' },
-    isLast: false,
+    isStopping: false,
     seen: null,
     otherSeenMs: -Infinity,
     attempt: null,

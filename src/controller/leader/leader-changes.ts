@@ -63,7 +63,7 @@ function tellOtherControllers({ outbox }: ControllerState, leadership: Leadershi
 export function stopTakingLease(state: ControllerState, now: Now): void {
   const { leadership } = state;
   if (leadership === null) return;
-  leadership.elector.isLast = true;
+  leadership.elector.isStopping = true;
   if (!isLeader(leadership.elector)) leaveLease(state, true, now);
 }
 
@@ -163,8 +163,8 @@ export function endLeading(state: ControllerState, now: Now): void {
     for (const item of delayed) addCheck(queue, item, 'fresh', now.nowMs);
   }
   // Lost while the process stops: a renewal that was not answered may have been done.
-  const { isLast, phase } = leadership.elector;
-  if (isLast && phase.name === 'standby') leaveLease(state, true, now);
+  const { isStopping, phase } = leadership.elector;
+  if (isStopping && phase.name === 'standby') leaveLease(state, true, now);
 }
 
 function leadershipOf({ leadership }: ControllerState): Leadership {

@@ -37,7 +37,7 @@ export interface WorkItem<K> {
   processing: WorkLane | null;
   startedMs: number;
   /** Its namespace, while it waits or is processing. */
-  crowd: Crowd<K> | null;
+  namespaceQueue: NamespaceQueue<K> | null;
   heapIndex: number;
   heapDueMs: number;
   previous: WorkItem<K> | null;
@@ -45,25 +45,25 @@ export interface WorkItem<K> {
 }
 
 /** The items of one namespace that wait or are processing. */
-interface Crowd<K> {
+interface NamespaceQueue<K> {
   readonly namespace: string;
-  readonly fresh: Line<K>;
-  readonly chore: Line<K>;
+  readonly fresh: NamespaceLane<K>;
+  readonly chore: NamespaceLane<K>;
   processing: number;
 }
 
 /** The items of one namespace that wait in one lane, first come first served. */
-interface Line<K> {
-  crowd: Crowd<K> | null;
+interface NamespaceLane<K> {
+  namespaceQueue: NamespaceQueue<K> | null;
   readonly items: LinkedList<WorkItem<K>>;
-  previous: Line<K> | null;
-  next: Line<K> | null;
+  previous: NamespaceLane<K> | null;
+  next: NamespaceLane<K> | null;
 }
 
 /** The namespaces that wait in one lane, in the order of their turns. */
-interface Ring<K> {
-  readonly lines: LinkedList<Line<K>>;
-  /** How many items all lines have. */
+interface LaneRotation<K> {
+  readonly namespaces: LinkedList<NamespaceLane<K>>;
+  /** How many items they have in it. */
   depth: number;
 }
 
@@ -71,10 +71,10 @@ export interface WorkQueue<K> {
   /** Value of the label `name` of workqueue_*. */
   readonly name: string;
   readonly slots: Slots;
-  readonly fresh: Ring<K>;
-  readonly chore: Ring<K>;
+  readonly fresh: LaneRotation<K>;
+  readonly chore: LaneRotation<K>;
   /** By namespace. A namespace without waiting or processing items is not kept. */
-  readonly crowds: Map<string, Crowd<K>>;
+  readonly namespaces: Map<string, NamespaceQueue<K>>;
   /** Items with a due time that has not come. The next one is first. */
   readonly delayed: Heap<WorkItem<K>>;
   /** In the order of their start. */
@@ -83,7 +83,7 @@ export interface WorkQueue<K> {
   startedSumMs: number;
   shuttingDown: boolean;
   /** Whether what happens counts in the four figures below. What a standby only plans does not. */
-  readonly counts: () => boolean;
+  readonly isCounted: () => boolean;
   /** Keys that began to wait for a slot. Adding a key that waits already does not count, nor does a delay. */
   addsTotal: number;
   retriesTotal: number;
@@ -95,21 +95,25 @@ export interface WorkQueue<K> {
 
 /**
  * `concurrent`: the most keys that are processed at once, at least 1.
- * @param counts see `WorkQueue`
+ * @param isCounted see `WorkQueue`
  */
-export function createWorkQueue<K>(name: string, concurrent: number, counts: () => boolean = () => true): WorkQueue<K> {
+export function createWorkQueue<K>(
+  name: string,
+  concurrent: number,
+  isCounted: () => boolean = () => true,
+): WorkQueue<K> {
   assert(Number.isInteger(concurrent) && concurrent >= 1, `work queue ${name}: ${concurrent} slots`);
   return {
     name,
     slots: createSlots(concurrent),
-    fresh: { lines: createLinkedList(), depth: 0 },
-    chore: { lines: createLinkedList(), depth: 0 },
-    crowds: new Map(),
+    fresh: { namespaces: createLinkedList(), depth: 0 },
+    chore: { namespaces: createLinkedList(), depth: 0 },
+    namespaces: new Map(),
     delayed: createHeap((a, b) => a.heapDueMs < b.heapDueMs),
     processing: createLinkedList(),
     startedSumMs: 0,
     shuttingDown: false,
-    counts,
+    isCounted,
     addsTotal: 0,
     retriesTotal: 0,
     queueSeconds: createHistogram(WORKQUEUE_BOUNDS),
@@ -129,7 +133,7 @@ export function createWorkItem<K>(key: K, namespace: string): WorkItem<K> {
     waiting: null,
     processing: null,
     startedMs: 0,
-    crowd: null,
+    namespaceQueue: null,
     heapIndex: -1,
     heapDueMs: Infinity,
     previous: null,
@@ -173,7 +177,7 @@ export function retryWork<K>(
   nowMs: number,
   delayMs: number,
 ): void {
-  if (!queue.shuttingDown && queue.counts()) queue.retriesTotal++;
+  if (!queue.shuttingDown && queue.isCounted()) queue.retriesTotal++;
   putOffWork(queue, item, lane, nowMs, delayMs);
 }
 
@@ -203,29 +207,32 @@ export function takeWork<K>(queue: WorkQueue<K>, nowMs: number): WorkItem<K> | n
   if (lane === null) return null;
   const otherLane = lane === 'fresh' ? 'chore' : 'fresh';
   const otherWaits = lane === 'fresh' ? choreWaits : queue.fresh.depth > 0;
-  const line =
-    lineWithin(queue, queue[lane]) ??
-    (otherWaits ? lineWithin(queue, queue[otherLane]) : null) ??
+  const namespaceLane =
+    namespaceWithin(queue, queue[lane]) ??
+    (otherWaits ? namespaceWithin(queue, queue[otherLane]) : null) ??
     // A namespace that is alone in waiting for this slot may have it, whatever its share.
-    queue[lane].lines.first!;
-  return start(queue, line.items.first!, choreWaits, nowMs);
+    queue[lane].namespaces.first!;
+  return start(queue, namespaceLane.items.first!, choreWaits, nowMs);
 }
 
 /** Ends the processing of a key and frees its slot. If the key was added meanwhile, it waits from now on. */
 export function doneWork<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
-  const crowd = item.crowd;
-  assert(item.processing !== null && crowd !== null, `work queue ${queue.name}: done, but it was not processing`);
+  const namespaceQueue = item.namespaceQueue;
+  assert(
+    item.processing !== null && namespaceQueue !== null,
+    `work queue ${queue.name}: done, but it was not processing`,
+  );
   remove(queue.processing, item);
   queue.startedSumMs = queue.processing.length === 0 ? 0 : queue.startedSumMs - item.startedMs;
-  assert(queue.slots.held > 0 && crowd.processing > 0, `work queue ${queue.name}: no slot is held`);
+  assert(queue.slots.held > 0 && namespaceQueue.processing > 0, `work queue ${queue.name}: no slot is held`);
   queue.slots.held--;
   if (item.processing === 'chore') queue.slots.heldByChores--;
-  if (queue.counts()) observe(queue.workSeconds, (nowMs - item.startedMs) / 1000);
+  if (queue.isCounted()) observe(queue.workSeconds, (nowMs - item.startedMs) / 1000);
   item.processing = null;
-  item.crowd = null;
-  crowd.processing--;
+  item.namespaceQueue = null;
+  namespaceQueue.processing--;
   place(queue, item, nowMs);
-  forgetCrowd(queue, crowd);
+  dropIfIdle(queue, namespaceQueue);
 }
 
 /** Takes back all adds of a key. A key that is processing stays so until `doneWork`. */
@@ -234,7 +241,7 @@ export function forgetWork<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
   item.freshDueMs = Infinity;
   item.choreDueMs = Infinity;
   heapRemove(queue.delayed, item);
-  leaveLine(queue, item);
+  leaveLane(queue, item);
 }
 
 /** From now on nothing is added or taken. Keys that are processing can still be given back. */
@@ -272,7 +279,7 @@ export function longestWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): numbe
 export function oldestChangeMs<K>(queue: WorkQueue<K>): number {
   let oldestMs = NO_CHANGE;
   for (const { changedMs } of queue.delayed.items) oldestMs = earlier(oldestMs, changedMs);
-  for (const { fresh, chore } of queue.crowds.values()) {
+  for (const { fresh, chore } of queue.namespaces.values()) {
     for (const { items } of [fresh, chore]) {
       for (let item = items.first; item !== null; item = item.next) oldestMs = earlier(oldestMs, item.changedMs);
     }
@@ -299,16 +306,16 @@ function placeDue<K>(queue: WorkQueue<K>, nowMs: number): void {
 }
 
 /**
- * Puts an item where its due times say: in line, in the heap, or in both. It is in both when it is in line as a chore
- * and due later as fresh work.
+ * Puts an item where its due times say: in a lane, in the heap, or in both. It is in both when it waits as a chore and is
+ * due later as fresh work.
  */
 function place<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
   if (item.processing !== null) return;
   const lane = item.freshDueMs <= nowMs ? 'fresh' : item.choreDueMs <= nowMs ? 'chore' : null;
   if (lane !== item.waiting) {
-    if (item.waiting === null && queue.counts()) queue.addsTotal++;
-    leaveLine(queue, item);
-    if (lane !== null) enterLine(queue, item, lane);
+    if (item.waiting === null && queue.isCounted()) queue.addsTotal++;
+    leaveLane(queue, item);
+    if (lane !== null) enterLane(queue, item, lane);
   }
   item.heapDueMs =
     lane === 'fresh' ? Infinity : lane === 'chore' ? item.freshDueMs : Math.min(item.freshDueMs, item.choreDueMs);
@@ -316,83 +323,92 @@ function place<K>(queue: WorkQueue<K>, item: WorkItem<K>, nowMs: number): void {
   else heapPlace(queue.delayed, item);
 }
 
-function enterLine<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane): void {
-  const crowd = crowdOf(queue, item.namespace);
-  const ring = queue[lane];
-  const line = crowd[lane];
-  if (line.items.length === 0) append(ring.lines, line);
-  append(line.items, item);
-  ring.depth++;
-  item.crowd = crowd;
+function enterLane<K>(queue: WorkQueue<K>, item: WorkItem<K>, lane: WorkLane): void {
+  const namespaceQueue = namespaceQueueOf(queue, item.namespace);
+  const rotation = queue[lane];
+  const namespaceLane = namespaceQueue[lane];
+  if (namespaceLane.items.length === 0) append(rotation.namespaces, namespaceLane);
+  append(namespaceLane.items, item);
+  rotation.depth++;
+  item.namespaceQueue = namespaceQueue;
   item.waiting = lane;
 }
 
-function leaveLine<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
-  const { crowd, waiting } = item;
-  if (waiting === null || crowd === null) return;
-  const ring = queue[waiting];
-  const line = crowd[waiting];
-  remove(line.items, item);
-  if (line.items.length === 0) remove(ring.lines, line);
-  ring.depth--;
-  item.crowd = null;
+function leaveLane<K>(queue: WorkQueue<K>, item: WorkItem<K>): void {
+  const { namespaceQueue, waiting } = item;
+  if (waiting === null || namespaceQueue === null) return;
+  const rotation = queue[waiting];
+  const namespaceLane = namespaceQueue[waiting];
+  remove(namespaceLane.items, item);
+  if (namespaceLane.items.length === 0) remove(rotation.namespaces, namespaceLane);
+  rotation.depth--;
+  item.namespaceQueue = null;
   item.waiting = null;
-  forgetCrowd(queue, crowd);
+  dropIfIdle(queue, namespaceQueue);
 }
 
 /**
  * The first namespace of a lane that may have a slot now. At most two are looked at: a namespace that has used up its
  * share holds at least half of all slots, so while a slot is free there is at most one such.
  */
-function lineWithin<K>(queue: WorkQueue<K>, ring: Ring<K>): Line<K> | null {
-  const { first } = ring.lines;
-  if (first === null || first.crowd!.processing < queue.slots.namespaceMax) return first;
+function namespaceWithin<K>(queue: WorkQueue<K>, rotation: LaneRotation<K>): NamespaceLane<K> | null {
+  const { first } = rotation.namespaces;
+  if (first === null || first.namespaceQueue!.processing < queue.slots.namespaceMax) return first;
   return first.next;
 }
 
 function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, nowMs: number): WorkItem<K> {
-  const { waiting: lane, crowd } = item;
-  assert(lane !== null && crowd !== null && item.processing === null, 'work queue: a key is taken that does not wait');
+  const { waiting: lane, namespaceQueue } = item;
+  assert(
+    lane !== null && namespaceQueue !== null && item.processing === null,
+    'work queue: a key is taken that does not wait',
+  );
   const { slots } = queue;
-  if (queue.counts()) {
+  if (queue.isCounted()) {
     observe(queue.queueSeconds, Math.max(0, nowMs - Math.min(item.freshDueMs, item.choreDueMs)) / 1000);
   }
-  // Counted before the item leaves its line, so that the namespace is not forgotten in between.
-  crowd.processing++;
+  // Counted before the item leaves its lane, so that the namespace is not forgotten in between.
+  namespaceQueue.processing++;
   item.coveredMs = item.changedMs;
   forgetWork(queue, item);
-  const line = crowd[lane];
-  if (line.items.length > 0) {
-    remove(queue[lane].lines, line);
-    append(queue[lane].lines, line);
+  const namespaceLane = namespaceQueue[lane];
+  if (namespaceLane.items.length > 0) {
+    remove(queue[lane].namespaces, namespaceLane);
+    append(queue[lane].namespaces, namespaceLane);
   }
   noteLane(slots.share, lane, choreWaits);
   assert(slots.held < slots.count, `work queue ${queue.name}: all slots are held`);
   slots.held++;
   if (lane === 'chore') slots.heldByChores++;
   item.processing = lane;
-  item.crowd = crowd;
+  item.namespaceQueue = namespaceQueue;
   item.startedMs = nowMs;
   queue.startedSumMs += nowMs;
   append(queue.processing, item);
   return item;
 }
 
-function crowdOf<K>(queue: WorkQueue<K>, namespace: string): Crowd<K> {
-  const known = queue.crowds.get(namespace);
+function namespaceQueueOf<K>(queue: WorkQueue<K>, namespace: string): NamespaceQueue<K> {
+  const known = queue.namespaces.get(namespace);
   if (known !== undefined) return known;
-  const crowd: Crowd<K> = { namespace, fresh: createLine(), chore: createLine(), processing: 0 };
-  crowd.fresh.crowd = crowd;
-  crowd.chore.crowd = crowd;
-  queue.crowds.set(namespace, crowd);
-  return crowd;
+  const namespaceQueue: NamespaceQueue<K> = {
+    namespace,
+    fresh: createNamespaceLane(),
+    chore: createNamespaceLane(),
+    processing: 0,
+  };
+  namespaceQueue.fresh.namespaceQueue = namespaceQueue;
+  namespaceQueue.chore.namespaceQueue = namespaceQueue;
+  queue.namespaces.set(namespace, namespaceQueue);
+  return namespaceQueue;
 }
 
-function createLine<K>(): Line<K> {
-  return { crowd: null, items: createLinkedList(), previous: null, next: null };
+function createNamespaceLane<K>(): NamespaceLane<K> {
+  return { namespaceQueue: null, items: createLinkedList(), previous: null, next: null };
 }
 
-function forgetCrowd<K>(queue: WorkQueue<K>, crowd: Crowd<K>): void {
-  if (crowd.processing > 0 || crowd.fresh.items.length > 0 || crowd.chore.items.length > 0) return;
-  queue.crowds.delete(crowd.namespace);
+function dropIfIdle<K>(queue: WorkQueue<K>, namespaceQueue: NamespaceQueue<K>): void {
+  if (namespaceQueue.processing > 0 || namespaceQueue.fresh.items.length > 0 || namespaceQueue.chore.items.length > 0)
+    return;
+  queue.namespaces.delete(namespaceQueue.namespace);
 }

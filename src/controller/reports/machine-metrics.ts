@@ -9,7 +9,7 @@ import { longestWorkSeconds, unfinishedWorkSeconds, workDepth, type WorkQueue } 
 export function exposeWorkQueue<K>(store: MetricStore, queue: WorkQueue<K>): void {
   const labels = { name: queue.name };
   const gauge = (name: MetricName, read: (nowMs: number) => number): void =>
-    readMetric(store, name, labels, (nowMs) => (queue.counts() ? read(nowMs) : 0));
+    readMetric(store, name, labels, (nowMs) => (queue.isCounted() ? read(nowMs) : 0));
   gauge('workqueue_depth', () => workDepth(queue));
   gauge('workqueue_unfinished_work_seconds', (nowMs) => unfinishedWorkSeconds(queue, nowMs));
   gauge('workqueue_longest_running_processor_seconds', (nowMs) => longestWorkSeconds(queue, nowMs));

@@ -44,8 +44,8 @@ export interface Reports {
   released(unit: Unit): void;
   /** Takes the problems of a plan. The planner names a problem when it comes up, and not again while it lasts. */
   problems(service: ServiceState, units: readonly Unit[], problems: readonly Problem[], now: Now): void;
-  /** A write was refused. `silent`: the failure settles itself, such as a conflict. */
-  failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, silent: boolean, now: Now): void;
+  /** A write was refused. `withoutEvent`: the failure settles itself, such as a conflict. */
+  failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, withoutEvent: boolean, now: Now): void;
   stuck(unit: Unit, failure: Failure, now: Now): void;
   /** Somebody else has made `changes` of the unit's objects. `writer`: as `writerOf` names it. */
   otherWriter(unit: Unit, writer: string, changes: number, now: Now): void;
@@ -93,8 +93,8 @@ export function createReports(hands: ReportHands): Reports {
     released: (unit) => forgetFirstSync(first, unit),
     problems: (service, units, problems, now) =>
       reportProblems({ ...hands, lines }, untold, service, units, problems, now),
-    failedWrite(unit, write, failure, silent, now) {
-      if (!silent) reportFailedWrite(hands, unit, write, failure, now);
+    failedWrite(unit, write, failure, withoutEvent, now) {
+      if (!withoutEvent) reportFailedWrite(hands, unit, write, failure, now);
     },
     stuck(unit, failure, now) {
       reportStuck(hands, unit, failure, now);

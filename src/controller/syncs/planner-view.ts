@@ -231,15 +231,15 @@ export function takeBack(view: PlannerView, kinds: readonly OutputKind[]): void 
 
 /**
  * The parts of the next entry.
- * @param silent outputs whose objects the planner is not told of now, because it waits for acks of writes to them
+ * @param waiting outputs whose objects the planner is not told of now, because it waits for acks of writes to them
  */
-export function nextEntryParts(view: PlannerView, silent: readonly OutputKind[]): EntryParts {
+export function nextEntryParts(view: PlannerView, waiting: readonly OutputKind[]): EntryParts {
   const { inputs, asked, acks } = view;
   const observed: Observed[] = [];
   const relisted: OutputKind[] = [];
   for (const kind of OUTPUT_KINDS) {
     const news = view[kind];
-    if (typeof news === 'string' || silent.includes(kind)) continue;
+    if (typeof news === 'string' || waiting.includes(kind)) continue;
     if (news.listed) relisted.push(kind);
     for (const object of objectsOf(news)) observed.push(object);
   }
@@ -251,12 +251,12 @@ export function nextEntryParts(view: PlannerView, silent: readonly OutputKind[])
 
 /**
  * Notes that the entry with these parts leaves. From now on the planner counts as told.
- * @param silent as given to `nextEntryParts`
+ * @param waiting as given to `nextEntryParts`
  */
 export function noteSent(
   view: PlannerView,
   { base, version, outputs }: EntryParts,
-  silent: readonly OutputKind[],
+  waiting: readonly OutputKind[],
 ): void {
   assert(outputs === view.asked, `an entry for ${outputs.join()} leaves, asked for are ${view.asked.join()}`);
   assert(base > 0 || view.planning.length === 0, 'a full snapshot leaves before the last entry was answered');
@@ -267,7 +267,7 @@ export function noteSent(
   own.planning = [...view.planning, ...outputs];
   for (const kind of OUTPUT_KINDS) {
     assert(!outputs.includes(kind) || !needsRead(view, kind), `${kind} are to be planned before they were read`);
-    if (typeof view[kind] === 'object' && !silent.includes(kind)) setTold(view, kind, 'told');
+    if (typeof view[kind] === 'object' && !waiting.includes(kind)) setTold(view, kind, 'told');
   }
 }
 

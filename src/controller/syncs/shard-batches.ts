@@ -113,7 +113,7 @@ function flushShard(
 }
 
 function aloneInFlight(shard: ShardState): boolean {
-  for (const batch of shard.inFlight.values()) if (batch.entries[0]?.service.suspect === true) return true;
+  for (const batch of shard.inFlight.values()) if (batch.asked[0]?.service.suspect === true) return true;
   return false;
 }
 
@@ -152,8 +152,8 @@ function postBatch(
     }
     const { asked } = view;
     if (asked.length === 0 || record === null) continue;
-    const silent = silentOutputs(service);
-    const parts = nextEntryParts(view, silent);
+    const waiting = outputsThatWait(service);
+    const parts = nextEntryParts(view, waiting);
     const entry = buildEntry(state, service, record, parts);
     const entryBytes = estimateEntryBytes(entry);
     if (entryBytes > maxBatchBytes) {
@@ -171,7 +171,7 @@ function postBatch(
     }
     bytes += entryBytes;
     assert(!state.shards[index]!.view.toForget.has(entry.service), `${entry.service} is told before it is forgotten`);
-    noteSent(view, parts, silent);
+    noteSent(view, parts, waiting);
     entries.push(entry);
     taken.push({ service, outputs: asked });
   }
@@ -188,7 +188,7 @@ function post(
 ): void {
   const shard = state.shards[index]!;
   const batchId = state.nextBatchId++;
-  shard.inFlight.set(batchId, { entries: asked, postedAtMs: now.nowMs });
+  shard.inFlight.set(batchId, { asked, postedAtMs: now.nowMs });
   for (const { service, outputs } of asked) {
     for (const { sync } of unitsOf(service, outputs)) if (sync !== null) sync.postedAtMs = now.nowMs;
   }
@@ -247,7 +247,7 @@ function memberOf(state: ControllerState, pod: PodRecord): Member {
  * unit while its writer still ends. But a reader begins with a full snapshot, and that waits until nothing of the
  * writer is under way.
  */
-function silentOutputs({ view: { asked }, units }: ServiceState): readonly OutputKind[] {
+function outputsThatWait({ view: { asked }, units }: ServiceState): readonly OutputKind[] {
   const isToldOf = (kind: OutputKind): boolean =>
     units.some(({ controller }) => asked.includes(controller.kind) && controller.needs.includes(kind));
   return units
@@ -285,11 +285,11 @@ export function onShardPlanned(
   const inFlight = state.shards[index]!.inFlight.get(batchId);
   // The answer was under way when its shard was lost.
   if (inFlight === undefined) return [];
-  const { entries } = inFlight;
+  const { asked } = inFlight;
   state.shards[index]!.inFlight.delete(batchId);
   state.instruments.planSeconds(index).observe((now.nowMs - inFlight.postedAtMs) / 1000);
-  assert(error !== null || entries.length === 0 || results.length === entries.length, `batch ${batchId} is incomplete`);
-  return entries.map(({ service, outputs }, i) => {
+  assert(error !== null || asked.length === 0 || results.length === asked.length, `batch ${batchId} is incomplete`);
+  return asked.map(({ service, outputs }, i) => {
     noteEntryAnswered(service.view, outputs);
     if (error !== null) return { service, outputs, result: failedResult(service, error) };
     service.suspect = false;
@@ -334,13 +334,13 @@ export function onShardLost(
     for (const unit of unitsOf(service, service.view.asked)) again.push({ unit, failure: null });
     takeBack(service.view, service.view.asked);
   }
-  for (const { entries } of shard.inFlight.values()) {
-    for (const { service, outputs } of entries) {
+  for (const { asked } of shard.inFlight.values()) {
+    for (const { service, outputs } of asked) {
       noteEntryAnswered(service.view, outputs);
       service.batchesLost++;
       service.suspect = true;
       const units = unitsOf(service, outputs);
-      if (entries.length > 1 || service.batchesLost < BATCHES_LOST_MAX) {
+      if (asked.length > 1 || service.batchesLost < BATCHES_LOST_MAX) {
         for (const unit of units) again.push({ unit, failure: null });
         continue;
       }

@@ -6,6 +6,7 @@ import { BACKOFFS, nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
 import { mustListFirst, noteIfMayArriveLate, noteShadowed, standsBy } from '../leader/leadership.ts';
 import { beginRepair, endRepair, forgetFight } from '../queues/fights.ts';
+import type { WorkLane } from '../queues/lane-share.ts';
 import { isWrittenInThePast, reflectorOf } from '../reflectors/history.ts';
 import {
   becomeUncertain,
@@ -61,12 +62,12 @@ const NO_BODY = new Uint8Array(0);
 const PLANNING: StageOf<'planning'> = { name: 'planning' };
 
 /** Takes a unit that its queue has handed out. The unit is planned or cleaned up, or put off if it must wait. */
-export function startSync(state: ControllerState, unit: Unit, chore: boolean, now: Now): void {
+export function startSync(state: ControllerState, unit: Unit, lane: WorkLane, now: Now): void {
   const { controller } = unit;
   assert(unit.sync === null, `${controller.name} ${keyOf(unit.service)} is synced twice at once`);
   if (now.nowMs < unit.notBeforeMs) {
     doneWork(controller.queue, unit.item, now.nowMs);
-    putOffWork(controller.queue, unit.item, chore ? 'chore' : 'fresh', now.nowMs, unit.notBeforeMs - now.nowMs);
+    putOffWork(controller.queue, unit.item, lane, now.nowMs, unit.notBeforeMs - now.nowMs);
     return;
   }
   endLingering(state.replan, unit);
@@ -74,7 +75,7 @@ export function startSync(state: ControllerState, unit: Unit, chore: boolean, no
     stage: PLANNING,
     startedAtMs: now.nowMs,
     changedAtMs: unit.changedAtMs,
-    chore,
+    lane,
     nodeChanges: state.replan.nodeChanges,
     shares: state.replan.shares,
     failure: null,
@@ -237,12 +238,11 @@ function openWrite(
   const object = controller.kind === 'endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
   stage.open++;
   object.inFlight++;
-  const lane = sync.chore ? 'chore' : 'fresh';
   queueWrite(state.writes, {
     unit,
     object,
     write,
-    lane,
+    lane: sync.lane,
     queuedAtMs: now.nowMs,
     heldBeforeMs: -1,
     sentAtMs: -1,
@@ -327,7 +327,7 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
   if (outcome.isConflict) noteConflict(state, object);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
-    state.reports.failedWrite(unit, write, outcome.failure, outcome.silent, now);
+    state.reports.failedWrite(unit, write, outcome.failure, outcome.withoutEvent, now);
   }
   if (object.inFlight === 0) takeHeld(state, object, now);
   releaseSlice(state, object);
@@ -405,8 +405,7 @@ function finish(state: ControllerState, unit: Unit, now: Now): void {
       });
     }
     // Where nothing was applied, admission has put everything back: the next plan would be the same.
-    if (sync.goesOn && sync.applied > 0)
-      addWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs);
+    if (sync.goesOn && sync.applied > 0) addWork(controller.queue, unit.item, sync.lane, now.nowMs);
     if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
     return;
@@ -435,7 +434,7 @@ function finish(state: ControllerState, unit: Unit, now: Now): void {
     controller.stuck.set(unit, failure);
     if (!announced) state.reports.stuck(unit, failure, now);
   }
-  retryWork(controller.queue, unit.item, sync.chore ? 'chore' : 'fresh', now.nowMs, delayMs);
+  retryWork(controller.queue, unit.item, sync.lane, now.nowMs, delayMs);
 }
 
 /** The unit has nothing to plan. The objects that it has written are cleaned up or left alone, as upstream does. */

@@ -27,7 +27,7 @@ export interface WriteOutcome {
   readonly isUndecodable: boolean;
   readonly failure: Failure | null;
   /** The failure settles itself, so it is not told in an Event object. */
-  readonly silent: boolean;
+  readonly withoutEvent: boolean;
 }
 
 /**
@@ -42,7 +42,7 @@ const OVERTAKEN: WriteOutcome = {
   isConflict: false,
   isUndecodable: false,
   failure: { class: 'conflict', message: 'a list was asked for while the delete was under way', retryAfterMs: -1 },
-  silent: true,
+  withoutEvent: true,
 };
 const APPLIED: WriteOutcome = {
   result: 'applied',
@@ -52,7 +52,7 @@ const APPLIED: WriteOutcome = {
   isConflict: false,
   isUndecodable: false,
   failure: null,
-  silent: true,
+  withoutEvent: true,
 };
 
 /** The outcome of a write that was withdrawn. */
@@ -86,14 +86,14 @@ export function outcomeOf(
       }
     }
   }
-  const { failure, mustRead, silent } = classify(event, write.verb === 'create');
+  const { failure, mustRead, withoutEvent } = classify(event, write.verb === 'create');
   const isConflict = event.type === 'response' && event.status === 409;
   // A create whose name is taken has changed nothing. If the object is not ours, the create must not be repeated.
   const isTaken = write.verb === 'create' && isConflict;
   // Also of an update that was certainly refused: the version that the planner knows is wrong, and `unknown` keeps it from
   // planning anything before it is told the object.
   const result = mustRead && !isTaken ? 'unknown' : 'refused';
-  return { result, applied: null, metadata: null, mustRead, isConflict, isUndecodable: false, failure, silent };
+  return { result, applied: null, metadata: null, mustRead, isConflict, isUndecodable: false, failure, withoutEvent };
 }
 
 interface Verdict {
@@ -101,7 +101,7 @@ interface Verdict {
   readonly failure: Failure | null;
   /** The write may have been applied, or the object is not as it was known. */
   readonly mustRead: boolean;
-  readonly silent: boolean;
+  readonly withoutEvent: boolean;
 }
 
 /** What an answer other than a success means for a sync. */
@@ -111,14 +111,14 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
     const hadNoConnection = kind === 'timeout' && !event.mayHaveArrived;
     const failureClass = kind === 'refused' || kind === 'reset' || hadNoConnection ? 'unreachable' : 'server';
     const failure: Failure = { class: failureClass, message: `${kind}: ${message}`, retryAfterMs: -1 };
-    return { failure, mustRead: event.mayHaveArrived, silent: true };
+    return { failure, mustRead: event.mayHaveArrived, withoutEvent: true };
   }
   assert(event.type === 'response', `${event.type} is no answer`);
   const status = readStatus(event.contentType, event.status, event.body);
-  const failed = (failureClass: Failure['class'], mustRead: boolean, silent: boolean): Verdict => ({
+  const failed = (failureClass: Failure['class'], mustRead: boolean, withoutEvent: boolean): Verdict => ({
     failure: { class: failureClass, message: messageOf(status), retryAfterMs: retryAfterMs(event.retryAfterSeconds) },
     mustRead,
-    silent,
+    withoutEvent,
   });
   switch (event.status) {
     case 409:
@@ -128,7 +128,7 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
       // For a create the namespace does not exist, for an update the object.
       return failed(isCreate ? 'forbidden' : 'conflict', !isCreate, true);
     case 403:
-      if (isCreate && isNamespaceTerminating(status)) return { failure: null, mustRead: false, silent: true };
+      if (isCreate && isNamespaceTerminating(status)) return { failure: null, mustRead: false, withoutEvent: true };
       return failed('forbidden', false, false);
     case 429:
       return failed('throttled', false, true);

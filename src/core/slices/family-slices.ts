@@ -23,7 +23,7 @@ export interface FamilySlices {
   /** By pod name: the slices that list the pod. A slice that lists the pod twice comes twice. */
   readonly slicesByPod: Map<string, SliceEntry | SliceEntry[]>;
   /** Slices of this family that belong to an earlier Service of the same name, which is gone. */
-  foreign: Few<SliceEntry>;
+  ofEarlierService: Few<SliceEntry>;
   /** How many slices are in groups, and how many of them have hints. */
   owned: number;
   hinted: number;
@@ -68,7 +68,7 @@ export function createFamilySlices(family: IpFamily, maxEndpointsPerSlice: numbe
     dirtyGroups: null,
     fragmented: compacts ? new Set() : null,
     slicesByPod: new Map(),
-    foreign: null,
+    ofEarlierService: null,
     owned: 0,
     hinted: 0,
     endpoints: 0,

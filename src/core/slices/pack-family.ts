@@ -34,7 +34,7 @@ export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFam
       compareEntries,
     ),
   );
-  const foreign = [...fewItems(family.foreign)].sort(compareEntries);
+  const ofEarlierService = [...fewItems(family.ofEarlierService)].sort(compareEntries);
   const keepsNone = recyclable.size === family.owned;
   const leftovers = packings.map((packing) => ({
     group: packing.group,
@@ -49,14 +49,14 @@ export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFam
     if (placeholder === undefined) created = [newDraft(NO_SLICE_PORTS, [], kept)];
   }
   for (const group of groups) settleGroup(family, group);
-  if (created.length + foreign.length + recyclable.size === 0 && family.dirtyGroups === null) {
+  if (created.length + ofEarlierService.length + recyclable.size === 0 && family.dirtyGroups === null) {
     const compaction = compactFamily(family);
     if (compaction !== null) return { created, ...compaction, added: 0, removed: 0 };
   }
   return {
     created,
     updated: packings.flatMap(({ updates }) => updates),
-    deletes: [...foreign, ...recyclable],
+    deletes: [...ofEarlierService, ...recyclable],
     added: packings.reduce((sum, { pods }) => sum + pods.length, 0),
     removed: packings.reduce((sum, { removed }) => sum + removed, 0),
   };

@@ -133,7 +133,7 @@ function planFamily(
     facts: {
       family: family.family,
       endpoints: family.endpoints,
-      slices: family.owned + fewSize(family.foreign) + creates - deletes.length,
+      slices: family.owned + fewSize(family.ofEarlierService) + creates - deletes.length,
       slicesDesired: Math.max(1, family.fewest),
       added: packed.added,
       removed: packed.removed,

@@ -348,7 +348,7 @@ function sortIn(s: ServiceSlices, entry: SliceEntry): void {
   if (s.service === null || !isVisible(s.service, object)) return;
   const family = s.families.find((each) => each.family === object.addressType);
   if (family === undefined) s.unwanted = fewWith(s.unwanted, entry);
-  else if (!isOwned(s.service, object)) family.foreign = fewWith(family.foreign, entry);
+  else if (!isOwned(s.service, object)) family.ofEarlierService = fewWith(family.ofEarlierService, entry);
   else addEntry(family, portsOf(object), entry);
 }
 
@@ -360,7 +360,7 @@ function takeOut(s: ServiceSlices, entry: SliceEntry): void {
   const family = familyOf(s, entry);
   if (family === null) return;
   if (entry.group !== null) removeEntry(family, entry);
-  else family.foreign = fewWithout(family.foreign, entry);
+  else family.ofEarlierService = fewWithout(family.ofEarlierService, entry);
 }
 
 function familyOf(s: ServiceSlices, entry: SliceEntry): FamilySlices | null {

@@ -204,7 +204,7 @@ test('a forgotten key does not run; one in processing still has to be done', () 
   forgetWork(w.queue, w.item('a/x'));
   w.done('a/x', 32);
   assert.deepEqual(w.drain(32), []);
-  assert.equal(w.queue.crowds.size, 0, 'nothing is kept of a quiet namespace');
+  assert.equal(w.queue.namespaces.size, 0, 'nothing is kept of a quiet namespace');
 });
 
 test('done without take is a bug, and fails', () => {
@@ -370,7 +370,7 @@ test('property: the queue agrees with a slow model, and loses no key', () => {
           }
         }
         assert.equal(nextWorkMs(w.queue), Infinity);
-        assert.equal(w.queue.crowds.size, 0);
+        assert.equal(w.queue.namespaces.size, 0);
       },
     ),
     propertyRuns(400, 20_261_121),

@@ -322,10 +322,10 @@ function sync(world: World, kinds: readonly OutputKind[]): void {
   }
   for (const service of takeForgotten(shard, 10)) post(world, batchEntry({ service, spec: null }), []);
   const busy = OUTPUT_KINDS.filter((kind) => isBusy(world, kind) && !due.includes(kind));
-  const silent = due.includes('mirror') ? busy.filter((kind) => kind !== 'endpoints') : busy;
-  const parts = nextEntryParts(view, silent);
-  const entry = entryOf(world, silent);
-  noteSent(view, parts, silent);
+  const waiting = due.includes('mirror') ? busy.filter((kind) => kind !== 'endpoints') : busy;
+  const parts = nextEntryParts(view, waiting);
+  const entry = entryOf(world, waiting);
+  noteSent(view, parts, waiting);
   post(world, entry, due);
 }
 
@@ -334,8 +334,8 @@ function post(world: World, entry: BatchEntry, kinds: readonly OutputKind[]): vo
 }
 
 /** The next entry, with pods and spec. */
-function entryOf(world: World, silent: readonly OutputKind[]): BatchEntry {
-  const { specChanged, changedPods, ...parts } = nextEntryParts(world.view, silent);
+function entryOf(world: World, waiting: readonly OutputKind[]): BatchEntry {
+  const { specChanged, changedPods, ...parts } = nextEntryParts(world.view, waiting);
   const members = new Map(membersOf(world).map((one) => [one.pod.name, one]));
   const names = changedPods === 'all' ? [...members.keys()] : [...changedPods];
   return {

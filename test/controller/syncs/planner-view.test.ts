@@ -419,9 +419,9 @@ function toldView(): PlannerView {
 }
 
 /** An entry leaves that asks for a plan, and is answered. */
-function tell(view: PlannerView, kind: OutputKind, silent: readonly OutputKind[] = []): void {
+function tell(view: PlannerView, kind: OutputKind, waiting: readonly OutputKind[] = []): void {
   askFor(view, kind);
-  noteSent(view, nextEntryParts(view, silent), silent);
+  noteSent(view, nextEntryParts(view, waiting), waiting);
   noteEntryAnswered(view, [kind]);
 }
 

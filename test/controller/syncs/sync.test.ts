@@ -94,7 +94,7 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
       let item = takeWork(queue, world.nowMs);
       while (item !== null && item.key !== unit) item = takeWork(queue, world.nowMs);
       assert.ok(item !== null, 'the unit is not due');
-      startSync(state, unit, item.processing === 'chore', now());
+      startSync(state, unit, item.processing!, now());
     },
     stage({ sync }) {
       if (sync === null) return 'ended';

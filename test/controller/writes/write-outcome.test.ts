@@ -9,8 +9,12 @@ import { answered, failedWith, refusedWith } from '../../support/answers.ts';
 
 /** `class`, and what else is so. */
 function verdictOf(event: TransportEvent, isCreate = false): string {
-  const { failure, mustRead, silent } = classify(event, isCreate);
-  return [failure?.class ?? 'no failure', ...(mustRead ? ['must read'] : []), ...(silent ? ['silent'] : [])].join(' ');
+  const { failure, mustRead, withoutEvent } = classify(event, isCreate);
+  return [
+    failure?.class ?? 'no failure',
+    ...(mustRead ? ['must read'] : []),
+    ...(withoutEvent ? ['without event'] : []),
+  ].join(' ');
 }
 
 const PROXY_503 = {
@@ -30,11 +34,16 @@ const ENDING = answered(403, {
 
 describe('a failure', () => {
   const CASES: readonly (readonly [string, TransportEvent, string, string?])[] = [
-    ['409', refusedWith(409), 'conflict must read silent'],
-    ['404: of a create the namespace is missing', refusedWith(404), 'conflict must read silent', 'forbidden silent'],
+    ['409', refusedWith(409), 'conflict must read without event'],
+    [
+      '404: of a create the namespace is missing',
+      refusedWith(404),
+      'conflict must read without event',
+      'forbidden without event',
+    ],
     ['403', refusedWith(403), 'forbidden'],
-    ['403 in a namespace that ends: no create is missed', ENDING, 'forbidden', 'no failure silent'],
-    ['429', refusedWith(429), 'throttled silent'],
+    ['403 in a namespace that ends: no create is missed', ENDING, 'forbidden', 'no failure without event'],
+    ['429', refusedWith(429), 'throttled without event'],
     ['400', refusedWith(400), 'invalid'],
     ['405', refusedWith(405), 'invalid'],
     ['406', refusedWith(406), 'invalid'],
@@ -47,10 +56,10 @@ describe('a failure', () => {
     ['503: it was not', refusedWith(503), 'server'],
     ['503 of a proxy: it may have been done', PROXY_503, 'server must read'],
     ['500 of etcd for what is too large', refusedWith(500, '', 'etcdserver: request is too large'), 'invalid'],
-    ['refused connection', failedWith('refused', false), 'unreachable silent'],
-    ['cut connection', failedWith('reset', true), 'unreachable must read silent'],
-    ['no answer in time', failedWith('timeout', true), 'server must read silent'],
-    ['no connection in time', failedWith('timeout', false), 'unreachable silent'],
+    ['refused connection', failedWith('refused', false), 'unreachable without event'],
+    ['cut connection', failedWith('reset', true), 'unreachable must read without event'],
+    ['no answer in time', failedWith('timeout', true), 'server must read without event'],
+    ['no connection in time', failedWith('timeout', false), 'unreachable without event'],
   ];
   for (const [name, event, ofUpdate, ofCreate = ofUpdate] of CASES) {
     it(`${name}: the failure is ${ofUpdate}`, () => {

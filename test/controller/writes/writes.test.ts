@@ -305,8 +305,8 @@ describe('what an answer means', () => {
     const world = new World();
     world.queue('a', 'fresh', verb);
     world.flush();
-    const { result, failure, mustRead, silent } = world.answer('a', event);
-    return `${result}${failure === null ? '' : ` ${failure.class}`}${mustRead ? ' ?' : ''}${silent ? '' : ' !'}`;
+    const { result, failure, mustRead, withoutEvent } = world.answer('a', event);
+    return `${result}${failure === null ? '' : ` ${failure.class}`}${mustRead ? ' ?' : ''}${withoutEvent ? '' : ' !'}`;
   }
 
   it('the outcome of a success depends on its body', () => {
