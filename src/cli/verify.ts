@@ -54,6 +54,7 @@ async function look(options: VerifyOptions): Promise<Report> {
   const closers: (() => void | Promise<void>)[] = [server.close];
   const loop: Loop = createLoop({
     options: options.controller,
+    // A clock has one wake-up, so the loop and the looks have one each.
     clock: createClock(),
     random: createRandom(),
     transport: server.transport,

@@ -205,8 +205,8 @@ function handlerOf(state: State, call: Call): Dispatcher.DispatchHandler {
 }
 
 /**
- * The server may refuse the client's certificate. Else this process does not trust the server's: the cluster's authority
- * may have been replaced, and the server has the new one before this process has read it. No plugin helps there.
+ * A TLS alert means that the server has refused the certificate of this process. Any other code means that this process does
+ * not trust the server's: its authority may be new, and not read here yet. A plugin cannot help then.
  */
 function refusalOf(code: string, access: LiveAccess): 'unauthorized' | 'refresh' {
   return isAlert(code) && access.current().access.tls.cert !== null ? 'unauthorized' : 'refresh';

@@ -59,7 +59,7 @@ function noteKnown(marks: SliceMarks, name: string, exists: boolean): void {
   if (uncertain.size === 0 && lost.size === 0) marks.doubts = null;
 }
 
-/** Takes the ack of a write. What follows from it for the content is `changesStored`. */
+/** Takes the ack of a write. Whether the content changes too is decided by `changesStored`. */
 export function markAck(marks: SliceMarks, { name, verb }: SliceWrite, { result }: Ack): void {
   if (result !== 'unknown') return;
   marks.doubts ??= { uncertain: new Map(), lost: new Set() };

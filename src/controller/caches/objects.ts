@@ -222,10 +222,9 @@ function vanished(resourceVersion: string): SeenState {
 }
 
 /**
- * A list lacks the object. The answer of a broken proxy may lack what exists, and nothing else would ever take back what
- * follows: a slice would be made a second time, and the first one would be followed no more; mirrored slices would be
- * deleted with their Endpoints. So the unit asks the server itself first. Endpoints that are written need no such care,
- * because a second object of that name cannot be made.
+ * A list lacks the object. A broken proxy may have cut the list, and no later event would correct a wrong conclusion: a
+ * slice would be created twice, or mirrored slices would be deleted. So the unit asks the server first. Endpoints that are
+ * written need no such care, because a second object of that name cannot be made.
  */
 function missObject(state: ControllerState, object: ObjectState, listVersion: string, now: Now): void {
   const { record, service, unit, inFlight } = object;

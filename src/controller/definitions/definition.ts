@@ -11,8 +11,9 @@ export interface Definition<K extends OutputKind = OutputKind> {
   /** The output that it plans. */
   readonly kind: K;
   readonly name: ControllerName;
-  /** The name of its queue and of its token bucket in metrics, as upstream calls it; null = upstream has none. */
+  /** The name of its queue in metrics, as upstream calls it. */
   readonly queueName: string;
+  /** Upstream's metric of its token bucket; null = upstream has no such controller. */
   readonly tokenUse: MetricName | null;
   /** Its names in `--controllers`: its own and upstream's alias (docs/spec/wire.md "Controller names"). */
   readonly flagNames: readonly [string, string];
@@ -52,7 +53,7 @@ export interface Definition<K extends OutputKind = OutputKind> {
   readonly component: string;
   /** The kind of object that its Event objects are about. */
   readonly eventsAbout: 'Service' | 'Endpoints';
-  /** Upstream drops a service's key at the point where it is called stuck here. */
+  /** The reason of the Event object about a stuck service. Upstream drops the key of such a service. */
   readonly stuckReason: EventReasonName;
   /** The Event object for a refused write, with that message; null = none. */
   failedWrite(write: PlannedWrite, message: string): PlannedEvent | null;

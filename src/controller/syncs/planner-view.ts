@@ -1,6 +1,6 @@
 /**
  * What a planner has been told of one service, and what it has still to be told. Only this file assigns these fields.
- * The view never takes a planner to know more than it does. If the server may hold what it has not told, or content is
+ * The view never overstates what a planner knows. If the server may hold what it has not told, or content is
  * not kept, an output becomes `uncertain` or `not-kept`, and its plan waits for a read (docs/protocols.md "What a planner
  * knows"). The callers tell what has happened. This file decides what follows from it.
  */
