@@ -7,7 +7,7 @@ import { JSON_TYPE, PROTOBUF } from '../../src/kube/media-type.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
-import { clusterRequests } from '../../src/workload/request.ts';
+import { clusterRequests } from '../../test/support/cluster-requests.ts';
 import { SEED } from '../support/records.ts';
 
 export interface ServerWeights {

@@ -4,7 +4,7 @@ import { createEventRecorder, recordEvent } from './reports/event-recorder.ts';
 import { readState } from './reports/gauges.ts';
 import { createInstruments, type Instruments } from './reports/instruments.ts';
 import { createJournal } from './reports/journal.ts';
-import { createReports, type ReportHands, type Reports } from './reports/reports.ts';
+import { createReports } from './reports/reports.ts';
 import { createReplan } from './caches/replan.ts';
 import { createLeadership, standsBy, type LeadershipOptions } from './leader/leadership.ts';
 import type { ControllerOptions } from './options.ts';
@@ -32,7 +32,6 @@ export interface StateConfig {
   readonly leadership?: LeadershipOptions | null;
   /** The process is a shadow. Default: it is one only if it has a Lease to wait for. */
   readonly isShadow?: boolean;
-  readonly reports?: (hands: ReportHands) => Reports;
   readonly sourceOf?: SourceOf;
 }
 
@@ -85,7 +84,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
             createPrng(seed ^ LEASE_SEED),
           ),
     recorder,
-    reports: (config.reports ?? createReports)({
+    reports: createReports({
       // A standby reports nothing of objects: the leader does.
       log: mutedWhile(() => state.isShadow, outbox.log),
       record(event, now) {

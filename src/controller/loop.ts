@@ -2,7 +2,6 @@
 import type { Effect, LogEffect } from './effect.ts';
 import type { Event } from './event.ts';
 import { liveness, readiness, type HealthCheck } from './reports/health.ts';
-import type { ReportHands, Reports } from './reports/reports.ts';
 import type { ControllerOptions } from './options.ts';
 import type { ShadowPlan } from './writes/shadow-plan.ts';
 import { createState } from './initial-state.ts';
@@ -33,8 +32,6 @@ export interface LoopConfig {
   /** Which line of the source writes a log line. Default: this is not looked up. */
   readonly sourceOf?: SourceOf;
   readonly metrics: MetricStore;
-  /** What is told of each sync. Default: Event objects, metrics and log lines. */
-  readonly reports?: (hands: ReportHands) => Reports;
   /** Default: it writes without holding a Lease. */
   readonly leadership?: LeadershipOptions | null;
   /** Makes the process a shadow, and takes each of its plans, those without a write too. */

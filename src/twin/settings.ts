@@ -86,9 +86,6 @@ export interface Calibration {
   readonly costs: Readonly<Record<Program, Costs>>;
 }
 
-/** The API server's time for a write does not depend on the object. */
-export const SIZES_ALIKE: Calibration['apiEach'] = { endpoints: 0, slices: 0 };
-
 /**
  * Measured on two cores at 2.5 GHz beside a real API server (2026-11-22): flips in services of five pods and in one of
  * 5,000, and 2,000 services of one namespace from nothing. What endpoints add is by `npm run bench -- object-size`

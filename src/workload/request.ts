@@ -1,8 +1,6 @@
 /** A request of a workload to the API server, as data. The caller encodes the body and sends it. */
 import { JSON_TYPE } from '../kube/media-type.ts';
 import type { KubeObject } from '../kube/types.ts';
-import type { Cluster } from './cluster.ts';
-import { clusterObjects } from './objects.ts';
 
 export interface WorkloadRequest {
   readonly method: 'POST' | 'PATCH' | 'DELETE';
@@ -30,14 +28,9 @@ const RESOURCES = {
 type Kind = keyof typeof RESOURCES;
 
 /**
- * All requests that fill a fresh server with the cluster, in order, made one at a time. A pod takes two requests,
- * because a create drops its status, as on a real server.
+ * One request, or two for a pod: one with the object, and one with its status, because a create drops its status, as on a
+ * real server.
  */
-export function* clusterRequests(cluster: Cluster): Generator<WorkloadRequest, void, void> {
-  for (const object of clusterObjects(cluster)) yield* createRequests(object);
-}
-
-/** One request, or two for a pod: one with the object, one with its status. */
 export function createRequests(object: KubeObject): readonly WorkloadRequest[] {
   const { kind, metadata } = object;
   if (kind !== 'Pod') return [create(object)];

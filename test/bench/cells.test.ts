@@ -15,9 +15,9 @@ import { runCellsBench } from '../../bench/cells/run.ts';
 import { versionsOf } from '../../bench/cells/versions.ts';
 import { programOf } from '../../bench/peers/peers.ts';
 import type { Output } from '../../src/twin/ledger.ts';
-import { type Calibration, DEFAULT_CALIBRATION, SIZES_ALIKE } from '../../src/twin/settings.ts';
+import { type Calibration, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
 import { MAIN } from '../support/installed.ts';
-import { story } from '../support/stories.ts';
+import { SIZES_ALIKE, story } from '../support/stories.ts';
 
 const WORLD = { server: 'embedded', controller: 'endpointd' } as const;
 const TIMES = { warmUpMs: 2000, measuredMs: 13_000 };

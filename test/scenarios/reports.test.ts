@@ -126,7 +126,7 @@ function live(config: SimConfig): { readonly sim: Sim; readonly writes: readonly
 
 it('without any reports each write is the same, to the byte and the time', () => {
   const told = live({});
-  const silent = live({ reports: () => SILENT });
+  const silent = live({ reports: SILENT });
   assert.deepEqual(silent.writes, told.writes);
   assert.deepEqual(requestsOf(silent.sim), requestsOf(told.sim));
   // There was something to tell, and to follow.

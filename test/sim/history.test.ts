@@ -18,7 +18,7 @@ import type { Churn } from '../../src/workload/change.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
-import { clusterRequests } from '../../src/workload/request.ts';
+import { clusterRequests } from '../support/cluster-requests.ts';
 
 const { first, count } = seeds({ first: 1, count: 12 });
 const CHANGES = 60;

@@ -25,8 +25,9 @@ import { NO_FAULTS, type FaultChances } from '../../src/apiserver/faults.ts';
 import { apply, compact, createApiServer, tick, type ApiServer } from '../../src/apiserver/server.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
 import type { LeadershipOptions } from '../../src/controller/leader/leadership.ts';
-import { createLoop, type Loop, type LoopConfig } from '../../src/controller/loop.ts';
+import { createLoop, type Loop } from '../../src/controller/loop.ts';
 import type { ControllerOptions } from '../../src/controller/options.ts';
+import type { Reports } from '../../src/controller/reports/reports.ts';
 import type { ShadowPlan } from '../../src/controller/writes/shadow-plan.ts';
 import { plannerConfigOf } from '../../src/controller/syncs/planner-config.ts';
 import { JSON_TYPE } from '../../src/kube/media-type.ts';
@@ -99,7 +100,7 @@ export interface SimConfig {
   /** Default: it writes without holding a Lease. */
   readonly leadership?: LeadershipOptions | null;
   /** Where syncs are told of; default: in events, metrics and the log. */
-  readonly reports?: LoopConfig['reports'];
+  readonly reports?: Reports;
   /** The main thread of a controller, which then plans too (`shards` is not looked at); default: it takes no time. */
   readonly thread?: SimThread;
   /** That the thread goes by; default: that of the process beside it, or a new one. */
@@ -323,7 +324,6 @@ export function createSim(config: SimConfig = {}): Sim {
         },
         host: 'simulated',
         leadership: leadershipOf(mine),
-        ...(config.reports === undefined ? {} : { reports: config.reports }),
         ...(thread === undefined ? {} : { onStep: thread.onStep }),
         log: (line) => logLines.push(line),
         metrics: (sim.metrics = createMetricStore()),
@@ -332,6 +332,7 @@ export function createSim(config: SimConfig = {}): Sim {
           sim.stopped = true;
         },
       });
+      if (config.reports !== undefined) Object.assign(loop.state, { reports: config.reports });
       sim.loop = loop;
       at(time.now, () => enter(() => loop.start()));
     },

@@ -1,4 +1,5 @@
 import { USUAL_SIZES } from '../../src/twin/profiles.ts';
+import type { Calibration } from '../../src/twin/settings.ts';
 import { NOTHING, type Published, type Story } from '../../src/twin/story.ts';
 
 const STATES: Readonly<Record<'ready' | 'unready' | 'terminating' | 'gone', Published>> = {
@@ -7,6 +8,9 @@ const STATES: Readonly<Record<'ready' | 'unready' | 'terminating' | 'gone', Publ
   terminating: { endpoints: 0, slices: 3, isReady: false },
   gone: NOTHING,
 };
+
+/** The API server's time for a write does not depend on the object. */
+export const SIZES_ALIKE: Calibration['apiEach'] = { endpoints: 0, slices: 0 };
 
 export interface StoryText {
   readonly services: number;

@@ -1,4 +1,5 @@
 /** Random settings and stories for which the queue model is held to the controller itself. */
+import { SIZES_ALIKE } from './stories.ts';
 import { ownPods, sharedPods } from './story-requests.ts';
 import { playStory, type Played } from './story-sim.ts';
 import { createPrng, nextInt, type Prng } from '../../src/lib/prng.ts';
@@ -8,13 +9,7 @@ import { type Ledger, OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, type StoryProfile } from '../../src/twin/profiles.ts';
 import type { Story } from '../../src/twin/story.ts';
 import { runModel } from '../../src/twin/run.ts';
-import {
-  type Calibration,
-  DEFAULT_CALIBRATION,
-  DEFAULT_SETTINGS,
-  SIZES_ALIKE,
-  type Settings,
-} from '../../src/twin/settings.ts';
+import { type Calibration, DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 
 export interface Cell {
   readonly title: string;

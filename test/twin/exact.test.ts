@@ -1,7 +1,7 @@
 /** Some cells. `node test/twin/cells.ts` plays 200. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SIZES_ALIKE } from '../../src/twin/settings.ts';
+import { SIZES_ALIKE } from '../support/stories.ts';
 import { apart, cells, errorsOf, isWithinLimits, LIMITS, playCell, playExactly } from '../support/twin-cells.ts';
 
 const SEED = 7;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { story } from '../support/stories.ts';
+import { SIZES_ALIKE, story } from '../support/stories.ts';
 import { type Ledger, type Output, OUTPUTS } from '../../src/twin/ledger.ts';
 import { type Run, runModel } from '../../src/twin/run.ts';
 import type { Program } from '../../src/metrics/program-of.ts';
-import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, SIZES_ALIKE, type Settings } from '../../src/twin/settings.ts';
+import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import { type Noticed, NOTHING, type Story, storyBetween, type StoryChange } from '../../src/twin/story.ts';
 import { valueOf } from '../../src/tune/objective.ts';
 import { fewestTokens } from '../../src/twin/write-tokens.ts';

@@ -7,7 +7,7 @@ import { createSim, writesOf, type Sim } from '../support/sim.ts';
 import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
-import { clusterRequests } from '../../src/workload/request.ts';
+import { clusterRequests } from '../support/cluster-requests.ts';
 
 const CHANGES = 150;
 const REST_MS = 120_000;

@@ -6,7 +6,8 @@ import { CHURN_MIXES, createChurn, nextChange } from '../../src/workload/churn.t
 import type { Change, ChurnMix } from '../../src/workload/change.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import { findProfile } from '../../src/workload/profile.ts';
-import { clusterRequests, type WorkloadRequest } from '../../src/workload/request.ts';
+import type { WorkloadRequest } from '../../src/workload/request.ts';
+import { clusterRequests } from '../support/cluster-requests.ts';
 
 const WALL_MS = Date.UTC(2026, 0, 2);
 

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../src/kube/types.ts';
 import { addPod, makeCluster, recreatePod, removePod } from '../../src/workload/cluster.ts';
 import { clusterObjects } from '../../src/workload/objects.ts';
 import { findProfile } from '../../src/workload/profile.ts';
-import { clusterRequests } from '../../src/workload/request.ts';
+import { clusterRequests } from '../support/cluster-requests.ts';
 
 const tiny = findProfile('tiny');
 
