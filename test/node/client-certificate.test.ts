@@ -41,7 +41,7 @@ function watched(): {
 }
 
 describe('the life of the client certificate', () => {
-  it('its end and its length are metrics, which are absent without one', () => {
+  it('end and length of a certificate are metrics, which are absent without one', () => {
     const { lookAt, values } = watched();
     lookAt(PKI.clientCert, FROM_MS);
     assert.deepEqual(values(), [UNTIL_MS / 1000, (UNTIL_MS - FROM_MS) / 1000]);

@@ -73,7 +73,7 @@ describe('the frame that tells a watcher of an object', () => {
 });
 
 describe('a recording', () => {
-  it('tells the sums of all changes seen, and the size of no single object', () => {
+  it('a recording tells the sums of all changes, and the size of no single object', () => {
     const cluster = scriptedCluster('pseudonyms');
     cluster.objects.pods.push(apiPod('web-1'));
     const written = (second: number): object =>

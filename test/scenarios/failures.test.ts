@@ -68,7 +68,7 @@ describe('events that may not be recorded (403)', () => {
     assert.deepEqual(lines(sim, 'Events cannot be recorded'), []);
   });
 
-  it('nor are those of a namespace that is gone', () => {
+  it('Event objects refused because their namespace is gone are no warning', () => {
     assert.deepEqual(lines(withoutRights('namespaces "a" not found', [], 404), 'Events cannot be recorded'), []);
   });
 });

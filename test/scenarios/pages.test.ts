@@ -115,7 +115,7 @@ describe('a server that refuses WatchList', () => {
 });
 
 describe('a page that is refused', () => {
-  it('is asked for again alone, whether it was refused, lost, or both', () => {
+  it('a page is asked for again alone, whether it was refused, lost, or both', () => {
     const sim = withPods(1200, Infinity);
     const answers = [0, 429, 503, 0];
     sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?limit') ? (answers.shift() ?? 0) : 0);

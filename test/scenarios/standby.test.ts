@@ -33,7 +33,7 @@ const WEB = 'default/web 10.0.0.1 : http:8080/TCP';
 const WEB_BOTH = 'default/web 10.0.0.1 10.0.0.2 : http:8080/TCP';
 const WEB_NOT_READY = 'default/web | 10.0.0.1 : http:8080/TCP';
 
-describe('one that stands by', () => {
+describe('a replica that stands by', () => {
   it('a standby writes nothing while the other leads, and is ready', () => {
     const { leader, standby } = replicas();
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
@@ -89,7 +89,7 @@ describe('one that stands by', () => {
     assert.deepEqual(said(), [2]);
   });
 
-  it('one that loses the Lease before all is synced says so when it leads again', () => {
+  it('a leader that loses the Lease before all is synced says so when it leads again', () => {
     const sim = replica('a', {});
     createNode(sim, { name: 'node-1', zone: 'zone-a' });
     createService(sim, { name: 'web' });
@@ -107,7 +107,7 @@ describe('one that stands by', () => {
     assert.equal(said(), 1);
   });
 
-  it('one that loses the Lease while it plans has not synced what was planned', () => {
+  it('a leader that loses the Lease while it plans has not synced what was planned', () => {
     const sim = replica('a', { batchMs: () => 15_000 });
     createService(sim, { name: 'web' });
     sim.start();
@@ -341,7 +341,7 @@ describe('one that stands by', () => {
   });
 });
 
-describe('one that runs other controllers than the leader', () => {
+describe('a standby that runs other controllers than the leader', () => {
   const SLICES_ONLY = { endpoints: false, slices: true, mirror: false };
   const WARNING = 'Another process holds the Lease for other controllers: this one never writes while it does';
 
@@ -414,7 +414,7 @@ describe('a failover', () => {
     return both;
   }
 
-  it('one whose watch has fallen silent takes no pod away that the leader has told', () => {
+  it('a standby whose watch fell silent takes no pod away that the leader has told', () => {
     const { leader, standby } = withSilentPods();
     leader.stop();
     for (let i = 0; i < 50; i++) {
@@ -428,7 +428,7 @@ describe('a failover', () => {
     assert.equal(objectWrites(standby).length, 2, 'it writes what comes then');
   });
 
-  it('one whose watch cannot be opened writes nothing, and says so', () => {
+  it('a standby whose watch cannot be opened writes nothing, and says so', () => {
     const { leader, standby } = withSilentPods();
     let isRefused = true;
     standby.refuse = ({ path }) => (isRefused && path.startsWith('/api/v1/pods') ? 503 : 0);
@@ -599,7 +599,7 @@ describe('a failover', () => {
   });
 });
 
-describe('one that led and stood still', () => {
+describe('a leader that stood still', () => {
   it('a pod whose node is gone stays for its minute though the leadership flaps', () => {
     const { leader, standby } = replicas();
     standby.kill();

@@ -68,7 +68,7 @@ describe('a watch that stays open and silent', () => {
 });
 
 describe('a watch that a load balancer cuts because nothing happens', () => {
-  it('the next one follows at once, without an alarm, and nothing is missed', () => {
+  it('the next watch follows at once, without an alarm, and nothing is missed', () => {
     const sim = settled();
     const [from, lines, restarts] = [sim.exchanges.length, sim.logLines.length, podRestarts(sim)];
     for (let i = 1; i <= 3; i++) {
@@ -85,7 +85,7 @@ describe('a watch that a load balancer cuts because nothing happens', () => {
     assert.deepEqual(endpointsTable(sim), ONE_READY);
   });
 
-  it('one that has just told something is tried again after a pause', () => {
+  it('a watch that has just told something is tried again after a pause', () => {
     const sim = settled();
     sim.run(20_000);
     setPodStatus(sim, { name: 'web-1', ready: false });

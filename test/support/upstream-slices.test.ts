@@ -267,7 +267,7 @@ vector('a new port group and a scale to zero recycle, so the name survives', (se
   assert.deepEqual([...s.server.slices.keys()], names);
 });
 
-test('16.2: with equal zones hints need enough endpoints', () => {
+test('hints: with equal zones hints need enough endpoints', () => {
   const possible = (zones: readonly string[]): number[] => {
     const shares = new Map(zones.map((zone) => [zone, 1 / zones.length]));
     return Array.from({ length: 14 }, (_, n) => n).filter((n) => typeof allocate(shares, n) !== 'string');
@@ -276,7 +276,7 @@ test('16.2: with equal zones hints need enough endpoints', () => {
   assert.deepEqual(possible(['a', 'b', 'c']), [3, 6, 7, 9, 10, 12, 13]);
 });
 
-test('16.2: each zone has a minimum, a maximum and a wish', () => {
+test('hints: each zone has a minimum, a maximum and a wish', () => {
   const uneven = new Map([
     ['a', 0.5],
     ['b', 0.45],
@@ -301,7 +301,7 @@ test('16.2: each zone has a minimum, a maximum and a wish', () => {
   ]);
 });
 
-test('16.2: zones give and receive', () => {
+test('hints: zones give and receive', () => {
   const random = createPrng(1);
   const check = (desired: readonly number[], counts: readonly number[], give: unknown, receive: unknown): void => {
     const zones = ['a', 'b', 'c'];
@@ -316,7 +316,7 @@ test('16.2: zones give and receive', () => {
   check([5, 5, 5], [-40, 20, 20], { b: 15, c: 15 }, { a: 30 });
 });
 
-test('16.2: a zone below its minimum is overloaded', () => {
+test('hints: a zone below its minimum is overloaded', () => {
   const overloaded = (shares: readonly number[], counts: readonly number[]): boolean => {
     const total = shares.reduce((sum, share) => sum + share, 0);
     return isOverloaded(
@@ -338,7 +338,7 @@ test('16.2: a zone below its minimum is overloaded', () => {
   assert.equal(isOverloaded(new Map([['a', 1]]), null), true);
 });
 
-test('16.2: zones have shares of CPU', () => {
+test('hints: zones have shares of CPU', () => {
   const shares = (...nodes: NodeRecord[]): unknown => {
     const result = upstreamShares(nodes);
     return result && Object.fromEntries(result);
@@ -376,7 +376,7 @@ function crossings(slices: Iterable<EndpointSlice>): number {
   return [...slices].flatMap((slice) => slice.endpoints ?? []).filter(crosses).length;
 }
 
-vector('16.2: three pods in one zone are shared out', (seed) => {
+vector('hints: three pods in one zone are shared out', (seed) => {
   const s = scene(seed, makeService({ annotations: { [TOPOLOGY_MODE_ANNOTATION]: 'Auto' } }));
   s.nodes = ZONE_NODES;
   s.pods = makePods(3, () => ({ nodeName: 'node-c' }));
@@ -393,7 +393,7 @@ vector('16.2: three pods in one zone are shared out', (seed) => {
   assert.deepEqual(hintCounts(s.server.slices.values()), {});
 });
 
-vector('16.2: two slices get hints together, one of them across zones', (seed) => {
+vector('hints: two slices get hints together, one of them across zones', (seed) => {
   const s = scene(seed, makeService(), 5);
   s.nodes = ZONE_NODES;
   s.pods = makePods(9, (i) => ({ nodeName: `node-${'aaccaabbb'[i]}` }));
@@ -410,7 +410,7 @@ for (const [mode, expected] of [
   ['PreferSameNode', { a: 1, b: 3, c: 2, 'node-a': 1, 'node-b': 3, 'node-c': 2 }],
   ['Elsewhere', {}],
 ] as const) {
-  vector(`16.3: ${mode}`, (seed) => {
+  vector(`traffic distribution: ${mode}`, (seed) => {
     const s = scene(seed, makeService({ trafficDistribution: mode }));
     s.nodes = ZONE_NODES;
     s.pods = makePods(6, (i) => ({ nodeName: `node-${'abbbcc'[i]}` }));
@@ -427,7 +427,7 @@ for (const [mode, expected] of [
   });
 }
 
-test("16.4: trigger times are upstream's", () => {
+test("trigger times are upstream's", () => {
   const s = scene(1);
   const told = (): string | undefined => {
     s.service = { ...s.service, labels: ['nonce', String(s.server.version)] };

@@ -197,7 +197,7 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     assert.deepEqual(doubtsOf(`${controllerText(NONE)}${other}`, `${all}${other.replace(' 0', ' 1')}`), []);
   });
 
-  it('refused writes of these objects in scrapes of the API server do so too', () => {
+  it('refused writes in scrapes of the API server prevent a recommendation too', () => {
     const refused = (resource: string, verb: string, code = 429): string =>
       `apiserver_request_total{code="${code}",group="discovery.k8s.io",resource="${resource}",verb="${verb}"} 9\n`;
     const doubtsOf = (more: string): readonly string[] =>

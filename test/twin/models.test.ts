@@ -768,7 +768,7 @@ test('an event in which a controller finds nothing changed opens no batch window
   assert.deepEqual([shown('endpointd'), shown(UPSTREAM)], [[111], [1011]]);
 });
 
-test('other labels make it look at the services alone that the pod leaves or enters', () => {
+test('other labels of a pod lead to the services alone that it leaves or enters', () => {
   const two = story({ services: 2, changes: [[1000, 0, 'unready']] });
   const [change] = two.changes as [StoryChange];
   const entered = { place: 10, wanted: change.places[0]!.wanted };
@@ -859,7 +859,7 @@ test('kube-controller-manager puts slices right a second after others wrote them
   assert.deepEqual(after(3000), [4011]);
 });
 
-test('it puts Endpoints right when their service is next synced, endpointd at once', () => {
+test('Endpoints are put right at the next sync of the service, by endpointd at once', () => {
   const two = story({
     services: 1,
     changes: [
