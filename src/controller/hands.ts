@@ -10,7 +10,7 @@ import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
 import type { ControllerState, Hands } from './state.ts';
-import { withdraw } from './syncs/sync.ts';
+import { withdraw } from './syncs/sync-writes.ts';
 import { isMoot } from './writes/shadow.ts';
 
 /** @param whole is not called before the first event */

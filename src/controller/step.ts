@@ -28,17 +28,10 @@ import {
 } from './syncs/shard-batches.ts';
 import type { ControllerState, Purpose } from './state.ts';
 import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
-import {
-  beginPlan,
-  fail,
-  onEndpointsRead,
-  onOrphanConfirmed,
-  onPlanned,
-  onSlicesRead,
-  startSync,
-  takeWriteAnswer,
-  withdrawAll,
-} from './syncs/sync.ts';
+import { onOrphanConfirmed } from './syncs/clean-up.ts';
+import { fail } from './syncs/sync-end.ts';
+import { takeWriteAnswer, withdrawAll } from './syncs/sync-writes.ts';
+import { beginPlan, onEndpointsRead, onPlanned, onSlicesRead, startSync } from './syncs/sync.ts';
 import { nextWorkMs, shutDownWork, takeWork, workDepth } from './queues/workqueue.ts';
 import { flushWrites } from './writes/writes.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';

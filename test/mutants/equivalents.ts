@@ -112,7 +112,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     reason: 'a planner keeps pods by name, in whatever order they come',
   },
   {
-    file: 'src/controller/syncs/sync.ts',
+    file: 'src/controller/syncs/clean-up.ts',
     within: 'remove',
     original: '1',
     replacement: '0',

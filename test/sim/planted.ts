@@ -19,7 +19,7 @@ export interface Planted {
 export const PLANTED: readonly Planted[] = [
   {
     name: 'what takes endpoints away is sent though a write before it failed',
-    file: 'controller/syncs/sync.ts',
+    file: 'controller/syncs/sync-writes.ts',
     from: 'const goesOn = ({ family }: PlannedWrite): boolean => !stage.blockedFamilies.includes(family);',
     to: 'const goesOn = (): boolean => true;',
     seed: 92,

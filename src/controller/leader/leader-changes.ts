@@ -7,7 +7,7 @@ import type { Now } from '../event.ts';
 import { addCheck, addWork } from '../queues/workqueue.ts';
 import { recordEvent } from '../reports/event-recorder.ts';
 import type { ControllerState } from '../state.ts';
-import { takeWriteAnswer } from '../syncs/sync.ts';
+import { takeWriteAnswer } from '../syncs/sync-writes.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';

@@ -9,14 +9,9 @@ import { takeWork } from '../../../src/controller/queues/workqueue.ts';
 import type { ControllerState } from '../../../src/controller/state.ts';
 import { noteEntryAnswered, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import { flushShards } from '../../../src/controller/syncs/shard-batches.ts';
-import {
-  onEndpointsRead,
-  onOrphanConfirmed,
-  onPlanned,
-  onSlicesRead,
-  onWriteDone,
-  startSync,
-} from '../../../src/controller/syncs/sync.ts';
+import { onOrphanConfirmed } from '../../../src/controller/syncs/clean-up.ts';
+import { onWriteDone } from '../../../src/controller/syncs/sync-writes.ts';
+import { onEndpointsRead, onPlanned, onSlicesRead, startSync } from '../../../src/controller/syncs/sync.ts';
 import { isMoot, shadowOf } from '../../../src/controller/writes/shadow.ts';
 import { outcomeOf } from '../../../src/controller/writes/write-outcome.ts';
 import type { QueuedWrite } from '../../../src/controller/writes/writes.ts';
