@@ -91,6 +91,7 @@ describe('beside the real kube-controller-manager', () => {
       flipped: '2026-05-28T20:28:20Z',
       emptied: 'none',
       untouched: 'creation',
+      starting: '2026-05-28T20:26:40Z',
     };
     assert.deepEqual(await triggerTimes(theirs, 'trigger-time'), times);
     assert.deepEqual(await triggerTimes(ours, 'trigger-time'), times);

@@ -128,17 +128,18 @@ test('services are looked for where a pod changes, and not for an irrelevant eve
   );
 });
 
-const created = pod(2, { nodeName: '', phase: 'Pending', ready: false, readyTime: 0, podIP: '' });
+const created = pod(2, { nodeName: '', phase: 'Pending', ready: false, readyTime: 0, podIP: '', podIPs: [] });
 const bound = { ...created, nodeName: 'node-1' };
 const going = pod(2, { deleting: true });
 
 for (const [name, before, after, endpointd, upstream] of [
-  ['is bound to a node', created, bound, 'pod', 'nothing'],
-  ['starts its containers', bound, { ...bound, readyTime: 9 }, 'pod', 'nothing'],
+  ['is bound to a node', created, bound, 'nothing', 'nothing'],
+  ['starts its containers', bound, { ...bound, readyTime: 9 }, 'nothing', 'nothing'],
+  ['with an address has a later time', pod(2), pod(2, { readyTime: 9 }), 'pod', 'nothing'],
   ['has another phase', bound, { ...bound, phase: 'Running' }, 'nothing', 'nothing'],
   ['gets an address', bound, { ...bound, podIP: '10.0.0.2' }, 'pod', 'pod'],
   ['has other labels', pod(2), pod(2, { labels: ['app', 'web', 'role', 'x'] }), 'labels', 'labels'],
-  ['has other labels and another node', bound, { ...created, labels: ['app', 'x'] }, 'pod', 'labels'],
+  ['has other labels and another node', bound, { ...created, labels: ['app', 'x'] }, 'labels', 'labels'],
   ['is going and has another phase', going, { ...going, phase: 'Unknown' }, 'nothing', 'pod'],
   ['is going and has a later time', going, { ...going, readyTime: 9 }, 'pod', 'pod'],
 ] as const) {
@@ -166,12 +167,12 @@ for (const [name, before, after, means] of [
   });
 }
 
-test('kube-controller-manager syncs nothing for a pod that is bound to a node', () => {
+test('neither controller syncs anything for a pod that is bound to a node', () => {
   const events = [change(1000, 'watch', null, created), change(2000, 'watch', created, bound)];
   const { story } = play(...events, { type: 'end', atMs: 9000 });
   const syncs = (controller: Controller): number =>
     runModel({ story, controller, settings: DEFAULT_SETTINGS, calibration: DEFAULT_CALIBRATION, seed: 1 }).syncs;
-  assert.deepEqual([syncs('endpointd'), syncs('kube-controller-manager')], [4, 2]);
+  assert.deepEqual([syncs('endpointd'), syncs('kube-controller-manager')], [2, 2]);
 });
 
 /** One slice is written so often, from the first second on. */

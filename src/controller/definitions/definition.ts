@@ -54,8 +54,8 @@ export interface Definition<K extends OutputKind = OutputKind> {
   readonly eventsAbout: 'Service' | 'Endpoints';
   /** Upstream drops a service's key at the point where it is called stuck here. */
   readonly stuckReason: EventReasonName;
-  /** The Event object for a refused write, with that message; null = none. */
-  failedWrite(write: PlannedWrite, message: string): PlannedEvent | null;
+  /** The Event object for a refused write of the service `<namespace>/<name>`, with that message; null = none. */
+  failedWrite(write: PlannedWrite, message: string, service: string): PlannedEvent | null;
   /**
    * Makes its report. It lasts as long as the controller runs.
    * @param counts whether gauges with upstream's names have their values; those of a standby are 0

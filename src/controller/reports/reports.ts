@@ -195,7 +195,7 @@ const PROBLEM_EVENTS: Readonly<
 };
 
 function reportFailedWrite(hands: ReportHands, unit: Unit, write: PlannedWrite, failure: Failure, now: Now): void {
-  const event = unit.controller.failedWrite(write, failure.message);
+  const event = unit.controller.failedWrite(write, failure.message, keyOf(unit.service));
   if (event !== null) emit(hands, unit, event.reason, event.detail, now);
 }
 

@@ -108,7 +108,7 @@ interface Verdict {
 export function classify(event: TransportEvent, isCreate = false): Verdict {
   if (event.type === 'failure') {
     const { kind, message } = event;
-    const hadNoConnection = kind === 'timeout' && !event.mayHaveArrived;
+    const hadNoConnection = !event.mayHaveArrived && (kind === 'timeout' || kind === 'late');
     const failureClass = kind === 'refused' || kind === 'reset' || hadNoConnection ? 'unreachable' : 'server';
     const failure: Failure = { class: failureClass, message: `${kind}: ${message}`, retryAfterMs: -1 };
     return { failure, mustRead: event.mayHaveArrived, silent: true };
