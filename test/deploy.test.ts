@@ -78,7 +78,9 @@ interface PodSpec {
   readonly priorityClassName: string;
   readonly affinity: Readonly<Record<string, Readonly<Record<string, readonly object[]>>>>;
   readonly tolerations: readonly Toleration[];
-  readonly containers: readonly [{ readonly securityContext: object; readonly resources: object }];
+  readonly containers: readonly [
+    { readonly args: readonly string[]; readonly securityContext: object; readonly resources: object },
+  ];
 }
 
 test('the Deployment outlives a node and a drain, and may do little', () => {
@@ -217,6 +219,15 @@ test('a Prometheus without the operator scrapes what the ServiceMonitor has', ()
     },
   ]);
   assert.deepEqual(endpoint['tlsConfig'], { insecureSkipVerify: true });
+});
+
+test('installed as it is, endpointd does not write beside another manager', () => {
+  const flag = '--take-over-from=kube-controller-manager';
+  const deployment = manifests('endpointd.yaml')[0]!.spec as { template: { spec: PodSpec } };
+  assert.deepEqual(deployment.template.spec.containers[0].args, ['run', flag]);
+  assert.deepEqual((manifests('helm/endpointd/values.yaml')[0] as unknown as { flags: string[] }).flags, [flag]);
+  const pod = manifests('static-pod/endpointd.yaml')[0]!.spec as PodSpec;
+  assert.ok(pod.containers[0].args.includes(flag));
 });
 
 interface StaticPod {
