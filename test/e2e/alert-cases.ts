@@ -167,6 +167,16 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['EndpointdReplicaDown -'],
   },
   {
+    title: 'in a roll-out the old pod is still up beside the new one for a moment: none',
+    series: {
+      [`up{${A}}`]: '1x60',
+      [`up{${B}}`]: '1x15 stale',
+      'up{job="endpointd",instance="10.0.0.3:10267"}': '_x14 1x45',
+      [`leader_election_master_status{${A},name="endpointd"}`]: '1x60',
+    },
+    firing: [],
+  },
+  {
     title: 'leadership comes and goes, and a watch is down all the while',
     series: {
       ...BOTH_UP,
