@@ -260,22 +260,32 @@ test('all deployed objects have the version of the package', () => {
   );
 });
 
+/** What a JSON Schema says of a text, as far as flags need it. */
+interface TextSchema {
+  readonly pattern?: string;
+  readonly not?: TextSchema;
+  readonly anyOf?: readonly TextSchema[];
+}
+
 interface FlagsSchema {
-  readonly properties: {
-    readonly flags: { readonly items: { readonly pattern: string; readonly not: { readonly pattern: string } } };
-  };
+  readonly properties: { readonly flags: { readonly items: TextSchema } };
+}
+
+function fits(text: string, { pattern = '', not, anyOf }: TextSchema): boolean {
+  if (!new RegExp(pattern).test(text) || (not !== undefined && fits(text, not))) return false;
+  return anyOf === undefined || anyOf.some((schema) => fits(text, schema));
 }
 
 /** Whether the schema of the chart takes it among the flags. */
 function isTaken(flag: string): boolean {
   const schema = readFileSync(join(import.meta.dirname, '..', 'deploy/helm/endpointd/values.schema.json'), 'utf8');
-  const { pattern, not } = (JSON.parse(schema) as FlagsSchema).properties.flags.items;
-  return new RegExp(pattern).test(flag) && !new RegExp(not.pattern).test(flag);
+  return fits(flag, (JSON.parse(schema) as FlagsSchema).properties.flags.items);
 }
 
 test('the chart takes each flag that it does not set itself, as the runbook asks', () => {
   const names = RUN_FLAGS.groups.flatMap(({ flags }) => Object.keys(flags));
-  const refused = names.filter((name) => !isTaken(`--${name}=1`));
+  // Of no flag is this value one that the kubelet's probes do not go with.
+  const refused = names.filter((name) => !isTaken(`--${name}=/livez`));
   assert.deepEqual(refused.sort(), ['leader-elect-resource-name', 'leader-elect-resource-namespace', 'secure-port']);
 
   const runbook = readFileSync(join(import.meta.dirname, '..', 'docs/runbook.md'), 'utf8');
@@ -292,6 +302,18 @@ test('the chart takes each flag that it does not set itself, as the runbook asks
     ],
   );
 });
+
+for (const [flag, taken] of Object.entries({
+  '--bind-address=127.0.0.1': false,
+  '--bind-address=::1': false,
+  '--bind-address=::': true,
+  '--bind-address=$(POD_IP)': true,
+  '--authorization-always-allow-paths=/healthz': false,
+  '--authorization-always-allow-paths=/healthz,/livez': true,
+  '--authorization-always-allow-paths=/*': true,
+})) {
+  test(`the chart ${taken ? 'takes' : 'refuses'} ${flag}`, () => assert.equal(isTaken(flag), taken));
+}
 
 test('the runbook quotes flags where a comma would end them, for who copies the line', () => {
   const runbook = readFileSync(join(import.meta.dirname, '..', 'docs/runbook.md'), 'utf8');
