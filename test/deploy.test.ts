@@ -7,8 +7,8 @@ import { load, loadAll } from 'js-yaml';
 import { RUN_FLAGS } from '../src/cli/flags/flags.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 import { askedBy } from './support/asked-rights.ts';
-import { alerts, allExpressions, scrapeJob } from './support/monitoring.ts';
-import { unknownIn } from './support/promql.ts';
+import { alerts, allExpressions, dashboardExpressions, scrapeJob } from './support/monitoring.ts';
+import { metricsIn, unknownIn } from './support/promql.ts';
 import { ASKED_BY_ADMISSION, rightsIn, rolesOf } from './support/roles.ts';
 
 test('deploy/rbac.yaml grants what the three controllers need, and nothing more', () => {
@@ -32,6 +32,15 @@ test('alerts and dashboard use existing metrics and labels', () => {
       [],
       title,
     );
+  }
+});
+
+test('the dashboard shows the chosen cluster and job, and no 0 where nothing runs', () => {
+  for (const { title, expr } of dashboardExpressions()) {
+    const ofCluster = expr.match(/\{cluster=~"\$cluster"/g) ?? [];
+    assert.equal(ofCluster.length, metricsIn(expr).length, title);
+    assert.match(expr, /\{cluster=~"\$cluster",job=~"\$job"/, title);
+    assert.doesNotMatch(expr, /\bvector\(/, title);
   }
 });
 
