@@ -3,9 +3,7 @@ import { type JournalEntry, journalEntries } from './journal.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
 import { allServices } from '../caches/services.ts';
-import { holderOf, isLeader } from '../leader/elector.ts';
-import { leaderText, standsBy, type Leadership } from '../leader/leadership.ts';
-import { hasTakenOver } from '../leader/take-over.ts';
+import { leaderText, roleOf, standsBy, type Role } from '../leader/leadership.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
@@ -39,11 +37,6 @@ export interface DebugView {
   /** The newest changes, as many as were asked for. If one Service was asked for, only its changes. */
   readonly changes: readonly JournalEntry[];
 }
-
-/**
- * `catches up`: it holds the Lease, and writes when its new watches run. `waits`: it holds the Lease and waits to take over. `nobody`: it stands by, and nobody holds the Lease.
- */
-type Role = 'leads' | 'catches up' | 'waits' | 'stands by' | 'nobody';
 
 export interface QueueView {
   readonly controller: string;
@@ -151,15 +144,6 @@ export function debugChanges(
 ): JournalEntry[] {
   const isAsked = (namespace: string, name: string): boolean => service === '' || service === `${namespace}/${name}`;
   return journalEntries(journal, changesMax, isAsked);
-}
-
-function roleOf(leadership: Leadership | null): Role {
-  if (leadership === null) return 'leads';
-  if (isLeader(leadership.elector)) {
-    if (!hasTakenOver(leadership)) return 'waits';
-    return leadership.catchUp === null ? 'leads' : 'catches up';
-  }
-  return holderOf(leadership.elector) === null ? 'nobody' : 'stands by';
 }
 
 /** A first failure settles itself as a rule. */
