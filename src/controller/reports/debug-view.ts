@@ -1,5 +1,6 @@
 /** What the debug page shows. It is read from the controllers' state when somebody asks, and changes nothing. */
 import { type JournalEntry, journalEntries } from './journal.ts';
+import { STAGE_NAMES, STAGES } from './stages.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
 import { allServices } from '../caches/services.ts';
@@ -219,23 +220,12 @@ function stuckOf({ name, stuck }: Controller): StuckView[] {
   }));
 }
 
-/** In the order in which a change passes them. */
-const STAGES = {
-  watch_in: 'watchInMs',
-  queue: 'queueMs',
-  batch_wait: 'batchWaitMs',
-  plan: 'planMs',
-  throttle: 'throttleMs',
-  write: 'writeMs',
-  total: 'totalMs',
-} as const satisfies Readonly<Record<string, keyof JournalEntry>>;
-
 function stageViews(entries: readonly JournalEntry[]): StageView[] {
   const controllers = [...new Set(entries.map(({ controller }) => controller))].sort();
   return controllers.flatMap((controller) => {
     const own = entries.filter((entry) => entry.controller === controller);
-    return Object.entries(STAGES).flatMap(([stage, field]): StageView[] => {
-      const times = Float64Array.from(own.map((entry) => entry[field]).filter((ms) => ms >= 0)).sort();
+    return STAGE_NAMES.flatMap((stage): StageView[] => {
+      const times = Float64Array.from(own.map((entry) => entry[STAGES[stage]]).filter((ms) => ms >= 0)).sort();
       if (times.length === 0) return [];
       const [medianMs, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => percentileOfSorted(times, share));
       return [{ controller, stage, count: times.length, medianMs: medianMs!, p99Ms: p99Ms!, maxMs: maxMs! }];
