@@ -43,7 +43,7 @@ import { projectOutput } from '../../kube/project.ts';
 import { sameBeyondMetadata } from '../../kube/beyond-metadata.ts';
 import { labelsEqual, labelsGet } from '../../kube/labels.ts';
 import { PROTOBUF } from '../../kube/media-type.ts';
-import { readObject } from '../../kube/object.ts';
+import { objectSourceOf } from '../../kube/object.ts';
 import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
 import type { ObjectSource } from '../../kube/source.ts';
@@ -539,7 +539,7 @@ export function compareMetadata(
   applied: MetaRecord,
   now: Now,
 ): void {
-  const sent = projectMeta(readObject(PROTOBUF, body));
+  const sent = projectMeta(objectSourceOf(PROTOBUF, body));
   const sameLabels = labelsEqual(sent.labels, applied.labels);
   const sameOthers =
     labelsEqual(sent.annotations, applied.annotations) &&
