@@ -7,8 +7,8 @@ import { load, loadAll } from 'js-yaml';
 import { RUN_FLAGS } from '../src/cli/flags/flags.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 import { askedBy } from './support/asked-rights.ts';
-import { alerts, allExpressions, scrapeJob } from './support/monitoring.ts';
-import { unknownIn } from './support/promql.ts';
+import { alerts, allExpressions, dashboardExpressions, scrapeJob } from './support/monitoring.ts';
+import { metricsIn, unknownIn } from './support/promql.ts';
 import { ASKED_BY_ADMISSION, rightsIn, rolesOf } from './support/roles.ts';
 
 test('deploy/rbac.yaml grants what the three controllers need, and nothing more', () => {
@@ -32,6 +32,15 @@ test('alerts and dashboard use existing metrics and labels', () => {
       [],
       title,
     );
+  }
+});
+
+test('the dashboard shows the chosen cluster and job, and no 0 where nothing runs', () => {
+  for (const { title, expr } of dashboardExpressions()) {
+    const ofCluster = expr.match(/\{cluster=~"\$cluster"/g) ?? [];
+    assert.equal(ofCluster.length, metricsIn(expr).length, title);
+    assert.match(expr, /\{cluster=~"\$cluster",job=~"\$job"/, title);
+    assert.doesNotMatch(expr, /\bvector\(/, title);
   }
 });
 
@@ -78,7 +87,9 @@ interface PodSpec {
   readonly priorityClassName: string;
   readonly affinity: Readonly<Record<string, Readonly<Record<string, readonly object[]>>>>;
   readonly tolerations: readonly Toleration[];
-  readonly containers: readonly [{ readonly securityContext: object; readonly resources: object }];
+  readonly containers: readonly [
+    { readonly args: readonly string[]; readonly securityContext: object; readonly resources: object },
+  ];
 }
 
 test('the Deployment outlives a node and a drain, and may do little', () => {
@@ -219,6 +230,15 @@ test('a Prometheus without the operator scrapes what the ServiceMonitor has', ()
   assert.deepEqual(endpoint['tlsConfig'], { insecureSkipVerify: true });
 });
 
+test('installed as it is, endpointd does not write beside another manager', () => {
+  const flag = '--take-over-from=kube-controller-manager';
+  const deployment = manifests('endpointd.yaml')[0]!.spec as { template: { spec: PodSpec } };
+  assert.deepEqual(deployment.template.spec.containers[0].args, ['run', flag]);
+  assert.deepEqual((manifests('helm/endpointd/values.yaml')[0] as unknown as { flags: string[] }).flags, [flag]);
+  const pod = manifests('static-pod/endpointd.yaml')[0]!.spec as PodSpec;
+  assert.ok(pod.containers[0].args.includes(flag));
+});
+
 interface StaticPod {
   readonly spec: {
     readonly serviceAccountName?: string;
@@ -249,22 +269,32 @@ test('all deployed objects have the version of the package', () => {
   );
 });
 
+/** What a JSON Schema says of a text, as far as flags need it. */
+interface TextSchema {
+  readonly pattern?: string;
+  readonly not?: TextSchema;
+  readonly anyOf?: readonly TextSchema[];
+}
+
 interface FlagsSchema {
-  readonly properties: {
-    readonly flags: { readonly items: { readonly pattern: string; readonly not: { readonly pattern: string } } };
-  };
+  readonly properties: { readonly flags: { readonly items: TextSchema } };
+}
+
+function fits(text: string, { pattern = '', not, anyOf }: TextSchema): boolean {
+  if (!new RegExp(pattern).test(text) || (not !== undefined && fits(text, not))) return false;
+  return anyOf === undefined || anyOf.some((schema) => fits(text, schema));
 }
 
 /** Whether the schema of the chart takes it among the flags. */
 function isTaken(flag: string): boolean {
   const schema = readFileSync(join(import.meta.dirname, '..', 'deploy/helm/endpointd/values.schema.json'), 'utf8');
-  const { pattern, not } = (JSON.parse(schema) as FlagsSchema).properties.flags.items;
-  return new RegExp(pattern).test(flag) && !new RegExp(not.pattern).test(flag);
+  return fits(flag, (JSON.parse(schema) as FlagsSchema).properties.flags.items);
 }
 
 test('the chart takes each flag that it does not set itself, as the runbook asks', () => {
   const names = RUN_FLAGS.groups.flatMap(({ flags }) => Object.keys(flags));
-  const refused = names.filter((name) => !isTaken(`--${name}=1`));
+  // Of no flag is this value one that the kubelet's probes do not go with.
+  const refused = names.filter((name) => !isTaken(`--${name}=/livez`));
   assert.deepEqual(refused.sort(), ['leader-elect-resource-name', 'leader-elect-resource-namespace', 'secure-port']);
 
   const runbook = readFileSync(join(import.meta.dirname, '..', 'docs/runbook.md'), 'utf8');
@@ -281,6 +311,18 @@ test('the chart takes each flag that it does not set itself, as the runbook asks
     ],
   );
 });
+
+for (const [flag, taken] of Object.entries({
+  '--bind-address=127.0.0.1': false,
+  '--bind-address=::1': false,
+  '--bind-address=::': true,
+  '--bind-address=$(POD_IP)': true,
+  '--authorization-always-allow-paths=/healthz': false,
+  '--authorization-always-allow-paths=/healthz,/livez': true,
+  '--authorization-always-allow-paths=/*': true,
+})) {
+  test(`the chart ${taken ? 'takes' : 'refuses'} ${flag}`, () => assert.equal(isTaken(flag), taken));
+}
 
 test('the runbook quotes flags where a comma would end them, for who copies the line', () => {
   const runbook = readFileSync(join(import.meta.dirname, '..', 'docs/runbook.md'), 'utf8');

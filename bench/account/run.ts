@@ -6,7 +6,7 @@ import { createServers, type BenchServer, type ServerKind } from '../peers/serve
 import type { Cluster } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import { programOf } from '../peers/peers.ts';
-import { CONTROLLERS } from '../peers/scenario.ts';
+import { CONTROLLERS, ENDPOINTD } from '../peers/scenario.ts';
 import { createTeller } from '../marks/tell.ts';
 import { compileProgram } from '../support/compile.ts';
 import { HUGE, LARGE, SPREAD } from '../peers/scenarios/profiles.ts';
@@ -61,6 +61,7 @@ async function onStage(
       seed: SEED,
       outset: 'nothing',
       controllers: CONTROLLERS,
+      writer: ENDPOINTD,
       options: { fsync: false, priorityAndFairness: false },
       program,
       say: console.log,

@@ -164,6 +164,8 @@ function expositionOf({ otherCores }: OwnLoad, look: OwnLook): Drawn['before'] {
     const labels = `{name="${name}"}`;
     return [
       `workqueue_depth${labels} ${depth}`,
+      // No sync of a simulation hangs.
+      `workqueue_longest_running_processor_seconds${labels} 0`,
       `workqueue_queue_duration_seconds_sum${labels} ${queueSeconds}`,
       `workqueue_queue_duration_seconds_count${labels} ${taken}`,
       `workqueue_work_duration_seconds_sum${labels} ${workSeconds}`,

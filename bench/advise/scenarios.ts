@@ -187,6 +187,8 @@ export function expositionOf({ load }: { readonly load: Load }, look: Look): str
     const labels = `{name="${name}"}`;
     lines.push(
       `workqueue_depth${labels} ${depth}`,
+      // No sync of a simulation hangs.
+      `workqueue_longest_running_processor_seconds${labels} 0`,
       `workqueue_adds_total${labels} ${adds}`,
       `workqueue_retries_total${labels} ${addAfters}`,
       `workqueue_queue_duration_seconds_sum${labels} ${queueSeconds}`,

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import type { Sync, Unit } from '../../src/controller/caches/service-state.ts';
 import { createControllerInstruments, type ControllerInstruments } from '../../src/controller/reports/instruments.ts';
 import { createJournal, journalEntries, type Journal, noteSync } from '../../src/controller/reports/journal.ts';
-import { type Stage, TIMED_STAGES } from '../../src/controller/reports/stages.ts';
+import { STAGE_NAMES } from '../../src/controller/reports/stages.ts';
 import { createMetricStore } from '../../src/metrics/store.ts';
 import type { BenchCase, MicroBench, Size } from '../support/micro-bench.ts';
 
@@ -29,15 +29,13 @@ function prepare(size: Size): readonly BenchCase[] {
       note: keptNote(keptChanges, (count) => noteAll(journal, units, count)),
     },
     {
-      name: `observe the ${STAGES.length} stages of a change`,
+      name: `observe the ${STAGE_NAMES.length} stages of a change`,
       operations: changes,
       run: () => observeStages(instruments, changes),
       note: keptNote(keptChanges, (count) => observeStages(instruments, count)),
     },
   ];
 }
-
-const STAGES: readonly Stage[] = ['watch_in', ...TIMED_STAGES];
 
 function unitOf(i: number): Unit {
   const service = { namespace: 'ns', name: `svc-${i}` };
@@ -64,9 +62,9 @@ function noteAll(journal: Journal, units: readonly Unit[], changes: number): voi
 /** Observes each stage by its name, in seconds, as the controllers do. Returns how many stages were observed. */
 function observeStages(instruments: ControllerInstruments, changes: number): number {
   for (let i = 0; i < changes; i++) {
-    for (const name of STAGES) instruments.stage(name).observe((i % 100) / 1000);
+    for (const name of STAGE_NAMES) instruments.stage(name).observe((i % 100) / 1000);
   }
-  return STAGES.length * changes;
+  return STAGE_NAMES.length * changes;
 }
 
 /** The bytes for each change that a full collection leaves, after everything that stays has been allocated. */

@@ -1,10 +1,22 @@
-/** Runs one scenario with each peer in turn, on copies of the same data. */
+/**
+ * Runs one scenario with each peer in turn. What the controllers have written at the begin is the peer's own; all else are
+ * copies of the same data.
+ */
 import { performance } from 'node:perf_hooks';
 import type { PeersOptions } from './flags.ts';
 import { echoPeer, endpointdPeer, managerPeer, otherPeer, programOf } from './peers.ts';
 import type { RunRecord } from './results.ts';
-import { CONTROLLERS, ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type Peer, type Scenario, type Settings } from './scenario.ts';
-import type { ServerKind, ServerRequest, Servers } from './server.ts';
+import {
+  CONTROLLERS,
+  ECHO,
+  ENDPOINTD,
+  ENDPOINTD_AGAIN,
+  MANAGER,
+  type Peer,
+  type Scenario,
+  type Settings,
+} from './scenario.ts';
+import type { ServerKind, ServerRequest, Servers, Writer } from './server.ts';
 import { play } from './stage.ts';
 
 /** The name in `--peers`: one for endpointd in all its settings. */
@@ -71,9 +83,9 @@ export async function runPair(
 }
 
 /**
- * The order of a round: each peer is equally often at each place, and follows each other one equally often, because it
- * meets the machine as the one before has left it (Williams). An even number of peers needs as many rounds for that, an odd
- * one twice as many.
+ * The order of a round, because a peer meets the machine as the one before has left it (Williams). After as many rounds as
+ * there are peers, twice as many where their number is odd, each peer was equally often at each place, and followed each
+ * other one equally often.
  */
 export function inTurn<T>(peers: readonly T[], turn: number): T[] {
   const count = peers.length;
@@ -107,7 +119,7 @@ async function runOne(
   const beginMs = performance.now();
   const say = (text: string): void => progress(`${name}, round ${round + 1}, ${peer.name}: ${text}`);
   say('begins');
-  const opened = await servers.open(requestOf(scenario, settings, server, say));
+  const opened = await servers.open(requestOf(scenario, settings, server, writerOf(peer), say));
   let asFound = false;
   try {
     const played = peer.echoes ? { ...peer, ...echoPeer(opened.cluster.namespaces) } : peer;
@@ -127,10 +139,16 @@ export function kindOfServer({ server }: Scenario, size: Settings['size'], wante
   return wanted ?? (size === 'tiny' ? 'embedded' : server);
 }
 
+/** Each controller begins with what it has written itself. The floor begins with what endpointd has. */
+function writerOf({ name }: Peer): Writer {
+  return name === MANAGER ? MANAGER : ENDPOINTD;
+}
+
 export function requestOf(
   scenario: Scenario,
   settings: Settings,
   wanted: PeersOptions['server'],
+  writer: Writer,
   say: ServerRequest['say'],
 ): ServerRequest {
   const { outset, profile, controllers = CONTROLLERS } = scenario;
@@ -141,6 +159,7 @@ export function requestOf(
     seed,
     outset,
     controllers,
+    writer,
     options: { ...settings, apiserverFlags: apiserverFlags(scenario, settings) },
     program: programOf(size),
     say,

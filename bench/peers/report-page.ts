@@ -4,6 +4,7 @@ import { renderPage, type Page, type Section, type Table } from '../../src/page/
 import type { MarkResult, Verdict } from '../marks/mark-result.ts';
 import { P99_NOTE } from './basis.ts';
 import { plotsOf } from './plots.ts';
+import { READING_NOTES } from './reading-notes.ts';
 import { type Command, compareAll, notRun, type Comparison, type Results } from './results.ts';
 import { scenariosByName } from './scenarios.ts';
 import { headOf, remarksOf, rowTexts } from './text.ts';
@@ -56,6 +57,7 @@ function pageOf(results: Results, comparisons: readonly Comparison[], others: Ot
     sections: [
       marksSection(marks),
       commandsSection(results),
+      NOTES_SECTION,
       ...comparisons.map((comparison) => sectionOf(comparison, results)),
       ...others.sections,
     ],
@@ -115,6 +117,18 @@ function marksSection(marks: readonly MarkResult[]): Section {
     note: `A p99 ${P99_NOTE}`,
     table: { columns: MARK_COLUMNS, rows: marks.map(markRow) },
   };
+}
+
+const NOTES_SECTION: Section = {
+  title: 'How to read the figures',
+  tone: 'plain',
+  note: '',
+  table: { columns: ['', ''], rows: READING_NOTES.map(({ about, text }) => [about, plain(text)]) },
+};
+
+/** Markdown as text. */
+function plain(text: string): string {
+  return text.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll(/[`*]/g, '');
 }
 
 function commandsSection(results: Results): Section {

@@ -1,8 +1,8 @@
 /** The document and the pictures of the results that the repository keeps. */
 import type { BarPlot, Plot } from '../../src/page/plot.ts';
 import { growthTables, notRunText, type Growth } from '../growth/report.ts';
-import { P99_NOTE } from './basis.ts';
 import { plotsOf } from './plots.ts';
+import { READING_NOTES } from './reading-notes.ts';
 import { commandsOf, factsOf, MARK_COLUMNS, markRow } from './report-page.ts';
 import { notRun, type Comparison, type Results } from './results.ts';
 import { plural } from '../../src/lib/figures.ts';
@@ -150,23 +150,8 @@ function summaryText(comparisons: readonly Comparison[]): string[] {
   ];
 }
 
-/** What all tables have in common. */
-const PREAMBLE: readonly string[] = [
-  '`npm run bench -- peers --results` writes this page from results.json; the last sections are those of `growth`, `sweep`, `coalescing` and of benches that play no scenario. Where a round was taken out by hand, the row of its command says which and why. A command adds its runs: the rounds of a scenario go on as long as program, bench, versions, settings, size and machine are the same, and later runs of another take their place; *loop* is what a fixed loop of arithmetic took when the command began, so commands that differ in it have met the machine in another state. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. [Marks](#marks) has those of all of them; [docs/tune-evidence.md](../docs/tune-evidence.md#the-marks) has those of `tune`, `advise` and `record`.',
-  '',
-  '- **The server** is kube-apiserver with etcd on the same two cores. etcd does not wait for the disk, everything is allowed, priority and fairness is off, 2,000 requests may be in flight, and the admission of service accounts and taints is off: so latencies are those of the controllers, and lower than in a cluster. `flow-control` has the defaults of the disk and of priority and fairness. Scenarios that say so run on the embedded API server.',
-  '- **endpointd** is one process, started as in `deploy/` but for the leader election: without a compile cache and with its secure port. `deploy/` runs two replicas, and the second one has the caches and the watches of the first: it is in the figures of `standby` alone. kube-controller-manager is one process without leader election, too; its standby keeps no caches. Runs of commands that do not say so had a warm cache and no secure port, which saves some 40 ms of CPU at a start.',
-  '- **The certificate** of its secure port is made by endpointd at its start, and counts. That of kube-controller-manager is made before, which saves it 0.17 s of CPU at a start: that is no work of its controllers.',
-  "- **The echo floor** is a program that answers each event of a pod with two ready-made writes of the same size, and plans and caches nothing: no controller can be cheaper on bare sockets. In runs of before 27 November 2026 it lost a change where kube-apiserver had closed one of its connections, as it does with one that was not used for 32 s. Such a run ended wrong. In runs of commands without *loop* its watch was in JSON and it had none of endpointd's flags of Node: that is another floor.",
-  '- **A ratio** is of the medians of the runs, endpointd by kube-controller-manager, with a bootstrap interval over the pairs; of fewer than five pairs it is no more than their range, so nothing is said to count. A p99 and the longest are of all samples of all runs together, their intervals too. *A/A* is the ratio of two runs of the same endpointd in each round; elsewhere endpointd stands for both.',
-  `- **A p99** ${P99_NOTE}`,
-  '- **Noise** is by how much two runs of the same program differ, in the median, and where there is an A/A pair at least the further bound of its interval. A difference counts if it is beyond the noise and its interval does not hold 1. One in the longest never does, because that is a single sample.',
-  '- **A mark** is judged by all runs, and lies *within the noise* if more than one of forty resamples of its rounds is judged otherwise. One run, or few (fewer than five), say no more than what they found. `growth` lies within the noise where its rounds do not agree, and `coalescing` where the interval of a ratio does not tell. The benches at the end keep one run each, and take medians of it.',
-  '- **A latency** is from the answer to a change until an independent watcher has the object. A change that was taken back before the controller showed it counts with the time until then, and with 0 if it wants what was shown all along (in runs of before 26 November 2026 it has no sample then). Who is late has more of these, so they make its p50 shorter: where any were taken back, their share and the latencies without those of 0 stand beside it, and without all that were taken back, if the runs have kept that. Runs that ended wrong have no say.',
-  '- **A warm-up** is a quarter of the changes of a measure, so `--seconds` makes both longer. Flags that say for how long change no mark; the marks and the scenarios that were measured so say it.',
-  '- **A stage** is told by itself. The event of a change often reaches the controller before the load has the answer to the change, and a write often reaches the watcher before the controller has its answer. Planning and writing count whole then, so the stages of a change together may be longer than its latency.',
-  "- **CL2's figures** are from the trigger time to the watch, as ClusterLoader2 measures. Trigger times have whole seconds, so of two quick controllers these figures tell no difference.",
-];
+const INTRODUCTION =
+  '`npm run bench -- peers --results` writes this page from results.json; the last sections are those of `growth`, `sweep`, `coalescing` and of benches that play no scenario. Where a round was taken out by hand, the row of its command says which and why. A command adds its runs: the rounds of a scenario go on as long as program, bench, versions, settings, size and machine are the same, and later runs of another take their place; *loop* is what a fixed loop of arithmetic took when the command began, so commands that differ in it have met the machine in another state. `npm run bench -- peers --list` names all scenarios. [results.json](results.json) has every run and every sample, [results.html](results.html) the same with all plots. [Marks](#marks) has those of all of them; [docs/tune-evidence.md](../docs/tune-evidence.md#the-marks) has those of `tune`, `advise` and `record`.';
 
 /** @param others marks of other benches */
 export function resultsText(
@@ -180,7 +165,9 @@ export function resultsText(
   return [
     '# Results',
     '',
-    ...PREAMBLE,
+    INTRODUCTION,
+    '',
+    ...READING_NOTES.map(({ about, text }) => `- **${about}** ${text}`),
     '',
     ...tableText(
       commands.columns,

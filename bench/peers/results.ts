@@ -21,7 +21,7 @@ import {
   type PeerName,
 } from './scenario.ts';
 import type { RunResult } from './stage.ts';
-import { CPU_SECONDS_OF, FIGURES, type RunSamples } from './window.ts';
+import { CL2_FIGURES, CPU_SECONDS_OF, FIGURES, type RunSamples } from './window.ts';
 import { type Basis, basisOf, fewText, POOLED } from './basis.ts';
 import { withDerived } from './derived.ts';
 
@@ -361,7 +361,7 @@ function rowsOf(runs: readonly RunRecord[], peers: readonly PeerName[], base: Pe
     const seconds = CPU_SECONDS_OF[figure];
     const isEnough = seconds === undefined || [theirs, ours].every((some) => over(some, seconds) >= CPU_SECONDS_MIN);
     // The longest is one sample, and resamples of the rounds mostly have the same one.
-    const isTold = isEnough && POOLED[figure]?.share !== 1;
+    const isTold = isEnough && POOLED[figure]?.share !== 1 && !CL2_FIGURES.has(figure);
     const counts = base === subject || !isTold || !isBeyondNoise(ratio, noise) ? 'no' : enough(ratio);
     const subjectBasis = basis(ours);
     return [{ figure, values, bases, subjectBasis, ratio, subject: over(ours, figure), again, noise, counts }];

@@ -20,7 +20,7 @@ import { HELP, parsePeersFlags, type PeersOptions } from './flags.ts';
 import { loopMs, machineOf, versionsOf } from './machine.ts';
 import { peersPage } from './report-page.ts';
 import { keepResults, readKept } from './kept-results.ts';
-import type { Scenario } from './scenario.ts';
+import { ENDPOINTD, MANAGER, type Scenario } from './scenario.ts';
 import { findScenarios, scenariosByName, SCENARIOS } from './scenarios.ts';
 import { isSaid, progress, requestOf, checkPeers, runPair } from './pair.ts';
 import { programOf } from './peers.ts';
@@ -40,8 +40,10 @@ export async function runPeersBench(args: readonly string[], tiny: boolean): Pro
   }
   if (options.prepare) {
     for (const scenario of scenarios) {
-      const request = requestOf(scenario, options.settings, options.server, progress);
-      if (request.kind === 'kube') await preparedData(request);
+      for (const writer of [MANAGER, ENDPOINTD] as const) {
+        const request = requestOf(scenario, options.settings, options.server, writer, progress);
+        if (request.kind === 'kube') await preparedData(request);
+      }
     }
     return;
   }

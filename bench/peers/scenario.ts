@@ -224,15 +224,25 @@ export const COALESCING_MARKS: readonly Mark[] = [
   shareMark('CPU of controller, API server and etcd', 'sumCpu', 1, '1.00'),
   {
     what: "writes <= 1.05 x kube-controller-manager's, or p99 to the slice <= 1/10 of its",
-    look: (of) => {
-      const [writes, p99] = ['writes', 'slicesP99'].map((figure) =>
-        ratioOf(of(ENDPOINTD, figure), of(MANAGER, figure)),
-      ) as [number, number];
-      if (!Number.isFinite(writes) || !Number.isFinite(p99)) return null;
-      return { got: `${writes.toFixed(2)} x, p99 ${ratioText(p99)}`, reached: writes <= 1.05 || p99 <= 0.1 };
-    },
+    look: (of) => lookAtWrites(of, (writes, p99) => writes <= 1.05 || p99 <= 0.1),
   },
 ];
+
+/** Of a setting for endpointd alone, that could be shipped. */
+export const SHIPPED_MARKS: readonly Mark[] = [
+  {
+    what: "writes <= kube-controller-manager's with its defaults, and p99 to the slice <= 1/2 of its",
+    look: (of) => lookAtWrites(of, (writes, p99) => writes <= 1 && p99 <= 0.5),
+  },
+];
+
+/** @param isEnough takes endpointd's writes and p99 to the slice by kube-controller-manager's */
+function lookAtWrites(of: FigureOf, isEnough: (writes: number, p99: number) => boolean): ReturnType<Mark['look']> {
+  const writes = ratioOf(of(ENDPOINTD, 'writes'), of(MANAGER, 'writes'));
+  const p99 = ratioOf(of(ENDPOINTD, 'slicesP99'), of(MANAGER, 'slicesP99'));
+  if (!Number.isFinite(writes) || !Number.isFinite(p99)) return null;
+  return { got: `${writes.toFixed(2)} x, p99 ${ratioText(p99)}`, reached: isEnough(writes, p99) };
+}
 
 /** The figure should be at most `times` the floor's, and `more`. */
 export function floorMark(what: string, figure: string, times: number, more: number, unit: string): Mark {

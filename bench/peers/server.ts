@@ -12,7 +12,12 @@ import { loadCluster } from '../../src/testbed/load-cluster.ts';
 import { makeCluster, type Cluster } from '../../src/workload/cluster.ts';
 import type { Profile } from '../../src/workload/profile.ts';
 import { KUBERNETES_VERSION, kubeBinaries } from '../../test/e2e/binaries.ts';
-import type { ClusterOptions, ControllerUser, ManagedCluster } from '../../src/testbed/kube-cluster.ts';
+import {
+  type ClusterOptions,
+  type ControllerUser,
+  type ManagedCluster,
+  startControllerManager,
+} from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from '../../test/e2e/cluster.ts';
 import { startServe } from '../../src/testbed/serve-process.ts';
 import {
@@ -48,6 +53,8 @@ export interface BenchServer {
   readonly stop: () => Promise<void>;
 }
 
+export type Writer = 'endpointd' | 'kube-controller-manager';
+
 export interface ServerRequest {
   readonly kind: ServerKind;
   readonly profile: Profile;
@@ -55,6 +62,11 @@ export interface ServerRequest {
   readonly outset: Outset;
   /** The controllers that make everything right. */
   readonly controllers: readonly string[];
+  /**
+   * Whose they are. It is the program that is measured: a second writer would be one more entry in the managedFields of
+   * each object, and each write would carry it.
+   */
+  readonly writer: Writer;
   readonly options: Pick<ClusterOptions, 'fsync' | 'priorityAndFairness' | 'apiserverFlags'>;
   /** The program that serves, where the server is the embedded one, and that makes everything right. */
   readonly program: URL;
@@ -64,9 +76,11 @@ export interface ServerRequest {
 export const CONNECTIONS = 64;
 const PREPARE_CONNECTIONS = 16;
 const STILL_MS = 300;
+/** Of who makes everything right: as good as no limit. */
+const QPS = 5000;
 const PREPARE_MS_MAX = 600_000;
 /** To be raised when older prepared data would differ. */
-const DATA_FORMAT = 2;
+const DATA_FORMAT = 3;
 /** The directory that benches keep from one run to the next. */
 export const CACHE = join(homedir(), '.cache', 'endpointd', 'bench');
 
@@ -193,13 +207,14 @@ async function openEmbedded(program: URL): Promise<BenchServer> {
   };
 }
 
-/** The data of an etcd that holds the cluster. They are made once and kept, so both peers begin with the same bytes. */
+/** The data of an etcd that holds the cluster. They are made once and kept, so each run begins with the same bytes. */
 export async function preparedData(
   request: ServerRequest,
   cluster: Cluster = makeCluster(request.profile, request.seed),
 ): Promise<string> {
-  const { profile, seed, outset, controllers } = request;
-  const what = JSON.stringify([DATA_FORMAT, KUBERNETES_VERSION, profile, seed, outset, controllers.toSorted()]);
+  const { profile, seed, outset, controllers, writer } = request;
+  const by = outset === 'nothing' ? null : writer;
+  const what = JSON.stringify([DATA_FORMAT, KUBERNETES_VERSION, profile, seed, outset, by, controllers.toSorted()]);
   const directory = join(CACHE, `${profile.name}-${createHash('sha256').update(what).digest('hex').slice(0, 16)}`);
   if (
     await access(directory).then(
@@ -215,7 +230,7 @@ export async function preparedData(
     PREPARE_CONNECTIONS,
   );
   try {
-    const server = { client, kubeconfigPath: kube.kubeconfigPath };
+    const server = { client, kubeconfigPath: kube.kubeconfigPath, managed: () => Promise.resolve(kube) };
     if (outset === 'nothing') await load(server, request, { ...cluster, pods: [] });
     else await makeRight(server, request, cluster);
     await kube.killApiserver();
@@ -232,30 +247,43 @@ export async function preparedData(
   }
 }
 
-type Prepared = Pick<BenchServer, 'client' | 'kubeconfigPath'>;
+type Prepared = Pick<BenchServer, 'client' | 'kubeconfigPath' | 'managed'>;
 
-async function load({ client }: Prepared, { say }: ServerRequest, cluster: Cluster): Promise<void> {
+async function load({ client }: Pick<Prepared, 'client'>, { say }: ServerRequest, cluster: Cluster): Promise<void> {
   const { services, pods, profile } = cluster;
   say(`loading ${profile.name}: ${services.length} services, ${pods.length} pods`);
   await loadCluster(client, cluster, PREPARE_CONNECTIONS);
 }
 
-async function makeRight(
-  { client, kubeconfigPath }: Prepared,
-  { controllers, program, say }: ServerRequest,
-  cluster: Cluster,
-): Promise<void> {
+async function makeRight(server: Prepared, request: ServerRequest, cluster: Cluster): Promise<void> {
+  const { client } = server;
+  const { controllers, say } = request;
   const objects = await readCluster(client, cluster.namespaces);
   if (wrongObjects(objects, whichControllers(controllers)).length === 0) return;
   say('making what the controllers write');
   const expected = expectedOutputs(objects, whichControllers(controllers));
   const outputs = await watchOutputs(client);
-  const flags = [`--kubeconfig=${kubeconfigPath}`, '--kube-api-qps=5000', '--kube-api-burst=5000'];
-  const controller = startController([...flags, `--controllers=${controllers.join(',')}`], program);
+  const controller = await startWriter(server, request);
   try {
     await Promise.race([converged(outputs, expected, PREPARE_MS_MAX), controller.failed]);
   } finally {
     stopOutputs(outputs);
     await controller.stop();
   }
+}
+
+async function startWriter(
+  { kubeconfigPath, managed }: Prepared,
+  { controllers, program, writer }: ServerRequest,
+): Promise<{ readonly failed: Promise<unknown>; readonly stop: () => Promise<unknown> }> {
+  if (writer === 'kube-controller-manager') {
+    const manager = await startControllerManager(await managed(), controllers, { qps: QPS, burst: QPS });
+    const failed = manager.ended.then((status): never => {
+      throw new Error(`kube-controller-manager has ended with status ${status}, see ${manager.logPath}`);
+    });
+    failed.catch(() => undefined);
+    return { failed, stop: () => manager.stop() };
+  }
+  const flags = [`--kubeconfig=${kubeconfigPath}`, `--kube-api-qps=${QPS}`, `--kube-api-burst=${QPS}`];
+  return startController([...flags, `--controllers=${controllers.join(',')}`], program);
 }

@@ -299,6 +299,11 @@ export const FIGURES: Readonly<Record<string, FigureText>> = {
   steadyMB: { title: 'memory at the end, MB', digits: 0 },
 };
 
+/** Trigger times have whole seconds, so a difference between these figures tells nothing of two quick controllers. */
+export const CL2_FIGURES: ReadonlySet<string> = new Set(
+  Object.keys(FIGURES).filter((figure) => figure.includes('Cl2')),
+);
+
 /** For each figure of CPU, the figure with the seconds that it is made from. */
 export const CPU_SECONDS_OF: Readonly<Record<string, string>> = {
   ...Object.fromEntries(

@@ -7,7 +7,7 @@ import { kubeMinorIn, ledAt, type Program, programOf, type QueueName, QUEUES } f
 import { type Refused, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
 import { samplesOf, sumOf, type Metrics, type Sample } from '../metrics/text.ts';
-import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
+import { grownBetween, whyNotComparable, whyNotWhole, type Grown } from '../metrics/two-looks.ts';
 import { API_TIMES, apiSecondsOf, TOKEN_WAITS, type Weights, WRITES, type Writes, writesBetween } from './api-times.ts';
 
 /** The process's settings, as far as they are known. */
@@ -112,7 +112,9 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
   const why =
     whyNotComparable(before, after, COUNTERS) ??
     whoElseLed(before, after, program) ??
-    whatIsMissing(after, program, names, settings);
+    whatIsMissing(after, 'these metrics lack', program, names, settings) ??
+    whyNotWhole(before, after) ??
+    whatIsMissing(before, 'the first look lacks', program, names, settings);
   if (why !== null) return { ok: false, why };
   const difference = grownBetween(before, after);
   const writes = writesBetween(difference, program !== 'endpointd');
@@ -147,7 +149,14 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
           }
         : null,
   };
+  if (!areFinite(observation)) return { ok: false, why: 'a figure of these metrics is no finite number' };
   return { ok: true, observation };
+}
+
+/** Whether all numbers in it are finite. */
+function areFinite(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  return typeof value !== 'object' || value === null || Object.values(value).every(areFinite);
 }
 
 /** A process that begins to lead syncs everything, and one that stands by writes nothing: neither is what it does else. */
@@ -203,15 +212,16 @@ const ofWrites = {
   whose: ' of writes',
 };
 
-/** A metric that was filtered out is no 0. null = nothing is missing. */
+/** A metric that was filtered out is no 0. null = nothing is missing. @param lacks the begin of the answer */
 function whatIsMissing(
-  after: Metrics,
+  look: Metrics,
+  lacks: string,
   program: Observation['program'],
   names: readonly QueueName[],
   { qps }: Settings,
 ): string | null {
   // endpointd has waits from its first write on; kube-controller-manager's Lease is a write too.
-  const hasWritten = program !== 'endpointd' || after.has('endpointd_writes_total');
+  const hasWritten = program !== 'endpointd' || look.has('endpointd_writes_total');
   // Without a limit kube-controller-manager never has this metric.
   const hasTokens = !Object.values(qps).some((allowed) => allowed !== null && allowed < 0);
   const needsWaits = hasWritten && (program === 'endpointd' || hasTokens);
@@ -230,11 +240,11 @@ function whatIsMissing(
     ...names.flatMap(neededOfQueue),
   ];
   const missing = needed.find(
-    ({ metric, counts = () => true }) => !samplesOf(after, metric).some(({ labels }) => counts(labels)),
+    ({ metric, counts = () => true }) => !samplesOf(look, metric).some(({ labels }) => counts(labels)),
   );
   if (missing === undefined) return null;
   const { metric, whose = '', untold } = missing;
-  return `these metrics lack ${metric}${after.has(metric) ? whose : ''}: ${untold} cannot be told`;
+  return `${lacks} ${metric}${look.has(metric) ? whose : ''}: ${untold} cannot be told`;
 }
 
 function neededOfQueue(queue: QueueName): Needed[] {
@@ -243,6 +253,8 @@ function neededOfQueue(queue: QueueName): Needed[] {
     { metric: 'workqueue_work_duration_seconds_sum', ...series, untold: 'how long syncs take' },
     { metric: 'workqueue_queue_duration_seconds_sum', ...series, untold: 'how long keys wait' },
     { metric: 'workqueue_queue_duration_seconds_count', ...series, untold: 'how many keys wait' },
+    { metric: 'workqueue_depth', ...series, untold: 'how many keys wait' },
+    { metric: 'workqueue_longest_running_processor_seconds', ...series, untold: 'whether a sync hangs' },
   ];
 }
 

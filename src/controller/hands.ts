@@ -34,7 +34,7 @@ export function createHands(
       isMoot: (queued) => isMoot(whole(), queued),
       withdraw: (queued, now) => withdraw(whole(), queued, now),
       reachedOf: (object) => reflectorOf(whole().reflectors, object),
-      fence: () => fencedBy(whole().leadership),
+      fence: (now) => fencedBy(whole().leadership, now),
     },
     elector: {
       send: (request) => outbox.send({ for: 'lease', isWatch: request.stream }, request),

@@ -236,9 +236,10 @@ export const ENDPOINTS_DIFFERENCES: readonly UpstreamDifference[] = [
   },
   {
     id: 'sweep',
-    title: 'Endpoints without a Service at start',
-    upstream: 'are deleted, whoever made them, unless they carry the leader annotation',
-    ours: 'are deleted only if labelled as managed by this controller and the server confirms that there is no Service',
+    title: 'Endpoints without a Service',
+    upstream:
+      'are deleted at start, whoever made them, unless they carry the leader annotation. Those that come later stay',
+    ours: 'are deleted only if labelled as managed by this controller and the server confirms that there is no Service: at start, and a minute after they have come',
     reports: ['#57794', '#78933', '#104062'],
     rules: ['The sweep at start', 'Defects: deleting too much'],
     defects: [],
@@ -263,6 +264,16 @@ export const ENDPOINTS_DIFFERENCES: readonly UpstreamDifference[] = [
     rules: ['Errors', 'Events', 'Defects: robustness'],
     defects: [],
     shownBy: 'scenarios/writes.test.ts: a conflict is no Event object: the object is read, then written',
+  },
+  {
+    id: 'unanswered-events',
+    title: 'A write has no answer, or is turned away with 429',
+    upstream: 'records a warning event at each try, for slices as well',
+    ours: 'records none, because that is one more write to a server in trouble; a Service that stays behind has one event as a stuck one',
+    reports: [],
+    rules: ['Errors', 'Events'],
+    defects: [],
+    shownBy: 'scenarios/writes.test.ts: a lost reply to a create leaves one object, and no Event object',
   },
   {
     id: 'event-namespace',
@@ -380,8 +391,9 @@ export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
   {
     id: 'slices-node-gone',
     title: 'A Node is deleted that still has pods',
-    upstream: 'keeps their endpoints until something else has the Service synced',
-    ours: 'keeps them until then, but for a minute at most; a Node that is back within that minute changes nothing',
+    upstream:
+      'keeps their endpoints until something else has the Service synced. A Service with hints is synced at once if the loss overloads a zone',
+    ours: 'keeps them until something else has the Service synced, but for a minute at most, with hints as well; a Node that is back within that minute changes nothing',
     reports: [],
     rules: ['Nodes'],
     defects: [],
@@ -473,7 +485,7 @@ export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
   },
   {
     id: 'slices-node-cpu',
-    title: 'The allocatable CPU of a node changes, and nothing else',
+    title: 'The allocatable CPU of a node changes, or its role, and nothing else',
     upstream: 'counts only after the next change of any node’s readiness or zone',
     ours: 'counts at once',
     reports: [],
@@ -566,15 +578,27 @@ export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
   },
   {
     id: 'slices-empty-label',
-    title: 'A Service gets a label with an empty value, and nothing else changes',
-    upstream: 'does not come to slices without endpoints',
-    ours: 'comes to all of them',
+    title:
+      'A Service gets or loses a label with an empty value, such as the one of headless ones, and nothing else changes',
+    upstream: 'does not come to slices without endpoints, and stays on them',
+    ours: 'comes to all of them, and goes; the label of headless ones on slices without endpoints alone (D31)',
     reports: [],
     rules: ['Labels'],
     defects: [],
     shownBy:
       'core/slices/upstream-differences.test.ts: a label with an empty value comes to the placeholder too, unlike upstream',
     sign: { field: 'metadata.labels[*]', is: 'missing', planned: '' },
+  },
+  {
+    id: 'slices-port-order',
+    title: 'The order of the ports of a slice',
+    upstream: 'is that of a hash of each port',
+    ours: 'is by name, protocol and number; slices that are stored in another order are left alone. The order means nothing',
+    reports: [],
+    rules: ['The port-map key'],
+    defects: [],
+    shownBy:
+      "core/slices/slice-object.test.ts: ports are sorted by name, protocol and number, whatever the service's order",
   },
   {
     id: 'slices-headless-label',
@@ -825,7 +849,7 @@ export const KEPT_DEFECTS: readonly KeptDefect[] = [
   },
   {
     id: 'D31',
-    title: 'Labels of others on slices are removed, a headless label alone is repaired on an empty slice only',
+    title: 'Labels of others on slices are removed, a headless label alone is not repaired on a slice with endpoints',
     why: 'as upstream (#94443): labels say what the Service says',
     flag: '',
   },

@@ -3,7 +3,28 @@ import { labelsEqual } from '../kube/labels.ts';
 import { podIPsOf } from '../kube/record.ts';
 import type { PodRecord } from '../kube/types.ts';
 import { sameTexts } from '../lib/same-list.ts';
-import { hasEnded } from './pod-endpoint.ts';
+import { hasEnded, podAbsence } from './pod-endpoint.ts';
+
+/**
+ * When the Services that select a pod before and after take note of its change. never: no plan reads what differs. later:
+ * their next plan reads it. now: they are planned.
+ */
+export type PodNotice = 'never' | 'later' | 'now';
+
+/**
+ * A pod that has no place before and after changes no object. A plan of its own would write nothing and take its trigger
+ * time as told. The write that shows the address of the pod for the first time is to have it, as upstream's has
+ * (docs/spec/endpoints.md "Trigger time").
+ */
+export function podNotice(a: PodRecord, b: PodRecord): PodNotice {
+  if (!planningDiffers(a, b)) return 'never';
+  return mayHavePlace(a) || mayHavePlace(b) || upstreamDiffers(a, b) ? 'now' : 'later';
+}
+
+/** Whether a Service that selects the pod may publish it. */
+function mayHavePlace(pod: PodRecord): boolean {
+  return podAbsence(pod, true) === null;
+}
 
 /**
  * Whether a field differs that planning or the trigger time reads (docs/spec/endpoints.md "Pod events"), or the phase

@@ -628,6 +628,14 @@ export function decodeBare(
   return { apiVersion, kind, metadata: {}, ...decodeMessage(message, bytes, start, end, unknown) };
 }
 
+/**
+ * An object that came as JSON, read through the protobuf tables. They check every type, and leave out unknown fields.
+ * @throws EncodeError
+ */
+export function decodeJson(apiVersion: string, kind: string, value: object): KubeObject {
+  return decodeBare(apiVersion, kind, encodeBare({ ...value, apiVersion, kind }));
+}
+
 /** A list body, with envelope, around items that are bare messages already. */
 export function encodeList(
   apiVersion: string,

@@ -6,7 +6,7 @@ import type { ObjectSource } from './source.ts';
  * The one object of a reply, cut out but not read.
  * @throws DecodeError when the body is no object in the encoding that it claims
  */
-export function readObject(contentType: string, body: Uint8Array): ObjectSource {
+export function objectSourceOf(contentType: string, body: Uint8Array): ObjectSource {
   if (encodingOf(contentType) === 'protobuf') {
     const { apiVersion, kind, raw } = decodeEnvelope(body);
     return { encoding: 'protobuf', apiVersion, kind, bytes: body.subarray(raw.start, raw.end) };

@@ -61,9 +61,12 @@ export const SERIES_MAX = 256;
 const OTHER = 'other';
 
 export function createMetricStore(): MetricStore {
-  return {
+  const store = {
     families: new Map(CATALOGUE.map((spec): [string, Family] => [spec.name, { spec, series: new Map(), list: null }])),
   };
+  // From the start, because the first count would else be no increase to Prometheus.
+  counter(store, 'endpointd_metric_series_refused_total');
+  return store;
 }
 
 /** The same labels give the same handle. */

@@ -42,6 +42,23 @@ export function whyNotComparable(before: Metrics, after: Metrics, counters: read
   return null;
 }
 
+/**
+ * What one of the looks has if it was not cut off: metrics of kube-controller-manager and of API servers come in the order of
+ * their names, and those of endpointd end with this one. Each has them from its begin on.
+ */
+const LAST = ['workqueue_work_duration_seconds_count', 'endpointd_build_info'];
+
+/**
+ * Why the looks are not whole: a metric that the first one lacks would count with all that the process has done in its life.
+ * null = both have these metrics, or neither.
+ * @param lasting further names of metrics that a process has from its begin on
+ */
+export function whyNotWhole(before: Metrics, after: Metrics, lasting: readonly string[] = []): string | null {
+  const name = [...lasting, ...LAST].find((one) => before.has(one) !== after.has(one));
+  if (name === undefined) return null;
+  return `one of the two looks was cut off, or filtered: it lacks ${name}, which the other one has`;
+}
+
 function hasFallen(before: Metrics, after: Metrics, name: string): boolean {
   const key = ({ labels }: Sample): string =>
     JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)));

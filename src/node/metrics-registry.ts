@@ -1,6 +1,6 @@
 /** Shows the metric store in Prometheus' text format. Only this file knows prom-client. */
 import process from 'node:process';
-import { collectDefaultMetrics, Counter, Gauge, Registry, type Metric, type PrometheusContentType } from 'prom-client';
+import { collectDefaultMetrics, Registry, type Counter, type Metric, type PrometheusContentType } from 'prom-client';
 import type { Histogram } from '../lib/histogram.ts';
 import { CATALOGUE, type MetricSpec } from '../metrics/catalogue.ts';
 import { formatGoFloat } from '../metrics/go-float.ts';
@@ -42,57 +42,27 @@ function countCpuSinceStart(registry: Registry<PrometheusContentType>): void {
   }
 }
 
+/**
+ * The registry asks a metric for no more than its lines. prom-client's own metrics do not fit: a gauge without labels would
+ * be 0 where it is to be absent, and a histogram takes single observations only.
+ */
 function register(
   registry: Registry<PrometheusContentType>,
   store: MetricStore,
-  spec: MetricSpec,
+  { name, help, type }: MetricSpec,
   nowMs: () => number,
 ): void {
-  const { name, help, type } = spec;
-  const configuration = { name, help, labelNames: [...spec.labelNames], registers: [registry] };
-  switch (type) {
-    case 'counter': {
-      const metric = new Counter<string>({
-        ...configuration,
-        collect() {
-          metric.reset();
-          for (const { labels, value } of samples(store, name, nowMs())) metric.inc({ ...labels }, value);
-        },
-      });
-      return;
-    }
-    case 'gauge': {
-      const metric = new Gauge<string>({
-        ...configuration,
-        collect() {
-          metric.reset();
-          for (const { labels, value } of samples(store, name, nowMs())) metric.set({ ...labels }, value);
-        },
-      });
-      return;
-    }
-    case 'histogram':
-      // prom-client's histogram takes single observations only; the registry asks a metric for no more than this.
-      registry.registerMetric({
-        name,
-        help,
-        type,
-        get: () =>
-          Promise.resolve({
-            name,
-            help,
-            type,
-            aggregator: 'sum',
-            values: histogramSamples(store, name).flatMap((sample) => lines(name, sample.labels, sample.histogram)),
-          }),
-      } as unknown as Metric);
-      return;
-  }
+  const values = (): Line[] =>
+    type === 'histogram'
+      ? histogramSamples(store, name).flatMap(({ labels, histogram }) => lines(name, labels, histogram))
+      : samples(store, name, nowMs()).map(({ labels, value }) => ({ metricName: name, labels, value }));
+  const get = (): Promise<object> => Promise.resolve({ name, help, type, aggregator: 'sum', values: values() });
+  registry.registerMetric({ name, get } as unknown as Metric);
 }
 
 interface Line {
   readonly metricName: string;
-  readonly labels: Record<string, string>;
+  readonly labels: MetricLabels;
   readonly value: number;
 }
 

@@ -1,4 +1,5 @@
 /** Plots as inline SVG: lines, stacked areas, bars and fields of cells. Plain data in, text out. */
+import { log } from '../lib/exp-log.ts';
 import { escape } from './escape.ts';
 import { SERIES_COLOURS, STANDALONE_STYLE } from './plot-style.ts';
 import { linearTicks, logTicks, tickText, tickTexts } from './ticks.ts';
@@ -143,9 +144,9 @@ function scaleOf({ scale }: Axis, values: readonly number[], from: number, to: n
   ];
   if (scale === 'log') {
     const ticks = logTicks(Number.isFinite(low) ? low : 1, Number.isFinite(high) ? high : 10);
-    const [first, last] = [Math.log(ticks[0]!), Math.log(ticks.at(-1)!)];
+    const [first, last] = [log(ticks[0]!), log(ticks.at(-1)!)];
     const at = (value: number): number =>
-      from + ((Math.log(Math.max(value, ticks[0]!)) - first) / (last - first)) * (to - from);
+      from + ((log(Math.max(value, ticks[0]!)) - first) / (last - first)) * (to - from);
     return { at, ticks };
   }
   const ticks = linearTicks(zero ? Math.min(0, low) : low, high);
@@ -155,7 +156,7 @@ function scaleOf({ scale }: Axis, values: readonly number[], from: number, to: n
 
 function heat({ x, y, cells, range: ends }: HeatPlot): string {
   const known = (ends ?? cells.flat().map(({ value }) => value)).flatMap((value) =>
-    Number.isFinite(value) ? [Math.log(Math.max(value, HEAT_MIN))] : [],
+    Number.isFinite(value) ? [log(Math.max(value, HEAT_MIN))] : [],
   );
   const [low, high] = [
     known.reduce((a, b) => Math.min(a, b), Infinity),
@@ -166,7 +167,7 @@ function heat({ x, y, cells, range: ends }: HeatPlot): string {
   const drawn = cells.flatMap((row, r) =>
     row.map(({ text: said, value }, c) => {
       const [left, top] = [BOX.left + c * width, BOX.top + r * height];
-      const share = high > low ? (Math.log(Math.max(value, HEAT_MIN)) - low) / (high - low) : 0;
+      const share = high > low ? (log(Math.max(value, HEAT_MIN)) - low) / (high - low) : 0;
       const opacity = Number.isFinite(value) ? round(HEAT_FAINTEST + (HEAT_FULLEST - HEAT_FAINTEST) * share) : 0;
       const box = `x="${round(left)}" y="${round(top)}" width="${round(width - 2)}" height="${round(height - 2)}"`;
       const middle = text(left + width / 2, top + height / 2 + 4, said, 'middle');

@@ -8,7 +8,7 @@ export function linearTicks(low: number, high: number): number[] {
   const [from, to] = Number.isFinite(low) && Number.isFinite(high) ? [low, high] : [0, 1];
   const isRange = to - from > ROUNDING * Math.max(Math.abs(from), Math.abs(to));
   const span = isRange ? to - from : Math.abs(from) || 1;
-  const power = 10 ** Math.floor(Math.log10(span / TICKS));
+  const power = tenTo(placeOf(span / TICKS));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => span / each <= TICKS)!;
   const first = Math.floor(from / step);
   const last = Math.max(first + 1, Math.ceil((isRange ? to : from + span) / step));
@@ -17,9 +17,9 @@ export function linearTicks(low: number, high: number): number[] {
 
 /** Powers of ten, at least two. The first is at most `low`, the last at least `high`. Both bounds are above 0. */
 export function logTicks(low: number, high: number): number[] {
-  const first = Math.floor(Math.log10(low));
-  const last = Math.max(first + 1, Math.ceil(Math.log10(high)));
-  return Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
+  const [first, top] = [placeOf(low), placeOf(high)];
+  const last = Math.max(first + 1, tenTo(top) < high ? top + 1 : top);
+  return Array.from({ length: last - first + 1 }, (_, i) => tenTo(first + i));
 }
 
 /** The texts of an axis' ticks, no two alike. */
@@ -40,7 +40,12 @@ export function tickText(value: number, step = Infinity): string {
   return `${shown.toLocaleString('en-US', { maximumSignificantDigits: digits })}${isMillions ? 'M' : ''}`;
 }
 
-/** The power of ten of the first digit. */
+/** The power of ten of the first digit. The digits tell it on every machine alike, and a logarithm does not. */
 function placeOf(size: number): number {
-  return Math.floor(Math.log10(size));
+  if (size === 0) return -Infinity;
+  return size === Infinity ? size : Number(size.toExponential().split('e')[1]);
+}
+
+function tenTo(power: number): number {
+  return Number(`1e${power}`);
 }

@@ -33,6 +33,7 @@ interface Entry {
 
 interface State {
   readonly entries: Map<number, Entry>;
+  readonly objectsMax: number;
   /** The names of the objects that are there, by resource. */
   readonly names: Readonly<Record<RecordedResource, Set<string>>>;
   /** Zones by node. */
@@ -66,6 +67,9 @@ const IRRELEVANT_MAX = 100_000;
  */
 const FRAME_ENDPOINTS_MAX = 10_000_000;
 
+/** At a time. No API server has as many, and each takes memory. */
+const OBJECTS_MAX = 3_000_000;
+
 /** @throws LineError if the line is no header, or one of a newer program */
 export function readHeader(text: string): RecordingHeader {
   const line = parse(text);
@@ -83,11 +87,12 @@ export function checkVersion(version: number): void {
   );
 }
 
-export function createDecoder(): Decoder {
+export function createDecoder(objectsMax = OBJECTS_MAX): Decoder {
   const entries = new Map<number, Entry>();
   const zones = new Map<string, string>();
   const state: State = {
     entries,
+    objectsMax,
     names: {
       pods: new Set(),
       services: new Set(),
@@ -225,6 +230,7 @@ function changeOf(state: State, resource: RecordedResource, id: number, line: Fi
   noteEndpoints(state, (after ?? before)!);
   if (after === null) state.entries.delete(id);
   else state.entries.set(id, { resource, record: after });
+  if (state.entries.size > state.objectsMax) throw new LineError('too many objects');
   if (resource === 'nodes') noteZone(state, before as RecordOf['nodes'] | null, after as RecordOf['nodes'] | null);
   const change = {
     type: 'change',

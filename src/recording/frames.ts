@@ -23,6 +23,8 @@ const FRAME_BEGIN = skippable(12).subarray(0, 8);
 /** Beyond so many bytes a new frame begins, so a longer frame is none of ours. */
 const LINES_BYTES = 256 * 1024;
 const LINES_BYTES_MAX = 32 * 2 ** 20;
+/** The shortest line has 18 bytes, and only the last one may reach beyond `LINES_BYTES`. */
+const LINES_MAX = 20_000;
 
 export interface FrameWriter {
   /** @param line without its end */
@@ -138,9 +140,17 @@ function linesOf(frame: Uint8Array, rawLength: number, decompress: Compression['
   } catch {
     return null;
   }
-  if (raw.length !== rawLength) return null;
+  if (raw.length !== rawLength || countOf(raw, LINE_END) > LINES_MAX) return null;
   const lines = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('utf8').split('\n');
   // Behind the last end of line there is nothing.
   lines.pop();
   return lines;
+}
+
+const LINE_END = 0x0a;
+
+function countOf(bytes: Uint8Array, wanted: number): number {
+  let count = 0;
+  for (let at = bytes.indexOf(wanted); at >= 0; at = bytes.indexOf(wanted, at + 1)) count++;
+  return count;
 }

@@ -3,6 +3,7 @@
  * service's Endpoints, or of a slice, that shows it, by the recorder's clock. A change is that a pod becomes a ready address of a
  * service, or is one no longer.
  */
+import { parseIp } from '../core/ip.ts';
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import { selectsPods } from '../core/selects-pods.ts';
 import { sliceFamilies } from '../core/slices/slice-families.ts';
@@ -133,10 +134,18 @@ export function owedOf({ services }: Measuring, kind: OutputResource): Map<Recor
     if (!selectsPods(service.record) || published.isOverCapacity) continue;
     const owed = new Map<string, boolean>();
     for (const address of wanted.keys()) if (!published.ready.has(address)) owed.set(address, true);
-    for (const address of published.ready.keys()) if (!wanted.has(address)) owed.set(address, false);
+    for (const address of published.ready.keys()) {
+      if (!wanted.has(address) && isOfChanges(address, service.record)) owed.set(address, false);
+    }
     if (owed.size > 0) all.set(service, owed);
   }
   return all;
+}
+
+/** Slices of a second family show addresses that no change of a pod tells. */
+function isOfChanges(address: string, service: ServiceRecord): boolean {
+  const family = wantedFamily(service);
+  return family === null || parseIp(address)?.family === family;
 }
 
 /** Whether the objects of a kind show any of these addresses as they are owed. */

@@ -3,6 +3,7 @@
  * random. Pseudonyms are unique by construction and say nothing about the text. A number is dealt once. Only addresses
  * that nothing has any more may come again. A text that was forgotten gets another number.
  */
+import { parseIp } from '../core/ip.ts';
 import { labelsFromPairs } from '../kube/labels.ts';
 import {
   CONTROL_PLANE_LABELS,
@@ -70,7 +71,6 @@ const IPV4_NUMBERS = 2 ** 24 - 1;
 /** The numbers of addresses behind fd00::/96. */
 const IPV6_NUMBERS = 2 ** 32 - 1;
 const QUANTITY = /^\d{1,9}(?:\.\d{1,9})?(?:[munkMGTPE]|[KMGTPE]i)?$/;
-const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
 
 interface State {
   readonly uint32: () => number;
@@ -148,8 +148,10 @@ function namesOf(state: State): Names {
     uid: (text) => deal(fixed.uid, text),
     address(text) {
       if (text === '' || text === 'None') return text;
-      if (IPV4.test(text)) return ipv4(numberOf(fixed.ipv4, text));
-      return text.includes(':') ? ipv6(numberOf(fixed.ipv6, text)) : deal(fixed.fqdn, text);
+      // An address has several texts, and what is published of a pod has another one than the pod.
+      const ip = parseIp(text);
+      if (ip === null) return deal(fixed.fqdn, text);
+      return ip.family === 'IPv4' ? ipv4(numberOf(fixed.ipv4, ip.canonical)) : ipv6(numberOf(fixed.ipv6, ip.canonical));
     },
     labels: (namespace, labels) => labelsOf(state, names, namespace, labels),
     oneOf: (allowed, text) => (text === '' || allowed.includes(text) ? text : 'other'),

@@ -12,8 +12,11 @@ export interface Recording {
   readonly broken: () => Broken | null;
 }
 
-/** @throws LineError if the file is no recording, or one of a newer program */
-export function readRecording(readAt: ReadAt, compression: Compression): Recording {
+/**
+ * @param objectsMax the most objects at a time; absent = as many as a recording may have
+ * @throws LineError if the file is no recording, or one of a newer program
+ */
+export function readRecording(readAt: ReadAt, compression: Compression, objectsMax?: number): Recording {
   const frames = readFrames(readAt, compression);
   const first = frames.next();
   if (first.done === true) throw new LineError('it ends before its first frame');
@@ -26,7 +29,7 @@ export function readRecording(readAt: ReadAt, compression: Compression): Recordi
   const [head = '', ...rest] = first.value.lines;
   const header = readHeader(head);
   let broken: Broken | null = null;
-  const decoder = createDecoder();
+  const decoder = createDecoder(objectsMax);
   function* events(): Generator<RecordedEvent> {
     yield* eventsOf({ atByte: 0, lines: rest });
     for (const frame of frames) {

@@ -13,6 +13,7 @@ import {
 } from '../core/selector-index.ts';
 import { selectsPods } from '../core/selects-pods.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
+import { LineError } from './fields.ts';
 import type { ChangeOf, RecordedEvent } from './recording.ts';
 
 /** One life of a Service. */
@@ -30,7 +31,18 @@ export interface Selections {
   readonly byKey: Map<string, RecordedService>;
   /** How many Services were seen. */
   count: number;
+  /** How many pods and Services the events since the last multiple of `EVENTS` have touched, and the most that they may. */
+  touched: number;
+  readonly touchedMax: number;
+  events: number;
 }
+
+/**
+ * A line of a few bytes may change the selector of a Service with all pods, and each of them costs the readers time. So does
+ * a gap for each Service. No cluster comes near so many within so many events.
+ */
+const TOUCHED_MAX = 10_000_000;
+const EVENTS = 20_000;
 
 /** A pod of a Service before and after a change; null = it does not exist, or the Service does not select it. */
 export interface Selected {
@@ -52,12 +64,25 @@ export interface Selection {
 
 const NOTHING: Selection = { service: null, selected: [] };
 
-export function createSelections(): Selections {
-  return { index: createSelectorIndex(), byKey: new Map(), count: 0 };
+export function createSelections(touchedMax = TOUCHED_MAX): Selections {
+  return { index: createSelectorIndex(), byKey: new Map(), count: 0, touched: 0, touchedMax, events: 0 };
 }
 
-/** Takes one event after the other. */
+/** Takes one event after the other. @throws LineError if they are those of no cluster */
 export function takeSelection(selections: Selections, event: RecordedEvent): Selection {
+  const selection = selectionOf(selections, event);
+  const isOfAll = event.type === 'listed' || event.type === 'lost' || event.type === 'rewatched';
+  if (selections.events++ % EVENTS === 0) selections.touched = 0;
+  selections.touched += isOfAll ? selections.byKey.size : selection.selected.length;
+  if (selections.touched > selections.touchedMax) {
+    throw new LineError(
+      `${EVENTS} events touch more than ${selections.touchedMax} pods and Services, as in no cluster`,
+    );
+  }
+  return selection;
+}
+
+function selectionOf(selections: Selections, event: RecordedEvent): Selection {
   if (event.type !== 'change') return NOTHING;
   switch (event.resource) {
     case 'pods':

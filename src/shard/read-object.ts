@@ -1,5 +1,5 @@
 import type { Problem } from '../core/problem.ts';
-import { createUnknownFields, decodeBare, encodeBare, parseJsonObject, type UnknownFields } from '../kube/codec.ts';
+import { createUnknownFields, decodeBare, decodeJson, parseJsonObject, type UnknownFields } from '../kube/codec.ts';
 import type { KubeObject } from '../kube/types.ts';
 import type { ObjectBytes } from './protocol.ts';
 
@@ -33,10 +33,11 @@ export function readObject(
 }
 
 function decode(apiVersion: string, kind: string, content: ObjectBytes, unknown: UnknownFields): KubeObject {
-  // JSON is read through the protobuf tables. They check every type and leave out unknown fields.
-  const bytes =
-    content.encoding === 'json' ? encodeBare({ ...parseJsonObject(content.bytes), apiVersion, kind }) : content.bytes;
-  const object = decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);
+  const { encoding, bytes } = content;
+  const object =
+    encoding === 'json'
+      ? decodeJson(apiVersion, kind, parseJsonObject(bytes))
+      : decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);
   delete (object.metadata as { managedFields?: unknown }).managedFields;
   return object;
 }

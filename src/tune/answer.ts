@@ -28,7 +28,14 @@ export interface Answer {
   readonly today: Settings;
   readonly calibration: Calibration;
   /** null = there is nothing to compare with. */
-  readonly backTest: { readonly comparisons: readonly Comparison[]; readonly worst: number | null } | null;
+  readonly backTest: {
+    readonly comparisons: readonly Comparison[];
+    /**
+     * The largest error, as `BackTest` has it; null = nothing was measured. Of a figure that was measured and that the model has
+     * nothing of it is no number, because JSON has none without an end.
+     */
+    readonly worst: number | 'no-prediction' | null;
+  } | null;
   /** Why nothing is recommended; [] = something is. */
   readonly refusals: readonly string[];
   /** null = nothing was searched. */

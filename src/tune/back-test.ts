@@ -3,6 +3,7 @@
  * of the API latency, and the watch lag. Their prediction of the second half is compared with the measured figures.
  */
 import { assert } from '../lib/assert.ts';
+import { log } from '../lib/exp-log.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration, Settings } from '../twin/settings.ts';
 import { storyBetween } from '../twin/story.ts';
@@ -168,7 +169,7 @@ function fitFirstHalf(run: Run, evidence: Evidence, known: Known): Fit {
     RIGIDITY[name] !== undefined && !isHeld(known[name]) && of(run.calibration) > 0;
   const free = FITTED.filter(isFree);
   const costOf = (tried: Calibration): number =>
-    free.reduce((sum, { name, of }) => sum + RIGIDITY[name]! * Math.log(of(tried) / of(run.calibration)) ** 2, 0);
+    free.reduce((sum, { name, of }) => sum + RIGIDITY[name]! * log(of(tried) / of(run.calibration)) ** 2, 0);
   const lossAndCostAt = (tried: Calibration): number => lossAt(tried) + costOf(tried);
   const begins = fitsFrom(beginsOf(run.calibration, free).filter(mayBe), lossAndCostAt, free);
   const [nearest] = begins.toSorted((a, b) => a.loss - b.loss);
@@ -317,7 +318,7 @@ function lossOf(comparisons: readonly Comparison[], { endpointsBatchMs, slicesBa
     const isBeyond = unit === 'ms' && batchMs[output] > 0 && measured > batchMs[output];
     const [floor, less] = isBeyond ? [BEYOND_FLOOR, batchMs[output]] : [FLOOR, 0];
     const of = (value: number): number => Math.max(floor, (value || 0) - less);
-    loss += Math.log(of(predicted) / of(measured)) ** 2;
+    loss += log(of(predicted) / of(measured)) ** 2;
   }
   return loss;
 }

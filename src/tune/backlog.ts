@@ -47,10 +47,14 @@ function firstEventsMs({ controller, story }: Played): Map<number, number> {
   const note = (service: number, atMs: number): void => {
     if (!first.has(service)) first.set(service, atMs);
   };
+  let hasNode = false;
   for (const change of story.changes) {
     const { atMs, kind, places, service } = change;
     if (service >= 0) note(service, atMs);
-    if (kind === 'node') for (const [i, { hasHints }] of story.services.entries()) if (hasHints === true) note(i, atMs);
+    if (kind === 'node' && !hasNode) {
+      for (const [i, { hasHints }] of story.services.entries()) if (hasHints === true) note(i, atMs);
+      hasNode = true;
+    }
     if (kind !== 'pod') continue;
     for (const placed of places) {
       if (isLookedAt(change, placed, controller)) note(story.places[placed.place]!.service, atMs);

@@ -2,6 +2,7 @@
  * The lognormal distributions that explain a histogram of latencies. The histogram's mean would depend on a few stalls,
  * and so would the single best distribution where two buckets have all the rest: they leave its width open.
  */
+import { exp, log } from '../lib/exp-log.ts';
 import { tailOf } from '../twin/api-latency.ts';
 
 /** One bucket: values above the bound of the bucket before and up to `bound`, in milliseconds. */
@@ -45,7 +46,7 @@ export function lognormalOf(bins: readonly Bin[]): LikelyLognormal | null {
   let most = -Infinity;
   for (const sigma of SIGMAS) {
     for (let median = MEDIAN_MIN; median < MEDIAN_MAX; median *= MEDIAN_STEP) {
-      const likelihood = values * likelihoodOf(histogram, Math.log(median), sigma);
+      const likelihood = values * likelihoodOf(histogram, log(median), sigma);
       if (likelihood < most - LIKELY) continue;
       most = Math.max(most, likelihood);
       tried.push({ median, tail: tailOf(sigma), likelihood });
@@ -90,13 +91,13 @@ function likelihoodOf({ bins, slow }: Histogram, mu: number, sigma: number): num
   let likelihood = 0;
   let below = 0;
   for (const { bound, share } of bins) {
-    const upTo = bound === Infinity ? 1 : normalBelow((Math.log(bound) - mu) / sigma);
-    if (share > 0) likelihood += share * Math.log(Math.max(LEAST, upTo - below));
+    const upTo = bound === Infinity ? 1 : normalBelow((log(bound) - mu) / sigma);
+    if (share > 0) likelihood += share * log(Math.max(LEAST, upTo - below));
     below = upTo;
   }
   const slowest = Math.max(slow, 1 - below);
-  if (slow > 0) likelihood += slow * Math.log(slowest);
-  return likelihood + (1 - slow) * Math.log(Math.max(LEAST, 1 - slowest) / Math.max(LEAST, below));
+  if (slow > 0) likelihood += slow * log(slowest);
+  return likelihood + (1 - slow) * log(Math.max(LEAST, 1 - slowest) / Math.max(LEAST, below));
 }
 
 const LEAST = 1e-12;
@@ -105,6 +106,6 @@ const LEAST = 1e-12;
 function normalBelow(z: number): number {
   const t = 1 / (1 + 0.2316419 * Math.abs(z));
   const poly = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
-  const tail = (poly * Math.exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
+  const tail = (poly * exp((-z * z) / 2)) / Math.sqrt(2 * Math.PI);
   return z > 0 ? 1 - tail : tail;
 }

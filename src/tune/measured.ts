@@ -4,8 +4,8 @@
  */
 import { refusalsText, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
-import { bucketsOf, sumOf, type Metrics } from '../metrics/text.ts';
-import { grownBetween, whyNotComparable, type Grown } from '../metrics/two-looks.ts';
+import { bucketsOf, sumOf, type Metrics, type Sample } from '../metrics/text.ts';
+import { grownBetween, whyNotComparable, whyNotWhole, type Grown } from '../metrics/two-looks.ts';
 import { kubeMinorIn, ledAt, type Program, programOf } from '../metrics/program-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import { type LikelyLognormal, lognormalOf, middleOf } from './lognormal.ts';
@@ -191,6 +191,7 @@ function ofController({ before, after, from }: Scrapes, controller: Program, rec
       lookedFor: ofLeader,
       doubts: [`${from}: the process led at one of the scrapes alone: another leader wrote, too`],
     };
+  refuse(from, whyNotWhole(before, after, ['process_cpu_seconds_total', 'rest_client_requests_total']));
   const stray = strayOf(from, 'slices', grownSlices(grown, after), recorded?.slices, 'process');
   if (stray !== null) return stray;
   const all = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
@@ -203,7 +204,7 @@ function ofController({ before, after, from }: Scrapes, controller: Program, rec
       : all;
   const refused = refusedWrites((code, method) => grown('rest_client_requests_total', { code, method }));
   const whose = isEndpointd ? 'its' : "the process's";
-  const cores = sumOf(after, 'go_sched_gomaxprocs_threads');
+  const cores = gaugeOf(after, 'go_sched_gomaxprocs_threads');
   const cpu = cpuPerWrite(grown, after, isEndpointd, from);
   return {
     apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`, isEndpointd),
@@ -266,6 +267,7 @@ function ofApiServer({ before, after, from }: Scrapes, program: Program, recorde
   if (!after.has('apiserver_request_duration_seconds_count'))
     throw new ScrapesError(`${from}: these are the metrics of another program: they have no requests to an API server`);
   const grown = comparable(before, after, from, ['apiserver_request_duration_seconds_count']);
+  refuse(from, whyNotWhole(before, after, ['apiserver_request_total', `${FLOW_WAIT}_count`]));
   const latency = latencyOf(before, after, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
   const { count } = latency;
   const written = recorded === null ? undefined : recorded.endpoints + recorded.slices;
@@ -273,7 +275,7 @@ function ofApiServer({ before, after, from }: Scrapes, program: Program, recorde
   const stray = count >= (written ?? 0) ? null : strayOf(from, 'Endpoints and slices', count, written, 'API server');
   if (stray !== null) return stray;
   const watching = (resource: string): number =>
-    sumOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
+    gaugeOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;
   const slices = watching('endpointslices');
   const rejected = grown('apiserver_flowcontrol_rejected_requests_total');
   const refused = refusedWrites((code, verb) =>
@@ -309,6 +311,22 @@ const OWN_SCHEMAS: Readonly<Record<Program, readonly string[]>> = {
   endpointd: ['endpointd', 'endpointd-static-pod', 'kube-system-service-accounts'],
   'kube-controller-manager': ['endpoint-controller', 'kube-controller-manager', 'kube-system-service-accounts'],
 };
+/** Those that Kubernetes makes, or made, itself. */
+const DEFAULT_SCHEMAS: readonly string[] = [
+  'exempt',
+  'probes',
+  'system-leader-election',
+  'endpoint-controller',
+  'workload-leader-election',
+  'system-node-high',
+  'system-nodes',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kube-system-service-accounts',
+  'service-accounts',
+  'global-default',
+  'catch-all',
+];
 const LONGEST_SHOWN = 3;
 
 function flowWaitsOf(grown: Grown, after: Metrics, program: Program, from: string): Measured['flowWaits'] {
@@ -324,13 +342,33 @@ function flowWaitsOf(grown: Grown, after: Metrics, program: Program, from: strin
   if (own.length > 0)
     return { value: own, from: `${FLOW_WAIT} in ${from}; part of the API latency of writes with that flow schema` };
   const why = `the longest: which flow schema the writes of ${program} have is not told`;
-  return { value: waits.slice(0, LONGEST_SHOWN), from: `${FLOW_WAIT} in ${from}; ${why}` };
+  // A report is given away, and other schemas have names that somebody has chosen.
+  const told = waits.slice(0, LONGEST_SHOWN).map(({ schema, ms }) => ({
+    schema: DEFAULT_SCHEMAS.includes(schema) ? schema : 'another flow schema',
+    ms,
+  }));
+  return { value: told, from: `${FLOW_WAIT} in ${from}; ${why}` };
 }
 
 function comparable(before: Metrics, after: Metrics, from: string, counters: readonly string[]): Grown {
-  const why = whyNotComparable(before, after, counters);
+  refuse(from, whyNotComparable(before, after, counters));
+  const grown = grownBetween(before, after);
+  return (name, labels) => {
+    const by = grown(name, labels);
+    if (!Number.isFinite(by)) refuse(from, `${name} is no finite number`);
+    return by;
+  };
+}
+
+/** @throws ScrapesError, unless `why` is null */
+function refuse(from: string, why: string | null): void {
   if (why !== null) throw new ScrapesError(`${from}: ${why}`);
-  return grownBetween(before, after);
+}
+
+/** null = the scrape does not tell it. */
+function gaugeOf(scrape: Metrics, name: string, labels?: Sample['labels']): number | null {
+  const value = sumOf(scrape, name, labels);
+  return value !== null && Number.isFinite(value) ? value : null;
 }
 
 interface Latency {

@@ -1,4 +1,5 @@
 /** The numbers of an answer and their sources. Measured numbers enter the calibration. */
+import { exp, log } from '../lib/exp-log.ts';
 import { sigmaOf, sizeFactor, tailOf } from '../twin/api-latency.ts';
 import { cpuOf, writesOf } from '../twin/figures.ts';
 import { OUTPUTS } from '../twin/ledger.ts';
@@ -80,13 +81,13 @@ export function withFit(start: Start, fit: Pick<BackTest, 'untold' | 'unsure' | 
 function withoutSizes({ median, tail }: Lognormal, run: Run): Lognormal {
   const { writes } = runModel(run);
   const logs = OUTPUTS.flatMap((output) =>
-    writes[output].map(({ endpoints }) => Math.log(sizeFactor(run.calibration, output, endpoints))),
+    writes[output].map(({ endpoints }) => log(sizeFactor(run.calibration, output, endpoints))),
   );
   if (logs.length === 0) return { median, tail };
-  const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length;
-  const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length;
+  const mean = logs.reduce((sum, each) => sum + each, 0) / logs.length;
+  const variance = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0) / logs.length;
   return {
-    median: median / Math.exp(mean),
+    median: median / exp(mean),
     tail: tailOf(Math.sqrt(Math.max(0, sigmaOf(tail) ** 2 - variance))),
   };
 }

@@ -15,6 +15,8 @@ export interface RecordedPart {
   readonly evidence: Evidence;
   /** How many writes the recorded controllers made, with those of mirrored slices. */
   readonly recorded: Recorded;
+  /** How many nodes there were at the end; 0 = the recorder was not let read them. */
+  readonly nodes: number;
   /** The programs that have written each output; [] = the recording does not tell. */
   readonly writers: WritersOf;
   readonly doubts: readonly string[];
@@ -50,6 +52,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
   const doubts = new Set<string>();
   const writers = createOutputWriters();
   let isEnded = false;
+  let nodes = 0;
   const behind = createBehind(measuring);
   for (const event of events) {
     if (measuring.hasBegun && event.atMs >= recorded.beganMs()) behind.begin();
@@ -58,6 +61,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
     measureEvent(measuring, event, selection);
     behind.take(event, selection);
     isEnded = event.type === 'end';
+    nodes += nodesAdded(event);
     followWriters(writers, event);
     noteDoubt(doubts, event, measuring);
   }
@@ -72,6 +76,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
     story,
     evidence: { samples, writes, behind: behind.found },
     recorded: counts,
+    nodes,
     writers: { endpoints, slices },
     doubts: [...doubts],
     notes: OUTPUTS.filter((output) => !outputs.includes(output)).map(
@@ -79,6 +84,11 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
     ),
     isEnded,
   };
+}
+
+function nodesAdded(event: RecordedEvent): number {
+  if (event.type !== 'change' || event.resource !== 'nodes') return 0;
+  return (event.after === null ? 0 : 1) - (event.before === null ? 0 : 1);
 }
 
 interface Behind {

@@ -260,7 +260,7 @@ function ratioOf({ verdict, look }: TriedFigure): number {
 function backTestSection({ comparisons, worst }: NonNullable<Answer['backTest']>): Section {
   return {
     title: 'The back-test',
-    tone: worst !== null && worst <= ERROR_MAX ? 'good' : 'bad',
+    tone: typeof worst === 'number' && worst <= ERROR_MAX ? 'good' : 'bad',
     note: `${BACK_TEST_TITLE}.`,
     table: { columns: ['', 'measured', 'predicted', 'error'], rows: backTestRows(comparisons) },
   };

@@ -4,6 +4,7 @@
  * of six cases. The factors below are those of a nominal 98.8 %: with them all eight looks together hold the truth in
  * 95 %. That is of one figure of one setting: several together hold it less often.
  */
+import { exp, log } from '../lib/exp-log.ts';
 
 export type Decision = 'lower' | 'higher' | 'same' | 'cannot tell';
 
@@ -33,15 +34,15 @@ const FACTORS: readonly number[] = [9.046, 5.472, 4.367, 3.85, 3.555, 3.365, 3.2
 /** @param ratios of each pair, one setting over the other; above 0 */
 export function intervalOf(ratios: readonly number[]): Interval {
   const count = ratios.length;
-  const logs = ratios.map(Math.log);
-  const mean = logs.reduce((sum, log) => sum + log, 0) / count;
-  if (count < PAIRS_MIN) return { decision: null, ratio: Math.exp(mean), low: 0, high: Infinity };
-  const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / (count - 1);
+  const logs = ratios.map(log);
+  const mean = logs.reduce((sum, each) => sum + each, 0) / count;
+  if (count < PAIRS_MIN) return { decision: null, ratio: exp(mean), low: 0, high: Infinity };
+  const variance = logs.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (count - 1);
   const half = FACTORS[Math.min(count, PAIRS_MAX) - PAIRS_MIN]! * Math.sqrt(variance / count);
-  const [low, high] = [Math.exp(mean - half), Math.exp(mean + half)];
+  const [low, high] = [exp(mean - half), exp(mean + half)];
   return {
     decision: decide(low, high) ?? (count < PAIRS_MAX ? null : 'cannot tell'),
-    ratio: Math.exp(mean),
+    ratio: exp(mean),
     low,
     high,
   };

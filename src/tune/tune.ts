@@ -96,7 +96,10 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
     objective: objective.text,
     today: settings,
     calibration,
-    backTest: tested === null ? null : { comparisons: tested.comparisons, worst: tested.worst },
+    backTest:
+      tested === null
+        ? null
+        : { comparisons: tested.comparisons, worst: tested.worst === Infinity ? 'no-prediction' : tested.worst },
     refusals,
     recommendation,
     confirmation: null,

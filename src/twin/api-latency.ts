@@ -2,6 +2,7 @@
  * The API server's latency for a write. It is lognormal, and drawn by the write's identity, so that all settings have
  * the same luck.
  */
+import { exp, log } from '../lib/exp-log.ts';
 import { uniformAt } from './draw.ts';
 import type { Output } from './ledger.ts';
 import type { Calibration } from './settings.ts';
@@ -18,7 +19,7 @@ export function createLatency(calibration: Calibration, seed: number): DrawLaten
   return (service, ordinal, output, endpoints) =>
     apiMs.median *
     sizeFactor(calibration, output, endpoints) *
-    Math.exp(sigma * normalAt(uniformAt(seed, service, ordinal)));
+    exp(sigma * normalAt(uniformAt(seed, service, ordinal)));
 }
 
 /** How many times as long the write of an object takes as that of one without endpoints. */
@@ -28,12 +29,12 @@ export function sizeFactor({ apiEach }: Calibration, output: Output, endpoints: 
 
 /** The standard deviation of the logarithms of a lognormal distribution whose p99 is so many times its median. */
 export function sigmaOf(tail: number): number {
-  return Math.log(Math.max(1, tail)) / NORMAL_P99;
+  return log(Math.max(1, tail)) / NORMAL_P99;
 }
 
 /** The reverse of `sigmaOf`. */
 export function tailOf(sigma: number): number {
-  return Math.exp(NORMAL_P99 * sigma);
+  return exp(NORMAL_P99 * sigma);
 }
 
 /** The p99 of the standard normal distribution. */
@@ -51,7 +52,7 @@ export type DrawArrivals = (
  */
 export function createArrivals({ watchLagMs }: Calibration, seed: number): DrawArrivals {
   const lag = (salt: number, service: number, ordinal: number): number =>
-    -watchLagMs * Math.log(uniformAt(seed ^ salt, service, ordinal));
+    -watchLagMs * log(uniformAt(seed ^ salt, service, ordinal));
   return (service, ordinal) => ({
     answerMs: lag(ANSWER_SALT, service, ordinal),
     eventMs: lag(EVENT_SALT, service, ordinal),
@@ -63,7 +64,7 @@ const EVENT_SALT = 0x2545f491;
 
 /** The quantile of the standard normal distribution, within 0.005 (Abramowitz and Stegun 26.2.23). */
 function normalAt(share: number): number {
-  const t = Math.sqrt(-2 * Math.log(Math.min(share, 1 - share)));
+  const t = Math.sqrt(-2 * log(Math.min(share, 1 - share)));
   const z = t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
   return share < 0.5 ? -z : z;
 }

@@ -1,5 +1,6 @@
 /** Seeded stories of what large clusters do, for users without a recording. */
 import type { PodChange } from '../core/pod-changes.ts';
+import { log } from '../lib/exp-log.ts';
 import type { ObjectSizes } from './ledger.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
 import { NOTHING, type Place, type Published, type Story, type StoryChange, type StoryService } from './story.ts';
@@ -202,7 +203,7 @@ const GONE_EVENTS = 2;
 
 /** The next arrival of a Poisson process. */
 function drawGap(prng: Prng, perSecond: number): number {
-  return (-Math.log(1 - nextFloat(prng)) / perSecond) * 1000;
+  return (-log(1 - nextFloat(prng)) / perSecond) * 1000;
 }
 
 const READY: Published = { endpoints: 1, slices: 1, isReady: true };

@@ -8,7 +8,7 @@ import type { ControllerName } from '../controller/options.ts';
 import type { Reflector } from '../controller/reflectors/reflector.ts';
 import type { ControllerState } from '../controller/state.ts';
 import { getPod, podsOf, servicesOf } from '../core/selector-index.ts';
-import { decodeBare, encodeBare } from '../kube/codec.ts';
+import { decodeBare, decodeJson } from '../kube/codec.ts';
 import { serviceKey } from '../kube/key.ts';
 import { labelsGet, labelsInclude, selectorText } from '../kube/labels.ts';
 import type { ListPage } from '../kube/list.ts';
@@ -167,10 +167,10 @@ export function objectKey(kind: 'Endpoints' | 'EndpointSlice', name: string): st
   return `${kind} ${name}`;
 }
 
-/** JSON is read through the protobuf tables, which leave out unknown fields. */
 function decode(source: ObjectSource, apiVersion: string, kind: string): KubeObject {
-  const bytes = source.encoding === 'protobuf' ? source.bytes : encodeBare({ ...source.value, apiVersion, kind });
-  return decodeBare(apiVersion, kind, bytes);
+  return source.encoding === 'json'
+    ? decodeJson(apiVersion, kind, source.value)
+    : decodeBare(apiVersion, kind, source.bytes);
 }
 
 function isBehind(cachedVersion: string | undefined, version: string): boolean {

@@ -48,6 +48,7 @@ function metricsOf(grown: Grown, start = 1): string {
   // endpointd's requests have no wait for a token in them.
   const answeredSeconds = apiSeconds + (more.includes('endpointd_build_info') ? 0 : throttleSeconds);
   return `workqueue_depth{name="${queue}"} ${grown.depth ?? 0}
+workqueue_longest_running_processor_seconds{name="${queue}"} 0
 workqueue_work_duration_seconds_sum{name="${queue}"} ${workSeconds}
 workqueue_work_duration_seconds_count{name="${queue}"} ${syncs}
 workqueue_queue_duration_seconds_sum{name="${queue}"} ${waitSeconds}
@@ -63,7 +64,9 @@ ${more}`;
 }
 
 function adviceOf(grown: Grown, settings: Partial<Settings> = {}): Advice {
-  const nothing = grown.queue === undefined ? {} : { queue: grown.queue };
+  // The same series, of which nothing has grown.
+  const more = (grown.more ?? '').replaceAll(/ \S+$/gm, ' 0');
+  const nothing = grown.queue === undefined ? { more } : { queue: grown.queue, more };
   const [first, second] = [nothing, grown].map((one) => parseMetrics(metricsOf(one)));
   const observed = observe(first!, second!, 100, { ...SETTINGS, ...settings });
   assert.ok(observed.ok, JSON.stringify(observed));
@@ -256,13 +259,7 @@ describe('advice from two looks at the metrics', () => {
 
   it('one sync of many writes does not hide that all others wait for tokens', () => {
     const grown = { syncs: 600, workSeconds: 120, throttleSeconds: 114, apiSeconds: 6, cpuSeconds: 5 };
-    const one = (name: string, value: number): string => `workqueue_${name}{name="endpoint_slice"} ${value}\n`;
-    const slices = [
-      one('work_duration_seconds_sum', 0.4),
-      one('work_duration_seconds_count', 1),
-      one('queue_duration_seconds_sum', 0),
-      one('queue_duration_seconds_count', 1),
-    ].join('');
+    const slices = `${slicesQueue({ syncs: 1, workSeconds: 0.4 })}\n`;
     for (const others of ['', slices + updated(8)])
       assert.equal(adviceOf({ ...grown, more: ENDPOINTD + others }).verdict, 'tokens');
   });
@@ -452,12 +449,7 @@ workqueue_retries_total{name="endpoint_slice"} ${delayedSlices}
       '4.95 of 5 workers are busy, but writes take 56 % of the tokens that --kube-api-qps gives: more workers alone would soon wait for tokens',
     );
     // endpointd's controllers put their QPS together, kube-controller-manager's do not.
-    const slices = (count: number): string =>
-      `workqueue_work_duration_seconds_sum{name="endpoint_slice"} 1
-workqueue_work_duration_seconds_count{name="endpoint_slice"} ${count}
-workqueue_queue_duration_seconds_sum{name="endpoint_slice"} 0
-workqueue_queue_duration_seconds_count{name="endpoint_slice"} ${count}
-`;
+    const slices = (count: number): string => slicesQueue({ syncs: count, workSeconds: 1 });
     assert.equal(said(90, own + slices(100)).verdict, 'syncs');
     assert.equal(said(45, own + slices(100)).verdict, 'cannot tell');
     const kube = { ...grown, queue: 'endpoint_slice', more: updated(5000) } as const;
@@ -686,8 +678,16 @@ ${TIMES}_count{verb="POST"} 2000
       whyWithout(WAITS, `${own}endpointd_writes_total{verb="update"} 60\n`),
       /^these metrics lack rest_client_rate/,
     );
-    for (const name of ['work_duration_seconds_sum', 'queue_duration_seconds_sum', 'queue_duration_seconds_count'])
-      assert.match(whyWithout(`workqueue_${name}`), new RegExp(`^these metrics lack workqueue_${name}: how `));
+    for (const [name, untold] of [
+      ['work_duration_seconds_sum', 'how long syncs take'],
+      ['queue_duration_seconds_sum', 'how long keys wait'],
+      ['queue_duration_seconds_count', 'how many keys wait'],
+      ['depth', 'how many keys wait'],
+      ['longest_running_processor_seconds', 'whether a sync hangs'],
+    ] as const) {
+      const why = `these metrics lack workqueue_${name}: ${untold} cannot be told`;
+      assert.deepEqual([whyWithout(`workqueue_${name}`), whyWithout(`workqueue_${name}`, own)], [why, why]);
+    }
     const ofSlices = 'workqueue_work_duration_seconds_count{name="endpoint_slice"} 1\n';
     assert.match(
       whyWithout('none', ofSlices),
@@ -700,6 +700,36 @@ ${TIMES}_count{verb="POST"} 2000
       /^these metrics lack .*_sum of writes: whether writes wait for tokens/,
     );
     assert.equal(whyWithout('workqueue_', own), 'these metrics of endpointd have no queue of its controllers');
+  });
+
+  it('a first look that is cut off or filtered is refused, for it is no 0', () => {
+    const whyWithout = (name: string, more = ''): string => {
+      const [first, second] = [50, 60].map((syncs) => metricsOf({ syncs, more })) as [string, string];
+      const cut = first.replaceAll(new RegExp(`^${name}.*\\n`, 'gm'), '');
+      const observed = observe(parseMetrics(cut), parseMetrics(second), 10, SETTINGS);
+      return observed.ok ? '' : observed.why;
+    };
+    const cut = 'one of the two looks was cut off, or filtered: it lacks';
+    assert.equal(whyWithout('workqueue_'), `${cut} workqueue_work_duration_seconds_count, which the other one has`);
+    assert.equal(whyWithout('endpointd_', ENDPOINTD), `${cut} endpointd_build_info, which the other one has`);
+    const cpu = 'process_cpu_seconds_total';
+    assert.equal(whyWithout(cpu), `the first look lacks ${cpu}: whether CPU is short cannot be told`);
+    const slices = `${slicesQueue({ syncs: 50 })}\n`;
+    assert.match(
+      whyWithout('workqueue_.*"endpoint_slice"', slices),
+      /^the first look lacks workqueue_work_duration_seconds_sum of endpoint_slice: how long syncs take/,
+    );
+    // The first write may come between the looks.
+    assert.equal(whyWithout('endpointd_writes', `endpointd_writes_total{verb="update"} 60\n${ENDPOINTD}`), '');
+  });
+
+  it('figures that are no finite numbers are refused', () => {
+    const text = metricsOf({ syncs: 60, throttleSeconds: 5 });
+    const infinite = parseMetrics(text.replace(`${WAITS}{verb="PUT"} 5`, `${WAITS}{verb="PUT"} +Inf`));
+    assert.deepEqual(observe(infinite, infinite, 10, SETTINGS), {
+      ok: false,
+      why: 'a figure of these metrics is no finite number',
+    });
   });
 
   it('a client without a limit has no waits for tokens, and no metric of them', () => {

@@ -15,7 +15,9 @@ const directory = mkdtempSync(join(tmpdir(), 'endpointd-advise-'));
 after(() => rmSync(directory, { recursive: true }));
 
 function metrics(syncs: number): string {
-  return `workqueue_work_duration_seconds_sum{name="endpoint"} ${syncs * 0.25}
+  return `workqueue_depth{name="endpoint"} 0
+workqueue_longest_running_processor_seconds{name="endpoint"} 0
+workqueue_work_duration_seconds_sum{name="endpoint"} ${syncs * 0.25}
 workqueue_work_duration_seconds_count{name="endpoint"} ${syncs}
 workqueue_queue_duration_seconds_sum{name="endpoint"} ${syncs * 3}
 workqueue_queue_duration_seconds_count{name="endpoint"} ${syncs}

@@ -29,6 +29,7 @@ async function versionBy(minor: string | null, ...flags: readonly string[]): Pro
     const { kubeMinor, given, measured } = await knownOf(
       parseTuneFlags(args, () => undefined),
       null,
+      0,
     );
     const row = given.find(({ name }) => name === 'version of kube-controller-manager');
     return {
@@ -75,6 +76,32 @@ for (const [name, minor, flags, expected] of [
     assert.deepEqual(await versionBy(minor, ...flags), expected));
 }
 
+test('the nodes of a recording watch the slices, unless somebody tells how many', async () => {
+  const watchers = async (nodes: number, ...flags: readonly string[]): Promise<readonly unknown[]> => {
+    const known = await knownOf(
+      parseTuneFlags(flags, () => undefined),
+      null,
+      nodes,
+    );
+    return [known.nodes, known.given.find(({ name }) => name === 'watchers of slices')!.from];
+  };
+  assert.deepEqual(await watchers(0), [100, 'not given: assumed']);
+  assert.deepEqual(await watchers(7), [7, 'nodes of the recording']);
+  assert.deepEqual(await watchers(7, '--nodes=5'), [5, 'given']);
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-known-'));
+  try {
+    const path = join(directory, 'api.txt');
+    writeFileSync(
+      path,
+      'apiserver_request_duration_seconds_count 1\napiserver_longrunning_requests{verb="WATCH",resource="endpointslices"} 9\n',
+    );
+    const [, from] = await watchers(7, `--apiserver-metrics=${path},${path}`);
+    assert.equal(from, `apiserver_longrunning_requests in ${path}, ${path}, of that API server alone`);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test('a configz of the other program is refused, with the name of that program', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-known-'));
   try {
@@ -90,8 +117,8 @@ test('a configz of the other program is refused, with the name of that program',
       for (const asked of Object.keys(texts)) {
         const options = parseTuneFlags([`--controller=${asked}`, `--configz=${path}`], () => undefined);
         const message = `--configz=${path}: this is the configuration of ${told}, and --controller is ${asked}`;
-        if (asked === told) await knownOf(options, null);
-        else await assert.rejects(knownOf(options, null), { message });
+        if (asked === told) await knownOf(options, null, 0);
+        else await assert.rejects(knownOf(options, null, 0), { message });
       }
     }
   } finally {
@@ -103,6 +130,7 @@ test('an answer on endpointd tells no version of kube-controller-manager', async
   const { given } = await knownOf(
     parseTuneFlags([], () => undefined),
     null,
+    0,
   );
   assert.ok(given.length > 0 && given.every(({ name }) => !name.startsWith('version')));
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -106,7 +106,8 @@ test(
 
 test('run starts without a writable place, as with a read-only root', async () => {
   // A file, for the superuser may write to any directory.
-  const env = { ...process.env, TMPDIR: join(import.meta.dirname, 'main.test.ts'), NODE_COMPILE_CACHE: undefined };
+  const file = join(import.meta.dirname, 'main.test.ts');
+  const env = { ...process.env, TMPDIR: file, XDG_CACHE_HOME: file, NODE_COMPILE_CACHE: undefined };
   const server = await startServe(['--profile=tiny'], MAIN);
   const flags = [`--kubeconfig=${server.kubeconfig}`, '--shards=1', '--secure-port=0'];
   const { status, stderr } = await untilReady(['run', ...flags], /All services are synced|A shard was lost/, env);
@@ -115,13 +116,20 @@ test('run starts without a writable place, as with a read-only root', async () =
   assert.ok(!stderr.includes('A shard was lost'), stderr);
 });
 
+test('compiled code is kept where only the user can write, and not in /tmp', async () => {
+  const [home, temporary] = [mkdtempSync(join(directory, 'home-')), mkdtempSync(join(directory, 'tmp-'))];
+  await endpointdIn({ HOME: home, TMPDIR: temporary, XDG_CACHE_HOME: '', NODE_COMPILE_CACHE: '' }, ['--version']);
+  const kept = join(home, '.cache', 'endpointd', 'compiled');
+  assert.deepEqual([statSync(kept).mode & 0o777, readdirSync(kept).length, readdirSync(temporary)], [0o700, 1, []]);
+});
+
 test('V8 runs without the elision of objects that can mix up their numbers', async () => {
   // Only the name of the directory of compiled code tells with which flags V8 runs.
   const kept = mkdtempSync(join(directory, 'cache-'));
-  await endpointdIn({ TMPDIR: kept, NODE_COMPILE_CACHE: '' }, ['--version']);
+  await endpointdIn({ XDG_CACHE_HOME: kept, NODE_COMPILE_CACHE: '' }, ['--version']);
   const print = ['--print', 'v8.cachedDataVersionTag().toString(16)'];
   const tagOf = async (flags: string[]): Promise<string> => (await run(execPath, [...flags, ...print])).stdout.trim();
-  const names = readdirSync(join(kept, 'node-compile-cache')).join(', ');
+  const names = readdirSync(join(kept, 'endpointd', 'compiled')).join(', ');
   assert.ok(names.includes(`-${await tagOf(['--no-maglev-escape-analysis'])}-`), names);
   assert.ok(!names.includes(`-${await tagOf([])}-`), names);
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { endpointOf, fileOf, pod, service, slice } from '../recording/made.ts';
+import { endpointOf, fileOf, node, pod, service, slice } from '../recording/made.ts';
 import { playedBy } from '../../src/cli/tune/played-by.ts';
 import { busiestPart } from '../../src/tune/confirmation.ts';
 
@@ -11,6 +11,7 @@ import { busiestPart } from '../../src/tune/confirmation.ts';
 const SHARED = fileOf((encoder) => {
   encoder.put('services', service('web'), 'other', 0);
   encoder.put('pods', pod('web-1'), 'other', 0);
+  for (const name of ['worker-1', 'worker-2', 'worker-3']) encoder.put('nodes', node(name, 'zone-a'), 'other', 0);
   for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const)
     encoder.listed(resource, '1', 0);
   for (let i = 0; i < 30; i++) {
@@ -19,6 +20,7 @@ const SHARED = fileOf((encoder) => {
     encoder.put('endpointslices', slice('web-x', endpoints), 'controller', 100 * i + 105);
     encoder.put('endpoints', slice('web', endpoints), 'controller', 100 * i + 110);
   }
+  encoder.remove('nodes', '', 'worker-3', { by: 'other', version: '' }, 4000);
   encoder.wrote('endpointslices', 'endpointd', 4000);
   encoder.wrote('endpoints', 'kube-controller-manager', 4000);
   encoder.tell(10_000, { end: true });
@@ -33,11 +35,12 @@ test('a confirmation plays the outputs that the controller writes itself', () =>
       ['endpointd', 'slices', 'endpoints'],
       ['kube-controller-manager', 'endpoints', 'slices'],
     ] as const) {
-      const { story, evidence, recorded, notes } = playedBy({ from, seed: 1, controller });
+      const { story, evidence, recorded, nodes, notes } = playedBy({ from, seed: 1, controller });
       assert.deepEqual(busiestPart(story, 2000, controller).outputs, [own]);
       assert.deepEqual([evidence!.writes[own].length, evidence!.writes[foreign].length], [30, 0]);
       // The metrics of an API server count the writes of both programs.
       assert.deepEqual(recorded, { endpoints: 30, slices: 30 });
+      assert.equal(nodes, 2);
       assert.equal(notes.length, 1);
     }
   } finally {

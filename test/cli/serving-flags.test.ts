@@ -145,11 +145,7 @@ describe('a running endpointd whose kubeconfigs are one file', () => {
       interactiveMode: 'Never',
     };
     const path = join(directory, 'one');
-    const named = {
-      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
-      users: [{ name: 'u', user: { exec } }],
-    };
-    writeFileSync(path, JSON.stringify({ ...(JSON.parse(kubeconfigText(server.url)) as object), ...named }));
+    writeFileSync(path, kubeconfigText(server.url, { exec }));
     const flags = ['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'];
     const running = await startServingProcess(flags.map((flag) => `--${flag}=${path}`));
     try {

@@ -32,7 +32,7 @@ describe('a running endpointd', () => {
       reviews.rights.add(`operator get ${path}`);
     }
     const kubeconfig = join(directory, 'kubeconfig');
-    writeFileSync(kubeconfig, kubeconfigText(reviews.url));
+    writeFileSync(kubeconfig, kubeconfigText(reviews.url, { token: 'of-the-pod' }));
     running = await startServingProcess([
       `--kubeconfig=${kubeconfig}`,
       '--min-resync-period=90m',
@@ -60,6 +60,25 @@ describe('a running endpointd', () => {
     assert.match(ready.body, /\[-\]watch-\w+ failed: not listed yet/);
     assert.equal((await get('/readyz/ping')).body, 'ok');
     assert.match((await get('/metrics/slis')).body, /kubernetes_healthcheck\{name="leaderElection",type="healthz"\} 1/);
+  });
+
+  it('a process with a token has no metric of a client certificate', async () => {
+    const lines = (await get('/metrics')).body.split('\n').filter((line) => !line.startsWith('#'));
+    const valueOf = (name: string): number | undefined => {
+      const line = lines.find((one) => one.startsWith(`${name} `));
+      return line === undefined ? undefined : Number(line.slice(name.length));
+    };
+    for (const name of [
+      'endpointd_client_certificate_expiration_timestamp_seconds',
+      'endpointd_client_certificate_lifetime_seconds',
+      'endpointd_take_over_longest_due_seconds',
+    ]) {
+      assert.equal(valueOf(name), undefined, name);
+    }
+    const end = valueOf('endpointd_serving_certificate_expiration_timestamp_seconds')!;
+    assert.ok(end > Date.now() / 1000, String(end));
+    assert.equal(valueOf('endpointd_missing_rights'), 0);
+    assert.equal(valueOf('endpointd_quarantines_total'), 0);
   });
 
   it("/configz has the shape of kube-controller-manager's", async () => {

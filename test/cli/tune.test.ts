@@ -381,6 +381,7 @@ describe('endpointd tune', () => {
       const { today, given } = await knownOf(
         parseTuneFlags(args, () => undefined),
         null,
+        0,
       );
       const row = given.find(({ name }) => name === 'controllers that run');
       return [today.controllers, today.inFlight, row?.value, row?.from];

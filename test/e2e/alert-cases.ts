@@ -149,6 +149,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['EndpointdServiceStuck 10.0.0.1:10267'],
   },
   {
+    title: 'one replica restarts three times within half an hour, the other one twice',
+    series: {
+      ...A_LEADS,
+      [`process_start_time_seconds{${A}}`]: '1000x20 2200x4 2500x4 2800x30',
+      [`process_start_time_seconds{${B}}`]: '1000x20 2200x4 2500x35',
+    },
+    firing: ['EndpointdRestarts 10.0.0.1:10267'],
+  },
+  {
     title: 'a replica is gone without a trace',
     series: {
       [`up{${A}}`]: '1x60',
@@ -156,6 +165,16 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [`leader_election_master_status{${A},name="endpointd"}`]: '1x60',
     },
     firing: ['EndpointdReplicaDown -'],
+  },
+  {
+    title: 'in a roll-out the old pod is still up beside the new one for a moment: none',
+    series: {
+      [`up{${A}}`]: '1x60',
+      [`up{${B}}`]: '1x15 stale',
+      'up{job="endpointd",instance="10.0.0.3:10267"}': '_x14 1x45',
+      [`leader_election_master_status{${A},name="endpointd"}`]: '1x60',
+    },
+    firing: [],
   },
   {
     title: 'leadership comes and goes, and a watch is down all the while',

@@ -65,6 +65,8 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   'flags={-v}': /at '\/flags\/0': '-v' does not match pattern/,
   'flags={run}': /at '\/flags\/0': 'run' does not match pattern/,
   'flags={--leader-elect-resource-name=other}': /at '\/flags\/0': 'not' failed/,
+  'flags={--bind-address=127.0.0.1}': /at '\/flags\/0': 'not' failed/,
+  'flags={--authorization-always-allow-paths=/metrics}': /at '\/flags\/0': 'not' failed/,
   'networkPolicy.apiServerPorts={0}': /at '\/networkPolicy\/apiServerPorts\/0': minimum/,
   'flags={--leader-elect=false}': /Without leader election all replicas write: set replicas to 1/,
   'flags={-v=1,--leader-elect=F} replicas=3': /Without leader election all replicas write: set replicas to 1/,

@@ -185,7 +185,7 @@ describe('the runbook', () => {
     await follow('A service is stuck', 'kubectl label service NAME -n NAMESPACE endpointd-retry-', web);
     assert.match(await follow('A service is stuck', 'npx endpointd explain', service), /web-2/);
     await verify('The take-over is stuck');
-    await follow('The take-over is stuck', 'kubectl annotate lease');
+    await follow('The switch', 'kubectl annotate lease');
     assert.match(await follow('Two writers', 'kubectl get lease'), /endpointd/);
     const fill = { '...': 'endpointslices -n shop' };
     assert.match(await follow('Two writers', 'kubectl get ...', fill), /manager: endpointd/);

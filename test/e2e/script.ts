@@ -82,6 +82,13 @@ export const SCRIPT: readonly Chapter[] = [
       await createService(world, 'flipped', { spec: { selector: WEB } });
       await createService(world, 'emptied', { spec: { selector: WEB } });
       await createService(world, 'untouched', { spec: { selector: { app: 'nobody' } } });
+      // A kubelet says that a pod is not ready before it knows its IP.
+      await createService(world, 'starting');
+      await createPod(world, 'starting-1', { labels: { app: 'starting' } });
+      await settled();
+      await setReady(world, 'starting-1', false, T1);
+      await settled();
+      await patchPodStatus(world, 'starting-1', { podIP: '10.1.0.3', podIPs: [{ ip: '10.1.0.3' }] });
       await settled();
       await setReady(world, 'web-1', true, T2);
       await settled();

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { readList } from '../../src/kube/list.ts';
 import { JSON_TYPE, PROTOBUF, PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
-import { readObject } from '../../src/kube/object.ts';
+import { objectSourceOf } from '../../src/kube/object.ts';
 import { projectMeta } from '../../src/kube/object-meta.ts';
 import { DecodeError } from '../../src/kube/protobuf.ts';
 import {
@@ -232,8 +232,8 @@ test('an error says that bytes are no list', () => {
 });
 
 test('a single object is cut out of its body', () => {
-  assert.equal(projectMeta(readObject(PROTOBUF, encodeObject(pod('a', '1')))).name, 'a');
-  assert.equal(projectMeta(readObject(JSON_TYPE, bytesOf(JSON.stringify(pod('a', '1'))))).name, 'a');
+  assert.equal(projectMeta(objectSourceOf(PROTOBUF, encodeObject(pod('a', '1')))).name, 'a');
+  assert.equal(projectMeta(objectSourceOf(JSON_TYPE, bytesOf(JSON.stringify(pod('a', '1'))))).name, 'a');
 });
 
 test('a Status is read from either encoding, whatever its Content-Type says', () => {

@@ -10,7 +10,7 @@ import { createTokenBucket, tryTakeToken } from '../../src/lib/token-bucket.ts';
 import { createEventRecorder, recordEvent } from '../../src/controller/reports/event-recorder.ts';
 import { addWork, createWorkItem, createWorkQueue, doneWork, takeWork } from '../../src/controller/queues/workqueue.ts';
 import { CATALOGUE } from '../../src/metrics/catalogue.ts';
-import { counter, createMetricStore, histogram } from '../../src/metrics/store.ts';
+import { counter, createMetricStore, histogram, readSeries, type Sample } from '../../src/metrics/store.ts';
 import { createRegistry } from '../../src/node/metrics-registry.ts';
 
 /** The lines of one metric, comments included. */
@@ -75,11 +75,7 @@ test('the token bucket and the recorder have metrics', async () => {
   const text = await createRegistry(store, () => 0).text();
   assert.deepEqual(
     text.split('\n').filter((line) => /^endpoint_\w*rate_limiter_use/.test(line)),
-    [
-      'endpoint_controller_rate_limiter_use 0.25',
-      'endpoint_slice_controller_rate_limiter_use 0',
-      'endpoint_slice_mirroring_controller_rate_limiter_use 0.25',
-    ],
+    ['endpoint_controller_rate_limiter_use 0.25', 'endpoint_slice_mirroring_controller_rate_limiter_use 0.25'],
     'one bucket, under the name of each controller that runs',
   );
   assert.deepEqual(linesOf(text, 'endpointd_events_total').slice(2), [
@@ -108,6 +104,29 @@ test('no request for the text counts anything twice', async () => {
   assert.match(
     text,
     /rest_client_request_size_bytes_bucket\{verb="PUT",host="10\.0\.0\.1:443",le="4\.194304e\+06"\} 1\n/,
+  );
+});
+
+test('a gauge without labels is absent until it has a value', async () => {
+  const store = createMetricStore();
+  const registry = createRegistry(store, () => 0);
+  let life: Sample[] = [];
+  readSeries(store, 'endpointd_client_certificate_lifetime_seconds', () => life);
+  const shown = async (): Promise<string[]> =>
+    linesOf(await registry.text(), 'endpointd_client_certificate_lifetime_seconds').slice(2);
+  assert.deepEqual(await shown(), []);
+  life = [{ labels: {}, value: 3600 }];
+  assert.deepEqual(await shown(), ['endpointd_client_certificate_lifetime_seconds 3600']);
+  life = [];
+  assert.deepEqual(await shown(), []);
+});
+
+test('of an empty store only the counter of refused series has a value', async () => {
+  const text = await createRegistry(createMetricStore(), () => 0).text();
+  const lines = text.split('\n').filter((line) => line !== '' && !/^(# \w+ )?(nodejs|process)_/.test(line));
+  assert.deepEqual(
+    lines.filter((line) => !line.startsWith('#')),
+    ['endpointd_metric_series_refused_total 0'],
   );
 });
 

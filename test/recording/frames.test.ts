@@ -131,6 +131,27 @@ describe('a recording that is not whole', () => {
     assert.deepEqual(lookAt(Buffer.concat(parts)), { pods: 24_001, broken: { kind: 'damaged', atByte: at } });
   });
 
+  it('too many lines in a frame, and too many objects, are damage', () => {
+    const parts: Uint8Array[] = [];
+    const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));
+    const tell = (line: string): number => {
+      const at = Buffer.concat(parts).length;
+      frames.add(line);
+      frames.flush();
+      return at;
+    };
+    tell('{"recording":"endpointd","version":1,"program":"1","names":"plain"}');
+    tell(Array.from({ length: 10 }, (_, i) => `{"pod":${i},"t":0,"new":{"name":"${i}"}}`).join('\n'));
+    tell(Array(20_000).fill('{"pod":1,"t":0,"set":{}}').join('\n'));
+    const whole = Buffer.concat(parts);
+    assert.deepEqual(lookAt(whole), { pods: 20_010, broken: null });
+    const at = tell(Array(20_001).fill('{"pod":1,"t":0,"set":{}}').join('\n'));
+    assert.deepEqual(lookAt(Buffer.concat(parts)), { pods: 20_010, broken: { kind: 'damaged', atByte: at } });
+    const { events, broken } = read(whole, 9);
+    assert.equal([...events].length, 9);
+    assert.equal(broken()!.kind, 'damaged');
+  });
+
   it('a recording may last 366 days, and tell of 100,000 events at once', () => {
     const parts: Uint8Array[] = [];
     const frames = createFrameWriter(ZSTD, (bytes) => parts.push(bytes));

@@ -102,6 +102,6 @@ export function fileOf(
   return Buffer.concat(parts);
 }
 
-export function read(file: Uint8Array): Recording {
-  return readRecording((at, bytes) => file.subarray(at, at + bytes), ZSTD);
+export function read(file: Uint8Array, objectsMax?: number): Recording {
+  return readRecording((at, bytes) => file.subarray(at, at + bytes), ZSTD, objectsMax);
 }

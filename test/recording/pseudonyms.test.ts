@@ -68,6 +68,18 @@ describe('pseudonyms', () => {
     assert.deepEqual([names.address('None'), names.address('')], ['None', '']);
   });
 
+  it('an address has one pseudonym, in whichever way it is written', () => {
+    const { names } = pseudonyms();
+    const of = (...texts: readonly string[]): string[] => texts.map((text) => names.address(text));
+    assert.deepEqual(
+      of('203.0.113.9', '203.000.113.09', '::ffff:203.0.113.9', '::ffff:cb00:7109'),
+      Array(4).fill('10.0.0.1'),
+    );
+    assert.deepEqual(of('2001:db8::1', '2001:DB8::1', '2001:db8:0:0:0:0:0:1'), Array(3).fill('fd00::1'));
+    // What is no address stays none.
+    assert.deepEqual(of('203.0.113.999', 'fe80::1%eth0'), ['host1', 'host2']);
+  });
+
   it('texts that the API does not know get pseudonyms: a phase, a quantity', () => {
     const { names } = pseudonyms();
     assert.equal(names.oneOf(['TCP'], 'TCP'), 'TCP');

@@ -33,6 +33,14 @@ function triggerTime(sim: Sim): string {
   return text.slice('2026-01-01T'.length);
 }
 
+/** The status of a pod that is not ready since 11 s after midnight, as the kubelet sends it before and after it has an IP. */
+function setUnready(sim: Sim, podName: string, ips: readonly string[]): void {
+  const path = `${NAMESPACE}/pods/${podName}`;
+  const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:11Z' }];
+  const status = { phase: 'Pending', podIP: ips[0] ?? '', podIPs: ips.map((ip) => ({ ip })), conditions };
+  sim.request('PUT', `${path}/status`, { ...sim.request('GET', path), status });
+}
+
 describe('the trigger time', () => {
   it("the trigger time is a new service's creation, then the changed pod's transition", () => {
     const sim = atTen();
@@ -40,6 +48,34 @@ describe('the trigger time', () => {
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(2000);
     assert.equal(triggerTime(sim), '00:00:10Z');
+  });
+
+  it('the write that first shows a pod tells a transition of before its IP', () => {
+    const sim = atTen();
+    createPod(sim, { name: 'web-3', ip: '' });
+    sim.run(1000);
+    setUnready(sim, 'web-3', []);
+    sim.run(5000);
+    assert.equal(triggerTime(sim), '00:00:00Z');
+    setUnready(sim, 'web-3', ['10.0.0.3']);
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 | 10.0.0.3 : http:8080/TCP']);
+    assert.equal(triggerTime(sim), '00:00:11Z');
+  });
+
+  it('a plan for another pod takes the transition of a pod without an IP as told', () => {
+    const sim = atTen();
+    createPod(sim, { name: 'web-3', ip: '' });
+    sim.run(1000);
+    setUnready(sim, 'web-3', []);
+    sim.run(1000);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1000);
+    assert.equal(triggerTime(sim), '00:00:11Z');
+    setUnready(sim, 'web-3', ['10.0.0.3']);
+    sim.run(5000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.2 | 10.0.0.1 10.0.0.3 : http:8080/TCP']);
+    assert.equal(triggerTime(sim), '');
   });
 
   it('the trigger time of a failed write is told by the next write that succeeds', () => {

@@ -372,12 +372,15 @@ describe('an object that is made after the backup', () => {
 });
 
 describe('an own delete that only its answer has told of', () => {
+  /** After this time Endpoints without a Service are looked at. */
+  const LOOKED_AT_MS = 60_000;
   const MADE_BY_US = { labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } };
 
   /** Endpoints without a Service, and a slice that mirrors nothing: they go after the backup, and no event says so. */
   function deletedUnseen(sim: Sim): Backup {
     sim.lag = ({ pool }) => ({ toMs: pool === 'write' ? 1000 : 0, backMs: 0 });
     makeEndpoints(sim, 'left', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }], MADE_BY_US);
+    sim.run(LOOKED_AT_MS - 900);
     deleteObject(sim, `${ENDPOINTS}/hand`);
     sim.run(500);
     sim.muteWatches = true;
@@ -397,7 +400,7 @@ describe('an own delete that only its answer has told of', () => {
         sim.restore(deletedUnseen(sim), { bump, streams });
         assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 200);
         assert.equal(slicesOf(sim).length, 3);
-        expectRight(sim, streams === 'cut' ? 10_000 : 160_000);
+        expectRight(sim, LOOKED_AT_MS + (streams === 'cut' ? 10_000 : 160_000));
         assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 404);
         assert.equal(slicesOf(sim).length, 2);
       });
@@ -409,13 +412,13 @@ describe('an own delete that only its answer has told of', () => {
     const writes = writesOf(sim).length;
     sim.lag = ({ pool }) => ({ toMs: pool === 'write' ? 500 : 0, backMs: pool === 'write' ? 6000 : 0 });
     makeEndpoints(sim, 'left', [{ addresses: [{ ip: '192.0.2.9' }], ports: [{ port: 80 }] }], MADE_BY_US);
-    sim.run(400);
+    sim.run(LOOKED_AT_MS - 500);
     const backup = sim.backup();
     sim.run(2000);
     assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 404);
     sim.restore(backup);
     sim.lag = () => ({ toMs: 0, backMs: 0 });
-    expectRight(sim, 15_000);
+    expectRight(sim, LOOKED_AT_MS + 15_000);
     assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 404);
     assert.equal(writesOf(sim).slice(writes).length, 2);
   });

@@ -133,7 +133,7 @@ describe('a leader that ends', () => {
     let lost = 0;
     leader.lag = ({ pool }) => (pool === 'write' && lost++ === 0 ? LOST : IN_TIME);
     setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
-    leader.run(12_000);
+    leader.run(16_000);
     leader.stop();
     leader.run(1000);
     assert.equal(leader.stopped, true);

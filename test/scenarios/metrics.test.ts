@@ -20,8 +20,9 @@ import { createRegistry } from '../../src/node/metrics-registry.ts';
 
 /** `name{labels} value`, the value a number. */
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*\})? (-?[\d.]+(?:e[+-]?\d+)?)$/;
-/** Of the adapters around the loop, which a simulation does not have: test/node shows them. */
-const OUTSIDE_THE_LOOP = /^rest_client_re(quest|sponse)|^endpointd_(shard_heap_bytes|log_)/;
+/** Of the adapters around the loop, which a simulation does not have: test/node and test/cli show them. */
+const OUTSIDE_THE_LOOP =
+  /^rest_client_re(quest|sponse)|^endpointd_(shard_heap_bytes|log_|missing_rights|(client|serving)_certificate_)/;
 
 /**
  * Writes, failures, a lost shard, a poisonous service, foreign edits, orphans, events, an undecodable stream, a restore

@@ -123,6 +123,24 @@ describe('leftovers without a Service', () => {
     ]);
   });
 
+  it('own Endpoints that come without a Service are deleted after a minute', () => {
+    const sim = settled();
+    sim.request('POST', ENDPOINTS, orphan('old', OURS));
+    sim.run(59_000);
+    assert.equal(endpointsTable(sim).length, 2);
+    sim.run(2000);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('own Endpoints that a restore makes before their Service stay', () => {
+    const sim = settled();
+    sim.request('POST', ENDPOINTS, orphan('old', OURS));
+    sim.run(30_000);
+    createService(sim, { name: 'old', spec: { selector: null } });
+    sim.run(120_000);
+    assert.deepEqual(endpointsTable(sim), ['default/old 10.9.9.9 : :80/TCP', 'default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
   it('Endpoints are looked up if a Service without a selector goes and they stay', () => {
     const sim = createSim();
     createService(sim, { name: 'old', spec: { selector: null } });

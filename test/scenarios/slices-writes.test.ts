@@ -70,7 +70,7 @@ describe('a reply that is lost', () => {
     sim.lag = (request) => {
       if (!writes('POST')(request) || delayed) return { toMs: 0, backMs: 0 };
       delayed = true;
-      return { toMs: 10_400, backMs: 0 };
+      return { toMs: 14_400, backMs: 0 };
     };
     sim.run(120_000);
     assert.deepEqual(slicesTable(sim), RIGHT);
@@ -227,6 +227,10 @@ describe('a refusal', () => {
       const reasons = events.map((line) => line.split(': ')[1]);
       assert.deepEqual(new Set(reasons), new Set(['EndpointSlicesStuck', 'FailedToUpdateEndpointSlices']));
       assert.ok(events.every((line) => line.startsWith('Service bad: ') && line.includes(message)));
+      // The name of the slice is another one at each try, so it is not told.
+      const failed = events.find((line) => line.includes('FailedToUpdateEndpointSlices'));
+      const why = `failed to create EndpointSlice for Service default/bad: ${message}`;
+      assert.ok(failed!.includes(`Error updating Endpoint Slices for Service default/bad: ${why}`), String(failed));
       const error = sim.logLines.find(({ level }) => level === 'error');
       assert.equal(error!.fields['service'], 'default/bad');
       assert.ok(String(error!.fields['err']).includes(message));
@@ -236,6 +240,28 @@ describe('a refusal', () => {
       assert.deepEqual(stuck(sim), []);
     });
   }
+
+  it('a create that is refused again and again is one Event object, whatever its name', () => {
+    const names = new Set<string>();
+    const sim = world({
+      refuse: ({ method, path, body }) => {
+        if (method !== 'POST' || path !== SLICES) return 0;
+        const [name] = /bad-\w{5}/.exec(Buffer.from(body!).toString('latin1')) ?? [];
+        if (name === undefined) return 0;
+        names.add(name);
+        return makeStatus(422, 'Invalid', `EndpointSlice.discovery.k8s.io "${name}" is invalid: not so`);
+      },
+    });
+    createService(sim, { name: 'bad' });
+    sim.start();
+    sim.run(600_000);
+    assert.ok(names.size >= 2, [...names].join());
+    const failed = eventsOf(sim).filter((line) => line.includes('FailedToUpdateEndpointSlices'));
+    const why =
+      'failed to create EndpointSlice for Service default/bad: EndpointSlice.discovery.k8s.io "bad-" is invalid';
+    assert.equal(new Set(failed).size, 1, failed.join('\n'));
+    assert.ok(failed[0]!.includes(why), String(failed[0]));
+  });
 
   it('refused slices do not hold up the Endpoints of their service, nor the reverse', () => {
     for (const [refused, other] of [

@@ -278,6 +278,20 @@ describe('endpointd begins', () => {
     assert.deepEqual(askedFor('later'), ['POST endpointslices 201']);
   });
 
+  it('endpointd begins as soon as somebody sets the annotation of the Lease', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    setReady(manager, 'web', false);
+    manager.run(2000);
+    assert.equal(hasBegun(endpointd), false);
+    const { metadata, ...rest } = manager.request('GET', LEASE_PATH);
+    const annotations = { ...lease(manager).annotations, 'endpointd/took-over-from': MANAGER };
+    manager.request('PUT', LEASE_PATH, { ...rest, metadata: { ...metadata, annotations } });
+    manager.run(5000);
+    assert.deepEqual(endpointsTable(manager), NOT_READY);
+    assert.equal(lines(endpointd, 'Waits for nobody').length, 1);
+  });
+
   it('endpointd does not begin while the manager writes something else', () => {
     const { manager, endpointd } = world();
     manager.refuse = ({ path }) => (path.includes('/web') ? 503 : 0);

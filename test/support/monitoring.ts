@@ -35,7 +35,7 @@ export function alerts(): readonly Alert[] {
 }
 
 /** Each with the title of its panel. Grafana's own variables stand for what they can be. */
-function dashboardExpressions(): { readonly title: string; readonly expr: string }[] {
+export function dashboardExpressions(): { readonly title: string; readonly expr: string }[] {
   const { panels } = JSON.parse(readFileSync(join(CHART, 'dashboard/dashboard.json'), 'utf8')) as Dashboard;
   return panels.flatMap(({ title, targets }) =>
     targets.map(({ expr }) => ({ title, expr: expr.replaceAll('$__rate_interval', '5m') })),

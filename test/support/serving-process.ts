@@ -52,12 +52,13 @@ export async function startServingProcess(flags: readonly string[]): Promise<Ser
   };
 }
 
-/** The text of a kubeconfig without credentials. */
-export function kubeconfigText(url: string): string {
+/** The text of a kubeconfig, without a user's credentials where none are given. */
+export function kubeconfigText(url: string, user: object = {}): string {
   return JSON.stringify({
     'current-context': 'c',
     clusters: [{ name: 'c', cluster: { server: url } }],
-    contexts: [{ name: 'c', context: { cluster: 'c' } }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
   });
 }
 

@@ -57,6 +57,8 @@ apiserver_longrunning_requests{verb="WATCH",resource="endpointslices"} 5000
 apiserver_longrunning_requests{verb="WATCH",resource="endpoints"} 3
 ${wait}_sum{flow_schema="kube-controller-manager"} ${writes * 0.002}
 ${wait}_count{flow_schema="kube-controller-manager"} ${writes}
+apiserver_request_total{code="200",group="",resource="endpoints",verb="PUT"} ${writes / 2}
+workqueue_work_duration_seconds_count{name="crd_finalizer"} 1
 `;
 }
 
@@ -67,7 +69,9 @@ function scrapes(before: string, after: string, from = 'a.txt, b.txt'): Scrapes 
 const NONE = { writes: 0 };
 
 function controller(counted: Counted): Scrapes {
-  return scrapes(controllerText(NONE), controllerText(counted));
+  // The same series, of which nothing has grown.
+  const more = (counted.more ?? '').replaceAll(/ [\d.]+$/gm, ' 0');
+  return scrapes(controllerText({ ...NONE, more }), controllerText(counted));
 }
 
 function server(counted: Counted): Scrapes {
@@ -168,6 +172,12 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
       ],
       from: `${wait} in s1.txt, s2.txt; the longest: which flow schema the writes of kube-controller-manager have is not told`,
     });
+    // A report may be given away, and somebody has chosen the name of another schema.
+    const secret = text.replaceAll('"kube-controller-manager"', '"ours"').replaceAll('"global-default"', '"secret"');
+    assert.deepEqual(
+      waitsWith(secret)!.value.map(({ schema }) => schema),
+      ['another flow schema', 'service-accounts', 'system-nodes'],
+    );
   });
 
   it('refused writes in scrapes prevent a recommendation', () => {
@@ -347,6 +357,25 @@ describe('scrapes that are none of a controller or an API server', () => {
       'of which the first is empty',
       () => factsOf(scrapes('', some), null),
       /: one of the two looks is of something else/,
+    ],
+    [
+      'of which the first was cut off',
+      () => factsOf(scrapes(controllerText(NONE).replace(/^workqueue.*\n/m, ''), some), null),
+      /^a\.txt, b\.txt: one of the two looks was cut off, or filtered: it lacks workqueue_work_duration_seconds_count, which/,
+    ],
+    [
+      'of an API server, of which the first was cut off',
+      () =>
+        factsOf(
+          null,
+          scrapes(serverText(NONE).replace(/^apiserver_request_total[^]*/m, ''), serverText({ writes: 9 })),
+        ),
+      /: one of the two looks was cut off, or filtered: it lacks apiserver_request_total, which the other one has$/,
+    ],
+    [
+      'with a sum without an end',
+      () => factsOf(scrapes(controllerText(NONE), some.replace(/^(process_cpu_seconds_total) .*/m, '$1 +Inf')), null),
+      /^a\.txt, b\.txt: process_cpu_seconds_total is no finite number$/,
     ],
     [
       'in the wrong order',

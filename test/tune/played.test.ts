@@ -129,17 +129,18 @@ test('services are looked for where a pod changes, and not for an irrelevant eve
   );
 });
 
-const created = pod(2, { nodeName: '', phase: 'Pending', ready: false, readyTime: 0, podIP: '' });
+const created = pod(2, { nodeName: '', phase: 'Pending', ready: false, readyTime: 0, podIP: '', podIPs: [] });
 const bound = { ...created, nodeName: 'node-1' };
 const going = pod(2, { deleting: true });
 
 for (const [name, before, after, endpointd, upstream] of [
-  ['is bound to a node', created, bound, 'pod', 'nothing'],
-  ['starts its containers', bound, { ...bound, readyTime: 9 }, 'pod', 'nothing'],
+  ['is bound to a node', created, bound, 'nothing', 'nothing'],
+  ['starts its containers', bound, { ...bound, readyTime: 9 }, 'nothing', 'nothing'],
+  ['with an address has a later time', pod(2), pod(2, { readyTime: 9 }), 'pod', 'nothing'],
   ['has another phase', bound, { ...bound, phase: 'Running' }, 'nothing', 'nothing'],
   ['gets an address', bound, { ...bound, podIP: '10.0.0.2' }, 'pod', 'pod'],
   ['has other labels', pod(2), pod(2, { labels: ['app', 'web', 'role', 'x'] }), 'labels', 'labels'],
-  ['has other labels and another node', bound, { ...created, labels: ['app', 'x'] }, 'pod', 'labels'],
+  ['has other labels and another node', bound, { ...created, labels: ['app', 'x'] }, 'labels', 'labels'],
   ['is going and has another phase', going, { ...going, phase: 'Unknown' }, 'nothing', 'pod'],
   ['is going and has a later time', going, { ...going, readyTime: 9 }, 'pod', 'pod'],
 ] as const) {
@@ -167,12 +168,12 @@ for (const [name, before, after, means] of [
   });
 }
 
-test('kube-controller-manager syncs nothing for a pod that is bound to a node', () => {
+test('neither controller syncs anything for a pod that is bound to a node', () => {
   const events = [change(1000, 'watch', null, created), change(2000, 'watch', created, bound)];
   const { story } = play(...events, { type: 'end', atMs: 9000 });
   const syncs = (controller: Program): number =>
     runModel({ story, controller, settings: DEFAULT_SETTINGS, calibration: DEFAULT_CALIBRATION, seed: 1 }).syncs;
-  assert.deepEqual([syncs('endpointd'), syncs('kube-controller-manager')], [4, 2]);
+  assert.deepEqual([syncs('endpointd'), syncs('kube-controller-manager')], [2, 2]);
 });
 
 /** One slice is written so often, from the first second on. */
@@ -239,6 +240,20 @@ test('mirrored slices are none of the writes that a prediction is compared with'
   assert.deepEqual(recorded, { endpoints: 0, slices: 120 });
 });
 
+function writtenSlice(atMs: number, before: RecordedOutput | null, after: RecordedOutput, id = 20): RecordedEvent {
+  return {
+    type: 'change',
+    resource: 'endpointslices',
+    atMs,
+    told: before === null ? 'start' : 'watch',
+    by: 'controller',
+    id,
+    version: atMs,
+    before,
+    after,
+  };
+}
+
 test('a Service that lags behind its pods at the start was waited for', () => {
   const shows = (name: string, ...pods: readonly PodRecord[]): RecordedOutput =>
     slice(
@@ -246,22 +261,17 @@ test('a Service that lags behind its pods at the start was waited for', () => {
       pods.map((one) => endpointOf(one)),
       { namespace: 'ns', service: 'web' },
     );
-  const write = (atMs: number, before: RecordedOutput | null, after: RecordedOutput): RecordedEvent => ({
-    type: 'change',
-    resource: 'endpointslices',
-    atMs,
-    told: before === null ? 'start' : 'watch',
-    by: 'controller',
-    id: 20,
-    version: atMs,
-    before,
-    after,
-  });
   const started = (shown: RecordedOutput): RecordedPart => {
     const empty = shows('web');
     const lists = START.filter(({ type }) => type === 'listed');
     const others = START.filter(({ type }) => type !== 'listed');
-    const events = [...others, write(3, null, empty), ...lists, write(2000, empty, shown), { type: 'end', atMs: 3000 }];
+    const events = [
+      ...others,
+      writtenSlice(3, null, empty),
+      ...lists,
+      writtenSlice(2000, empty, shown),
+      { type: 'end', atMs: 3000 },
+    ];
     return playedOf('a test', events as RecordedEvent[]);
   };
   const { evidence, story } = started(shows('web', pod(1)));
@@ -271,6 +281,32 @@ test('a Service that lags behind its pods at the start was waited for', () => {
   assert.deepEqual(backlogOf(today, evidence), { endpoints: [], slices: [{ service: 0, writes: 1, dueMs: 0 }] });
   // Objects that never catch up may be kept by nobody.
   assert.deepEqual(started(shows('web')).evidence.behind, { endpoints: new Set(), slices: new Set() });
+});
+
+test('the second family of a Service does not lag behind its pods at the start', () => {
+  const families = { ipFamilies: ['IPv4', 'IPv6'] };
+  const record = serviceRecord({ namespace: 'ns', name: 'web', selector: ['app', 'web'], ...families });
+  const both = pod(1, { podIPs: [pod(1).podIP, 'fd00::1'] });
+  const shows = (addressType: string, ...addresses: readonly string[]): RecordedOutput =>
+    slice(
+      `web-${addressType}`,
+      addresses.map((address) => endpointOf(both, { addresses: [address] })),
+      { namespace: 'ns', addressType },
+    );
+  const [first, second] = [shows('IPv4', both.podIP), shows('IPv6', 'fd00::1')];
+  const { evidence } = playedOf('a test', [
+    { ...START[0], after: record } as RecordedEvent,
+    change(2, 'start', null, both),
+    writtenSlice(3, null, first, 20),
+    writtenSlice(4, null, second, 21),
+    ...START.filter(({ type }) => type === 'listed'),
+    // It shows a change of the recording.
+    change(2000, 'watch', both, { ...both, ready: false }),
+    writtenSlice(2010, first, shows('IPv4'), 20),
+    writtenSlice(2020, second, shows('IPv6'), 21),
+    { type: 'end', atMs: 3000 },
+  ]);
+  assert.deepEqual(evidence.behind, { endpoints: new Set(), slices: new Set() });
 });
 
 test('a controller whose objects could not be read is not said not to run', () => {

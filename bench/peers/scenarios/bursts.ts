@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { PodModel } from '../../../src/workload/cluster.ts';
 import { patch, remove } from '../../../src/workload/request.ts';
 import { changesOf, chosen, closedLoop, openLoop, shuffledBySeed } from '../drive.ts';
-import { COALESCING_MARKS, type Scenario, type Stage } from '../scenario.ts';
+import { COALESCING_MARKS, SHIPPED_MARKS, type Scenario, type Stage } from '../scenario.ts';
 import { HUGE, ONE_OF_1000, SPREAD, unready } from './profiles.ts';
 
 /** Requests under way. */
@@ -50,8 +50,9 @@ export const SCALE_UP: Scenario = {
 export const SCALE_UP_COLLECTED: Scenario = {
   ...SCALE_UP,
   name: 'scale-up-collected',
-  what: '1,000 pods of one service become ready, 50 a second, and endpointd collects the changes of Endpoints for 100 ms',
+  what: '1,000 pods of one service become ready, 50 a second; endpointd alone collects the changes of Endpoints for 100 ms, kube-controller-manager has its defaults',
   settings: { endpointdFlags: ['--endpoint-updates-batch-period=100ms'] },
+  marks: SHIPPED_MARKS,
 };
 
 export const REMOVAL: Scenario = {

@@ -181,7 +181,7 @@ export const SERVING = {
   'metrics-bind-address': {
     kind: parsed('<host:port>', bindAddress),
     default: '0',
-    help: "address of plain HTTP beside --secure-port: /metrics and health for everybody, all other pages for programs on this machine; '0' turns it off",
+    help: "address of plain HTTP beside --secure-port: /metrics, which names the Services that are stuck, and health for everybody, all other pages for programs on this machine; '0' turns it off",
   },
 } as const;
 

@@ -1,7 +1,7 @@
 /** The running process as a page that refreshes itself. */
 import { type DebugView, JOURNAL_MAX } from '../../controller/reports/debug-view.ts';
 import type { JournalEntry } from '../../controller/reports/journal.ts';
-import { TIMED_STAGES } from '../../controller/reports/stages.ts';
+import { STAGE_NAMES, STAGES } from '../../controller/reports/stages.ts';
 import { formatTime } from '../../kube/time.ts';
 import { formatCount } from '../../lib/figures.ts';
 import { printableJson } from '../../lib/printable.ts';
@@ -140,7 +140,7 @@ function section(
 }
 
 /** The columns of `changeCells`. */
-export const CHANGE_HEAD = ['ended', 'service', 'controller', 'result', 'writes', 'watch_in', ...TIMED_STAGES] as const;
+export const CHANGE_HEAD = ['ended', 'service', 'controller', 'result', 'writes', ...STAGE_NAMES] as const;
 
 export function changeCells(entry: JournalEntry): string[] {
   return [
@@ -149,15 +149,7 @@ export function changeCells(entry: JournalEntry): string[] {
     entry.controller,
     entry.result,
     String(entry.writes),
-    ...[
-      entry.watchInMs,
-      entry.queueMs,
-      entry.batchWaitMs,
-      entry.planMs,
-      entry.throttleMs,
-      entry.writeMs,
-      entry.totalMs,
-    ].map(time),
+    ...STAGE_NAMES.map((stage) => time(entry[STAGES[stage]])),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** What a controller's metrics show, endpointd's or kube-controller-manager's, and what they do not show. */
 import type { Fact, Section } from '../../page/page.ts';
 import { moreNote, pauseFact, time } from './debug-page.ts';
-import { TIMED_STAGES } from '../../controller/reports/stages.ts';
+import { STAGE_NAMES } from '../../controller/reports/stages.ts';
 import { type Metrics, quantileOf, samplesOf, sumOf } from '../../metrics/text.ts';
 
 export interface MetricsLook {
@@ -95,16 +95,14 @@ function queuesOf(now: MetricsLook, before: MetricsLook | null): Section | null 
   );
 }
 
-const STAGES = ['watch_in', ...TIMED_STAGES];
-
 function stagesOf(now: MetricsLook, before: MetricsLook | null): Section | null {
   const name = 'endpointd_pod_change_duration_seconds';
   const controllers = new Set(samplesOf(now.metrics, `${name}_count`).map(({ labels }) => labels['controller'] ?? ''));
   const rows = [...controllers].sort().map((controller) => {
-    const stages = STAGES.map((stage) => quantile(now, before, name, { controller, stage }));
+    const stages = STAGE_NAMES.map((stage) => quantile(now, before, name, { controller, stage }));
     return [controller].concat(stages);
   });
-  return table('Where the time of changes went, p50 p99', ['controller', ...STAGES], rows);
+  return table('Where the time of changes went, p50 p99', ['controller', ...STAGE_NAMES], rows);
 }
 
 function requestsOf(now: MetricsLook, before: MetricsLook | null): Section | null {

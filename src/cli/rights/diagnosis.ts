@@ -7,13 +7,10 @@ import { isAboutCertificates } from '../../node/failure.ts';
 import type { Probe, ProbeAnswer, ProbeFailure } from '../../node/server-probe.ts';
 
 export interface Finding {
-  /** One line: what is wrong, and how to mend it. */
+  /** One line for the log: what is wrong, and how to mend it. */
   readonly text: string;
-  /**
-   * The same text without the output of commands and without answers of servers that are no API server, so everybody
-   * may read it.
-   */
-  readonly open: string;
+  /** What kind of thing is wrong, for everybody: without addresses, files, names and what a server or a command has said. */
+  readonly kind: string;
   /** Whether nothing works until this is mended. */
   readonly isFatal: boolean;
 }
@@ -75,15 +72,19 @@ const MASTER_ALONE = {
 /** null = nothing is wrong. */
 export function diagnose(look: Look): Finding | null {
   const { version, discovery } = look;
-  const fatal =
-    ownCertificate(look) ??
-    (version.kind === 'failure' ? connection(look, version) : (refused(look, version) ?? notReady(look, version)));
-  if (fatal !== null) return { text: fatal, open: fatal, isFatal: true };
-  if (version.kind === 'answer' && !isOfApiServer(version)) return foreign(look, version);
+  const fatal = (kind: string, text: string): Finding => ({ text, kind, isFatal: true });
+  const certificate = ownCertificate(look);
+  if (certificate !== null) return fatal('the client certificate is not valid today', certificate);
+  if (version.kind === 'failure') return fatal(kindOfFailure(version), connection(look, version));
+  const refusal = refused(look, version);
+  if (refusal !== null) return fatal('the API server refuses the credentials', refusal);
+  const busy = notReady(look, version);
+  if (busy !== null) return fatal('the API server is not ready', busy);
+  if (!isOfApiServer(version)) return fatal('what answers is no kube-apiserver', foreign(look, version));
   const missing = discovery === null ? null : noSlices(look, discovery);
-  if (missing !== null) return { text: missing, open: missing, isFatal: true };
-  const skew = version.kind === 'answer' ? clockSkew(look, version) : null;
-  return skew === null ? null : { text: skew, open: skew, isFatal: false };
+  if (missing !== null) return fatal('the API server has no discovery.k8s.io/v1', missing);
+  const text = clockSkew(look, version);
+  return text === null ? null : { text, kind: 'this clock is not that of the API server', isFatal: false };
 }
 
 /** What is wrong with the client certificate. A server that refuses one does not say why. */
@@ -98,6 +99,11 @@ function ownCertificate({ access, words, nowMs }: Look): string | null {
     return `The client certificate of ${words.user} is not valid before ${timeText(validFromDate.getTime())} (${now}): set the clock of this machine.`;
   }
   return null;
+}
+
+function kindOfFailure({ code }: ProbeFailure): string {
+  if (isAboutCertificates(code)) return 'a certificate is refused, of the API server or of this process';
+  return 'there is no connection to the API server';
 }
 
 function connection(look: Look, failure: ProbeFailure): string {
@@ -176,14 +182,12 @@ function isOfApiServer({ contentType, body }: ProbeAnswer): boolean {
   return isVersion(body) || isApiAnswer(contentType, body);
 }
 
-/** A server that is no API server. Its answer may hold secrets, so `open` leaves it out. */
-function foreign({ access, words }: Look, { status, body }: ProbeAnswer): Finding {
+function foreign({ access, words }: Look, { status, body }: ProbeAnswer): string {
   const { origin } = access;
   const text = utf8(body, 0, Math.min(body.length, 80)).replaceAll(/\s+/g, ' ').trim();
   const plain = text.includes('HTTP request to an HTTPS server') ? ' It speaks TLS: write https.' : '';
-  const saying = (what: string): string =>
-    `${origin} is no kube-apiserver: it answers ${what} to ${access.basePath}/version.${plain} Mend ${words.server}.`;
-  return { text: saying(`${status} ${JSON.stringify(text)}`), open: saying(String(status)), isFatal: true };
+  const said = `${status} ${JSON.stringify(text)}`;
+  return `${origin} is no kube-apiserver: it answers ${said} to ${access.basePath}/version.${plain} Mend ${words.server}.`;
 }
 
 function isVersion(body: Uint8Array): boolean {

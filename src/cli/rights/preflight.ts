@@ -1,7 +1,7 @@
 /**
  * Looks at the API server, the credentials and the rights a moment after the start. Looks again while something is
- * wrong, and after a refused request. What it finds is advice and stops nothing. The log and /readyz?verbose have it,
- * and missing rights are a metric too.
+ * wrong, and after a refused request. What it finds is advice and stops nothing. The log has it, and missing rights are a
+ * metric too. /readyz?verbose, which everybody may read, has the kind of it alone.
  */
 import type { Loop } from '../../controller/loop.ts';
 import type { HealthCheck } from '../../controller/reports/health.ts';
@@ -77,10 +77,14 @@ export function startPreflight(config: PreflightConfig): Preflight {
     readiness: () => [
       ...loop.readiness(),
       // A server that is away for a moment does not make the process unready: the readiness of the watches tells of it.
-      { name: 'server', ok: finding?.isFatal !== true || isReady(), message: finding?.open ?? '' },
+      {
+        name: 'server',
+        ok: finding?.isFatal !== true || isReady(),
+        message: finding === null ? '' : `${finding.kind}: see the log`,
+      },
       // A missing right does not make the process unready: an authorizer may allow in each namespace what it refuses
       // for all.
-      { name: 'rights', ok: true, message: missing ?? '' },
+      { name: 'rights', ok: true, message: missing === null ? '' : 'some are missing: see the log' },
     ],
     end() {
       ended = true;
@@ -111,13 +115,11 @@ async function look({ options, credentials }: PreflightConfig): Promise<Seen> {
   }
 }
 
-/** Only the log has the whole text: it may name files, and hold the output of a command. Everybody may read /readyz. */
 function ofFailure(error: unknown): Finding {
   const text = failureMessage(error);
-  if (!(error instanceof CredentialsError))
-    return { text, open: 'the server cannot be checked: see the log', isFatal: false };
-  const open = 'credentials cannot be read: see the log';
-  return { text: `${text}. The last good credentials stay in use.`, open, isFatal: false };
+  if (!(error instanceof CredentialsError)) return { text, kind: 'the server cannot be checked', isFatal: false };
+  const kind = 'credentials cannot be read';
+  return { text: `${text}. The last good credentials stay in use.`, kind, isFatal: false };
 }
 
 async function lookAtServer(options: RunOptions, credentials: Credentials): Promise<Finding | null> {

@@ -6,7 +6,14 @@ import { parseMetrics } from '../../metrics/text.ts';
 import { MonitorError } from '../../node/monitor-client.ts';
 import { type Configz, ConfigzError, parseConfigz } from '../../tune/configz.ts';
 import { SETTING_FLAGS, type SettingName, settingNames, settingText } from '../../tune/flag-lines.ts';
-import { type Measured, measuredOf, type Recorded, type Scrapes, ScrapesError } from '../../tune/measured.ts';
+import {
+  type Measured,
+  measuredOf,
+  type Recorded,
+  type Scrapes,
+  ScrapesError,
+  type Source,
+} from '../../tune/measured.ts';
 import type { KnownNumber } from '../../tune/numbers.ts';
 import { NEWEST_KUBE_MINOR, OLDEST_KUBE_MINOR } from '../../twin/run.ts';
 import type { Settings } from '../../twin/settings.ts';
@@ -27,9 +34,10 @@ export interface Known {
 
 /**
  * @param recorded null = there is no recording
+ * @param recordedNodes how many nodes the recording has; 0 = it does not tell
  * @throws StartError with one line that names the file
  */
-export async function knownOf(options: TuneOptions, recorded: Recorded | null): Promise<Known> {
+export async function knownOf(options: TuneOptions, recorded: Recorded | null, recordedNodes: number): Promise<Known> {
   const measured = await measuredBy(options, recorded);
   const { settings: config, controllers } = await configzOf(options);
   const { given, configz, controller } = options;
@@ -52,22 +60,25 @@ export async function knownOf(options: TuneOptions, recorded: Recorded | null): 
   }
   const { watchers } = measured;
   const hasCores = given.has('cores') || options.calibration !== '';
-  const count = (flag: string, name: string, own: number, seen: number | undefined): number => {
-    const isOwn = given.has(flag) || seen === undefined;
-    const from = given.has(flag) ? 'given' : isOwn ? 'not given: assumed' : watchers!.from;
-    const value = isOwn ? own : seen;
+  const count = (flag: string, name: string, own: number, seen: Source<number> | null): number => {
+    const { value, from } = given.has(flag)
+      ? { value: own, from: 'given' }
+      : (seen ?? { value: own, from: 'not given: assumed' });
     rows.push({ name, value: String(value), unsure: '', from });
     return value;
   };
+  const seen = (output: 'slices' | 'endpoints'): Source<number> | null =>
+    watchers === null ? null : { value: watchers.value[output], from: watchers.from };
+  const ofRecording = recordedNodes > 0 ? { value: recordedNodes, from: 'nodes of the recording' } : null;
   return {
     today,
     kubeMinor: version.minor,
-    nodes: count('nodes', 'watchers of slices', options.nodes, watchers?.value.slices),
+    nodes: count('nodes', 'watchers of slices', options.nodes, seen('slices') ?? ofRecording),
     endpointsWatchers: count(
       'endpoints-watchers',
       'watchers of Endpoints',
       options.endpointsWatchers,
-      watchers?.value.endpoints,
+      seen('endpoints'),
     ),
     measured: {
       ...measured,

@@ -13,6 +13,8 @@ interface Input extends Pick<TuneInput, 'evidence' | 'doubts' | 'notes'> {
   readonly story: Story;
   /** What was written, by whichever program; null = there is no recording. */
   readonly recorded: Recorded | null;
+  /** How many nodes the recording has; 0 = none, or there is no recording. */
+  readonly nodes: number;
   /** The version of the recorder; null = there is no recording. */
   readonly recordedBy: string | null;
 }
@@ -21,15 +23,16 @@ export function playedBy({ from, seed, controller }: Pick<TuneOptions, 'from' | 
   const profile = STORY_PROFILES.find(({ name }) => name === from);
   if (profile !== undefined) {
     const story = profileStory(profile, seed);
-    return { story, evidence: null, recorded: null, recordedBy: null, doubts: [], notes: [] };
+    return { story, evidence: null, recorded: null, nodes: 0, recordedBy: null, doubts: [], notes: [] };
   }
   return withRecording(from, ({ header, events, broken }) => {
-    const { story, evidence, recorded, writers, doubts, notes, isEnded } = playedOf(from, events);
+    const { story, evidence, recorded, nodes, writers, doubts, notes, isEnded } = playedOf(from, events);
     const own = ownPart(story, evidence, writers, controller);
     return {
       story: own.story,
       evidence: own.evidence,
       recorded,
+      nodes,
       recordedBy: header.program,
       doubts: [...doubts, ...own.refusals],
       notes: [...endingOf(broken(), isEnded), ...own.notes, ...notes],

@@ -24,7 +24,11 @@ const TUNING = {
     default: String(NEWEST_KUBE_MINOR),
     help: 'minor version of kube-controller-manager; without it that of --controller-metrics, or the newest',
   },
-  nodes: { kind: integer(1, 1_000_000), default: '100', help: 'how many nodes watch the slices' },
+  nodes: {
+    kind: integer(1, 1_000_000),
+    default: '100',
+    help: 'how many nodes watch the slices; without it the watchers that --apiserver-metrics tells, or the nodes of the recording',
+  },
   'endpoints-watchers': { kind: integer(0, 1_000_000), default: '1', help: 'how many clients watch Endpoints' },
   objective: {
     kind: parsed('<text>', objective),

@@ -14,7 +14,7 @@ import type { TuneOptions } from './tune-flags.ts';
 /** @throws StartError with one line that names the file */
 export async function tuneInputOf(options: TuneOptions): Promise<TuneInput> {
   const played = playedBy(options);
-  const known = await knownOf(options, played.recorded);
+  const known = await knownOf(options, played.recorded, played.nodes);
   const calibration = await calibrationOf(options, known.measured.cores?.value);
   return {
     run: {

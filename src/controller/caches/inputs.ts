@@ -24,7 +24,7 @@ import {
   removeNode,
   type NodeChange,
 } from '../../core/node-table.ts';
-import { planningDiffers, podChangeOf } from '../../core/pod-changes.ts';
+import { planningDiffers, podChangeOf, podNotice, type PodNotice } from '../../core/pod-changes.ts';
 import {
   allPods,
   getPod,
@@ -57,10 +57,10 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
           if (followsPods) instruments.stage('watch_in').observe(seconds);
         }
       }
-      const changed = previous === undefined || planningDiffers(previous, pod);
+      const notice = previous === undefined ? 'now' : podNotice(previous, pod);
       if (servicesBefore !== servicesAfter) {
-        queueServicesOfMovedPod(previous, pod, servicesBefore, servicesAfter, changed, now);
-      } else if (changed) for (const service of servicesAfter) podChanged(service, previous, pod, now, watchInSeconds);
+        queueServicesOfMovedPod(previous, pod, servicesBefore, servicesAfter, notice, now);
+      } else for (const service of servicesAfter) noticePod(service, previous, pod, notice, now, watchInSeconds);
       return pod;
     },
     remove(pod, now) {
@@ -106,15 +106,28 @@ function queueServicesOfMovedPod(
   pod: PodRecord,
   servicesBefore: readonly ServiceState[],
   servicesAfter: readonly ServiceState[],
-  changed: boolean,
+  notice: PodNotice,
   now: Now,
 ): void {
   const left = new Set(servicesBefore);
   for (const service of servicesAfter) {
-    if (!left.delete(service)) podChanged(service, undefined, pod, now);
-    else if (changed) podChanged(service, previous, pod, now);
+    if (left.delete(service)) noticePod(service, previous, pod, notice, now);
+    else podChanged(service, undefined, pod, now);
   }
   for (const service of left) podChanged(service, previous, undefined, now);
+}
+
+/** A pod that the service had before has changed, or is new. */
+function noticePod(
+  service: ServiceState,
+  previous: PodRecord | undefined,
+  pod: PodRecord,
+  notice: PodNotice,
+  now: Now,
+  watchInSeconds = -1,
+): void {
+  if (notice === 'now') podChanged(service, previous, pod, now, watchInSeconds);
+  else if (notice === 'later') noteChangedPod(service.view, pod.name);
 }
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {

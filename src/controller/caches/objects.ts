@@ -37,13 +37,13 @@ import {
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
 import { fateOfObjects, isEndpoints, isWanted, kindOf, needsEndpoints } from './unit.ts';
-import { addWork } from '../queues/workqueue.ts';
+import { addCheck, addWork } from '../queues/workqueue.ts';
 import { dropNews, noteObserved, noteUncertain, noteUnkept } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { sameBeyondMetadata } from '../../kube/beyond-metadata.ts';
 import { labelsEqual, labelsGet } from '../../kube/labels.ts';
 import { PROTOBUF } from '../../kube/media-type.ts';
-import { readObject } from '../../kube/object.ts';
+import { objectSourceOf } from '../../kube/object.ts';
 import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
 import type { ObjectSource } from '../../kube/source.ts';
@@ -55,6 +55,8 @@ import type { ObjectBytes } from '../../shard/protocol.ts';
 const ECHOES_EXPECTED_MAX = 256;
 /** Of so many slices without the name of a Service the log tells. A program that makes more makes the same mistake. */
 const NAMELESS_TOLD_MAX = 100;
+/** A restore makes the Endpoints of a namespace before its Services. Leftovers harm nobody, so they can wait. */
+const LEFTOVER_MS = 60_000;
 
 export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
   return {
@@ -441,7 +443,9 @@ function takeEndpoints(
 export function queueLeftovers(state: ControllerState, service: ServiceState, now: Now): void {
   const controller = endpointsController(state);
   if (controller?.running !== true || !controller.hasLeftovers(service, controller.options)) return;
-  lookLater(ensureUnit(service, controller), now);
+  const unit = ensureUnit(service, controller);
+  if (service.record === null) addCheck(controller.queue, unit.item, 'chore', now.nowMs, LEFTOVER_MS);
+  else lookLater(unit, now);
 }
 
 /** The unit that keeps the object right; undefined = no unit does, or ever did. */
@@ -534,7 +538,7 @@ export function compareMetadata(
   applied: MetaRecord,
   now: Now,
 ): void {
-  const sent = projectMeta(readObject(PROTOBUF, body));
+  const sent = projectMeta(objectSourceOf(PROTOBUF, body));
   const sameLabels = labelsEqual(sent.labels, applied.labels);
   const sameOthers =
     labelsEqual(sent.annotations, applied.annotations) &&

@@ -55,8 +55,8 @@ export interface Definition<K extends OutputKind = OutputKind> {
   readonly eventsAbout: 'Service' | 'Endpoints';
   /** The reason of the Event object about a stuck service. Upstream drops the key of such a service. */
   readonly stuckReason: EventReasonName;
-  /** The Event object for a refused write, with that message; null = none. */
-  failedWrite(write: PlannedWrite, message: string): PlannedEvent | null;
+  /** The Event object for a refused write of the service `<namespace>/<name>`, with that message; null = none. */
+  failedWrite(write: PlannedWrite, message: string, service: string): PlannedEvent | null;
   /**
    * Makes its report. It lasts as long as the controller runs.
    * @param isCounted whether gauges with upstream's names have their values; those of a standby are 0

@@ -1,7 +1,8 @@
 import { isPlannedFromPods } from '../caches/service-state.ts';
 import { SLICE_MANAGED_BY_VALUE } from '../../kube/names.ts';
 import { REPAIR_MS } from '../queues/fights.ts';
-import type { Definition } from './definition.ts';
+import type { PlannedWrite } from '../../shard/protocol.ts';
+import type { Definition, PlannedEvent } from './definition.ts';
 import { fateOfUnselected } from './fate.ts';
 import { createSlicesReport } from './endpointslice-report.ts';
 
@@ -37,9 +38,20 @@ export const endpointsliceDefinition: Definition<'slices'> = {
   component: 'endpoint-slice-controller',
   eventsAbout: 'Service',
   stuckReason: 'EndpointSlicesStuck',
-  failedWrite: ({ verb, name }, message) => ({
-    reason: 'FailedToUpdateEndpointSlices',
-    detail: `failed to ${verb} EndpointSlice ${name}: ${message}`,
-  }),
+  failedWrite,
   createReport: createSlicesReport,
 };
+
+/**
+ * Upstream's words. A create has another name at each try. So that is left out, in the server's message too: else each try
+ * would be an Event object of its own.
+ */
+function failedWrite({ verb, name }: PlannedWrite, message: string, service: string): PlannedEvent {
+  const generateName = name.slice(0, name.lastIndexOf('-') + 1);
+  const what = verb === 'create' ? 'EndpointSlice' : `${name} EndpointSlice`;
+  const said = verb === 'create' ? message.replaceAll(name, generateName) : message;
+  return {
+    reason: 'FailedToUpdateEndpointSlices',
+    detail: `failed to ${verb} ${what} for Service ${service}: ${said}`,
+  };
+}

@@ -11,7 +11,7 @@ import type { Leadership } from './leadership.ts';
 
 /**
  * Within this time a new watch has brought the events that an old one has missed. They come first, at once after the
- * headers.
+ * headers. Nobody writes meanwhile, so it is short.
  */
 const SETTLE_MS = 500;
 /** A process that leads so soon after its lists, or before them, has nothing to catch up with. */

@@ -32,9 +32,8 @@ export interface LeadershipOptions extends ElectionOptions {
 
 export interface Leadership extends TakeOverHolder {
   readonly standby: 'warm' | 'cold';
-  /** The `timeout` of each write, and as its query. A write that is sent at the last moment is done before another process leads. */
-  readonly writeTimeoutMs: number;
-  readonly writeQuery: string;
+  /** The `timeout` of a write that is sent at the last moment, so that it is done before another process leads. */
+  readonly lastTimeoutMs: number;
   /** Of a standby: units whose last plan had writes, each with the monotonic ms of its oldest change. */
   readonly behind: Map<Unit, number>;
   /** Units whose slices have been listed in this leadership before one was created. */
@@ -75,6 +74,10 @@ export const OWN_LEASE = '--leader-elect-resource-name';
  */
 const LATE_WRITE_MS = 30_000;
 const WRITE_TIMEOUT_MS_MIN = 1000;
+/** A second less than a write is waited for (`writes.ts`): a 504 tells more than no answer. */
+const WRITE_TIMEOUT_MS_MAX = 13_000;
+/** A write that waits no longer than this for a connection keeps its timeout. */
+const CONNECT_MS = 1000;
 
 /** @param controllers their names */
 export function createLeadership(
@@ -82,13 +85,11 @@ export function createLeadership(
   controllers: readonly string[],
   prng: Prng,
 ): Leadership {
-  const leftMs = options.leaseDurationMs - options.renewDeadlineMs - 1000;
-  const writeTimeoutMs = Math.max(leftMs, WRITE_TIMEOUT_MS_MIN);
+  const leftMs = Math.min(options.leaseDurationMs - options.renewDeadlineMs - 1000, WRITE_TIMEOUT_MS_MAX);
   return {
     elector: createElector(options, prng),
     standby,
-    writeTimeoutMs,
-    writeQuery: `?timeout=${formatDuration(writeTimeoutMs)}`,
+    lastTimeoutMs: Math.max(leftMs, WRITE_TIMEOUT_MS_MIN),
     behind: new Map(),
     listed: new Set(),
     takeOver: takeOver === null ? null : createTakeOver(takeOver),
@@ -126,17 +127,23 @@ export function otherControllers({ elector, controllers }: Leadership): string {
 }
 
 /**
- * The deadline and the `timeout` that a write carries, so that it is not sent or done when another process may lead.
+ * The deadline and the `timeout` that a write carries, so that it is not sent or done when another process may lead. The
+ * sooner after a renewal it is sent, the more time it may have: an API server that is busy lets a request wait for a
+ * quarter of its timeout.
  */
-export function fencedBy(leadership: Leadership | null): { notAfter?: Deadline; query: string } {
+export function fencedBy(leadership: Leadership | null, now: Now): { notAfter?: Deadline; query: string } {
   if (leadership === null) return { query: '' };
-  const { elector, writeTimeoutMs, writeQuery } = leadership;
+  const { elector, lastTimeoutMs } = leadership;
   const { renewDeadlineMs, leaseDurationMs } = elector.options;
   const fence = fenceOf(elector);
-  // With little time between the two, the last moment for a write comes before that of a leader.
-  const earlierMs = Math.max(0, renewDeadlineMs + writeTimeoutMs - leaseDurationMs);
-  const notAfter = { nowMs: fence.nowMs - earlierMs, wallMs: fence.wallMs - earlierMs };
-  return { notAfter, query: writeQuery };
+  const leftMs = Math.min(fence.nowMs - now.nowMs, fence.wallMs - now.wallMs);
+  // Where Lease duration and renew deadline are close, writes end before the leadership does.
+  const earlierMs = Math.max(0, renewDeadlineMs + lastTimeoutMs - leaseDurationMs);
+  const spareMs = Math.min(leftMs - earlierMs - CONNECT_MS, WRITE_TIMEOUT_MS_MAX - lastTimeoutMs);
+  const longerMs = Math.max(0, Math.floor(spareMs / 1000) * 1000);
+  const lastMs = earlierMs + longerMs;
+  const notAfter = { nowMs: fence.nowMs - lastMs, wallMs: fence.wallMs - lastMs };
+  return { notAfter, query: `?timeout=${formatDuration(lastTimeoutMs + longerMs)}` };
 }
 
 /** Notes an answer after which the write may still arrive. */
@@ -207,19 +214,41 @@ export function forgetBehind(leadership: Leadership | null, unit: Unit): void {
   leadership?.listed.delete(unit);
 }
 
+/**
+ * `catches up`: it holds the Lease, and writes when its new watches run. `waits`: it holds the Lease and waits to take
+ * over. `nobody`: it stands by, and nobody holds the Lease.
+ */
+export type Role = 'leads' | 'catches up' | 'waits' | 'stands by' | 'nobody';
+
+/** What this process is. Without a Lease it leads. */
+export function roleOf(leadership: Leadership | null): Role {
+  if (leadership === null) return 'leads';
+  if (isLeader(leadership.elector)) {
+    if (!hasTakenOver(leadership)) return 'waits';
+    return leadership.catchUp === null ? 'leads' : 'catches up';
+  }
+  return holderOf(leadership.elector) === null ? 'nobody' : 'stands by';
+}
+
 /** Who leads, for a person. */
 export function leaderText(leadership: Leadership | null): string {
   if (leadership === null) return 'this process, without a Lease';
-  const { elector, takeOver, controllers, catchUp } = leadership;
-  if (isLeader(elector)) {
-    const self = `this process, ${elector.options.identity}`;
-    if (!hasTakenOver(leadership)) return `${self}, which writes nothing: it waits to take over from ${takeOver!.from}`;
-    return catchUp === null ? self : `${self}, which writes nothing yet: it brings its caches up to date`;
+  const { elector, takeOver, controllers } = leadership;
+  const self = `this process, ${elector.options.identity}`;
+  switch (roleOf(leadership)) {
+    case 'leads':
+      return self;
+    case 'catches up':
+      return `${self}, which writes nothing yet: it brings its caches up to date`;
+    case 'waits':
+      return `${self}, which writes nothing: it waits to take over from ${takeOver!.from}`;
+    case 'nobody':
+      return 'nobody, this process stands by';
+    case 'stands by': {
+      const theirs = otherControllers(leadership);
+      const standsBy = `${holderOf(elector)!}, this process stands by`;
+      if (theirs === '') return standsBy;
+      return `${standsBy}, but not for the same controllers: the holder runs ${theirs}, this process ${controllers}. They need two Leases: ${OWN_LEASE}`;
+    }
   }
-  const holder = holderOf(elector);
-  if (holder === null) return 'nobody, this process stands by';
-  const theirs = otherControllers(leadership);
-  const standsBy = `${holder}, this process stands by`;
-  if (theirs === '') return standsBy;
-  return `${standsBy}, but not for the same controllers: the holder runs ${theirs}, this process ${controllers}. They need two Leases: ${OWN_LEASE}`;
 }

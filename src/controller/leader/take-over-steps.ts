@@ -17,7 +17,10 @@ import type { Leadership } from './leadership.ts';
 import { assert } from '../../lib/assert.ts';
 
 const TELL_EVERY_MS = 60_000;
-/** Within this time a new watch has brought the events that an old one has missed. */
+/**
+ * Within this time a new watch has brought the events that an old one has missed. It is twice that of a failover
+ * (`catch-up.ts`): what is due has waited for `afterMs` already, and a mistake would make two writers.
+ */
 const SETTLE_MS = 1000;
 /** The least time between two looks, because each opens new watches. */
 const LOOK_EVERY_MS = 10_000;

@@ -1,11 +1,10 @@
 /** What the debug page shows. It is read from the controllers' state when somebody asks, and changes nothing. */
 import { type JournalEntry, journalEntries } from './journal.ts';
+import { STAGE_NAMES, STAGES } from './stages.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
 import { allServices } from '../caches/services.ts';
-import { holderOf, isLeader } from '../leader/elector.ts';
-import { leaderText, standsBy, type Leadership } from '../leader/leadership.ts';
-import { hasTakenOver } from '../leader/take-over.ts';
+import { leaderText, roleOf, standsBy, type Role } from '../leader/leadership.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
@@ -39,11 +38,6 @@ export interface DebugView {
   /** The newest changes, as many as were asked for. If one Service was asked for, only its changes. */
   readonly changes: readonly JournalEntry[];
 }
-
-/**
- * `catches up`: it holds the Lease, and writes when its new watches run. `waits`: it holds the Lease and waits to take over. `nobody`: it stands by, and nobody holds the Lease.
- */
-type Role = 'leads' | 'catches up' | 'waits' | 'stands by' | 'nobody';
 
 export interface QueueView {
   readonly controller: string;
@@ -153,15 +147,6 @@ export function debugChanges(
   return journalEntries(journal, changesMax, isAsked);
 }
 
-function roleOf(leadership: Leadership | null): Role {
-  if (leadership === null) return 'leads';
-  if (isLeader(leadership.elector)) {
-    if (!hasTakenOver(leadership)) return 'waits';
-    return leadership.catchUp === null ? 'leads' : 'catches up';
-  }
-  return holderOf(leadership.elector) === null ? 'nobody' : 'stands by';
-}
-
 /** A first failure settles itself as a rule. */
 function countFailing(state: ControllerState): number {
   let failing = 0;
@@ -235,23 +220,12 @@ function stuckOf({ name, stuck }: Controller): StuckView[] {
   }));
 }
 
-/** In the order in which a change passes them. */
-const STAGES = {
-  watch_in: 'watchInMs',
-  queue: 'queueMs',
-  batch_wait: 'batchWaitMs',
-  plan: 'planMs',
-  throttle: 'throttleMs',
-  write: 'writeMs',
-  total: 'totalMs',
-} as const satisfies Readonly<Record<string, keyof JournalEntry>>;
-
 function stageViews(entries: readonly JournalEntry[]): StageView[] {
   const controllers = [...new Set(entries.map(({ controller }) => controller))].sort();
   return controllers.flatMap((controller) => {
     const own = entries.filter((entry) => entry.controller === controller);
-    return Object.entries(STAGES).flatMap(([stage, field]): StageView[] => {
-      const times = Float64Array.from(own.map((entry) => entry[field]).filter((ms) => ms >= 0)).sort();
+    return STAGE_NAMES.flatMap((stage): StageView[] => {
+      const times = Float64Array.from(own.map((entry) => entry[STAGES[stage]]).filter((ms) => ms >= 0)).sort();
       if (times.length === 0) return [];
       const [medianMs, p99Ms, maxMs] = [0.5, 0.99, 1].map((share) => percentileOfSorted(times, share));
       return [{ controller, stage, count: times.length, medianMs: medianMs!, p99Ms: p99Ms!, maxMs: maxMs! }];

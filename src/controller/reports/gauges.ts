@@ -1,8 +1,7 @@
 /** The gauges that are read from the state of the controllers when the metrics are asked for. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import { isLeader } from '../leader/elector.ts';
-import { hasTakenOver } from '../leader/take-over.ts';
-import { standsBy, type Leadership } from '../leader/leadership.ts';
+import { roleOf, standsBy, type Leadership } from '../leader/leadership.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
@@ -72,7 +71,7 @@ function readElection(store: MetricStore, leadership: Leadership): void {
   readMetric(store, 'leader_election_slowpath_total', { name }, () => elector.slowPaths);
   readMetric(store, 'endpointd_standby_services_behind', {}, () => behind.size);
   if (takeOver === null) return;
-  const waits = (): boolean => isLeader(elector) && !hasTakenOver(leadership);
+  const waits = (): boolean => roleOf(leadership) === 'waits';
   readMetric(store, 'endpointd_take_over_waiting', { manager: takeOver.from }, () => Number(waits()));
   readMetric(store, 'endpointd_take_over_longest_due_seconds', {}, (nowMs) => {
     const [longest] = takeOver.due.values();

@@ -6,7 +6,7 @@ import type { Now } from '../event.ts';
 import type { FailureClass } from '../queues/backoff.ts';
 import type { ControllerName } from '../options.ts';
 import type { Sync, Unit } from '../caches/service-state.ts';
-import { stageMs, TIMED_STAGES } from './stages.ts';
+import { STAGE_NAMES, stageMs, STAGES, type StageTimes } from './stages.ts';
 
 export interface Journal {
   /** Changes that it holds at most; 0 = it is off. */
@@ -23,8 +23,8 @@ export interface Journal {
 
 export type JournalResult = FailureClass | 'written' | 'unchanged';
 
-/** One sync of one unit. Times in milliseconds; -1 = there was no such stage. */
-export interface JournalEntry {
+/** One sync of one unit. */
+export interface JournalEntry extends StageTimes {
   /** Grows by one with each change. */
   readonly id: number;
   readonly namespace: string;
@@ -35,22 +35,11 @@ export interface JournalEntry {
   /** `startedAtMs`: monotonic, when the sync began. `endedWallMs`: wall clock, when it ended. */
   readonly startedAtMs: number;
   readonly endedWallMs: number;
-  /** From the pod's Ready transition, which has whole seconds, until it was seen. */
-  readonly watchInMs: number;
-  /** From the first change seen until its turn, batch period included. */
-  readonly queueMs: number;
-  /** From its turn until its batch left for the shard, reads of uncertain objects included. */
-  readonly batchWaitMs: number;
-  readonly planMs: number;
-  /** The longest that one of its writes waited for a token, or a pause. */
-  readonly throttleMs: number;
-  /** The longest that an answer to one of its writes took. */
-  readonly writeMs: number;
-  /** From the first change seen, or else from its turn, to the end. */
-  readonly totalMs: number;
 }
 
-const COLUMNS = 10;
+/** Before the stages. */
+const OTHER_COLUMNS = 3;
+const COLUMNS = OTHER_COLUMNS + STAGE_NAMES.length;
 
 export function createJournal(size: number): Journal {
   return {
@@ -81,8 +70,9 @@ export function noteSync(journal: Journal, { controller, service }: Unit, sync: 
   numbers[from] = startedAtMs;
   numbers[from + 1] = now.wallMs;
   numbers[from + 2] = applied;
-  numbers[from + 3] = sync.watchInSeconds < 0 ? -1 : sync.watchInSeconds * 1000;
-  for (let i = 0; i < TIMED_STAGES.length; i++) numbers[from + 4 + i] = stageMs(TIMED_STAGES[i]!, sync, now.nowMs);
+  for (let i = 0; i < STAGE_NAMES.length; i++) {
+    numbers[from + OTHER_COLUMNS + i] = stageMs(STAGE_NAMES[i]!, sync, now.nowMs);
+  }
 }
 
 /** The newest `max` changes among those that are wanted, newest first. */
@@ -102,6 +92,7 @@ export function journalEntries(
 
 function entryAt({ numbers, namespaces, names, controllers, results }: Journal, id: number, at: number): JournalEntry {
   const column = (i: number): number => numbers[at * COLUMNS + i]!;
+  const times = STAGE_NAMES.map((stage, i) => [STAGES[stage], column(OTHER_COLUMNS + i)] as const);
   return {
     id,
     namespace: namespaces[at]!,
@@ -111,12 +102,6 @@ function entryAt({ numbers, namespaces, names, controllers, results }: Journal, 
     startedAtMs: column(0),
     endedWallMs: column(1),
     writes: column(2),
-    watchInMs: column(3),
-    queueMs: column(4),
-    batchWaitMs: column(5),
-    planMs: column(6),
-    throttleMs: column(7),
-    writeMs: column(8),
-    totalMs: column(9),
+    ...(Object.fromEntries(times) as unknown as StageTimes),
   };
 }

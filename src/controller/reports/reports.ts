@@ -18,7 +18,7 @@ import {
 import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
-import { stageMs, TIMED_STAGES } from './stages.ts';
+import { STAGE_NAMES, stageMs } from './stages.ts';
 import { createUntold, tellKept, tellOrKeep, type Report, type Untold } from './untold.ts';
 import { OWN_MANAGER } from '../caches/writer-name.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
@@ -195,7 +195,7 @@ const PROBLEM_EVENTS: Readonly<
 };
 
 function reportFailedWrite(hands: ReportHands, unit: Unit, write: PlannedWrite, failure: Failure, now: Now): void {
-  const event = unit.controller.failedWrite(write, failure.message);
+  const event = unit.controller.failedWrite(write, failure.message, keyOf(unit.service));
   if (event !== null) emit(hands, unit, event.reason, event.detail, now);
 }
 
@@ -240,11 +240,14 @@ function isWritten({ standsBy }: ReportHands, { shadow }: Sync): boolean {
   return shadow === null && !standsBy();
 }
 
-/** Of a change that was written: what found nothing to write has kept nobody waiting. */
+/**
+ * Of a change that was written: what found nothing to write has kept nobody waiting. `watch_in` is observed when a pod is
+ * seen.
+ */
 function observeStages({ controller }: Unit, sync: Sync, now: Now): void {
-  for (const stage of TIMED_STAGES) {
+  for (const stage of STAGE_NAMES) {
     const ms = stageMs(stage, sync, now.nowMs);
-    if (ms >= 0) controller.instruments.stage(stage).observe(ms / 1000);
+    if (ms >= 0 && stage !== 'watch_in') controller.instruments.stage(stage).observe(ms / 1000);
   }
 }
 

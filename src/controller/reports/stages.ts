@@ -1,13 +1,40 @@
 /** Where the time of a change goes: the same stages in the metrics and in the journal (docs/live-view.md "The journal"). */
 
-export const TIMED_STAGES = ['queue', 'batch_wait', 'plan', 'throttle', 'write', 'total'] as const;
+/** How long each stage took, in milliseconds; -1 = there was no such stage. */
+export interface StageTimes {
+  /** From the pod's Ready transition, which has whole seconds, until it was seen: before its sync. */
+  readonly watchInMs: number;
+  /** From the first change seen until its turn, batch period included. */
+  readonly queueMs: number;
+  /** From its turn until its batch left for the shard, reads of uncertain objects included. */
+  readonly batchWaitMs: number;
+  readonly planMs: number;
+  /** The longest that one of its writes waited for a token, or a pause. */
+  readonly throttleMs: number;
+  /** The longest that an answer to one of its writes took. */
+  readonly writeMs: number;
+  /** From the first change seen, or else from its turn, to the end. */
+  readonly totalMs: number;
+}
 
-/** Before its sync a change has one stage more: from the pod's Ready transition until it was seen. */
-export type Stage = 'watch_in' | TimedStage;
-type TimedStage = (typeof TIMED_STAGES)[number];
+/** The names in the metrics, each with its time, in the order in which a change passes the stages. */
+export const STAGES = {
+  watch_in: 'watchInMs',
+  queue: 'queueMs',
+  batch_wait: 'batchWaitMs',
+  plan: 'planMs',
+  throttle: 'throttleMs',
+  write: 'writeMs',
+  total: 'totalMs',
+} as const satisfies Readonly<Record<string, keyof StageTimes>>;
+
+export type Stage = keyof typeof STAGES;
+export const STAGE_NAMES = Object.keys(STAGES) as readonly Stage[];
 
 /** What a sync notes: monotonic ms, of the last two a duration in ms; -1 = it has not come that far. */
 interface SyncTimes {
+  /** -1 = there was no transition. */
+  readonly watchInSeconds: number;
   readonly changedAtMs: number;
   readonly startedAtMs: number;
   readonly postedAtMs: number;
@@ -16,10 +43,12 @@ interface SyncTimes {
   readonly answeredMs: number;
 }
 
-/** How long a stage of the sync took, in milliseconds; -1 = the sync had no such stage. @param nowMs when it ended */
-export function stageMs(stage: TimedStage, sync: SyncTimes, nowMs: number): number {
-  const { changedAtMs, startedAtMs, postedAtMs, plannedAtMs, throttledMs, answeredMs } = sync;
+/** How long a stage of the sync took. @param nowMs when it ended */
+export function stageMs(stage: Stage, sync: SyncTimes, nowMs: number): number {
+  const { watchInSeconds, changedAtMs, startedAtMs, postedAtMs, plannedAtMs, throttledMs, answeredMs } = sync;
   switch (stage) {
+    case 'watch_in':
+      return watchInSeconds < 0 ? -1 : watchInSeconds * 1000;
     case 'queue':
       return changedAtMs < 0 ? -1 : startedAtMs - changedAtMs;
     case 'batch_wait':

@@ -10,7 +10,7 @@ import { endpointsPath, servicePath, slicesPath } from '../../kube/key.ts';
 import { readList, type ListPage } from '../../kube/list.ts';
 import { ACCEPT, ACCEPT_METADATA } from '../../kube/media-type.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
-import { readObject } from '../../kube/object.ts';
+import { objectSourceOf } from '../../kube/object.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import { isNotFound } from '../../kube/status.ts';
@@ -73,7 +73,7 @@ export function takeEndpointsRead(
   }
   if (event.status !== 200) return classify(event).failure;
   try {
-    const source = readObject(event.contentType, event.body);
+    const source = objectSourceOf(event.contentType, event.body);
     takeEndpointsObject(hands, object, projectOutput(source, hands.interner), source, now);
     return null;
   } catch (error) {

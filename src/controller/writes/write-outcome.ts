@@ -1,7 +1,7 @@
 /** What an answer to a write means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). */
 import { retryAfterMs } from '../queues/backoff.ts';
 import type { Failure } from '../caches/service-state.ts';
-import { readObject } from '../../kube/object.ts';
+import { objectSourceOf } from '../../kube/object.ts';
 import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
@@ -75,7 +75,7 @@ export function outcomeOf(
       if (isDone || isNotFound(contentType, status, body)) return isOvertaken ? OVERTAKEN : APPLIED;
     } else if (status === 200 || status === 201) {
       try {
-        const source = readObject(contentType, body);
+        const source = objectSourceOf(contentType, body);
         const applied = projectOutput(source, interner);
         if (applied.name !== write.name) throw new DecodeError(`it is of ${JSON.stringify(applied.name)}`);
         return { ...APPLIED, applied, metadata: projectMeta(source) };
@@ -108,7 +108,7 @@ interface Verdict {
 export function classify(event: TransportEvent, isCreate = false): Verdict {
   if (event.type === 'failure') {
     const { kind, message } = event;
-    const hadNoConnection = kind === 'timeout' && !event.mayHaveArrived;
+    const hadNoConnection = !event.mayHaveArrived && (kind === 'timeout' || kind === 'late');
     const failureClass = kind === 'refused' || kind === 'reset' || hadNoConnection ? 'unreachable' : 'server';
     const failure: Failure = { class: failureClass, message: `${kind}: ${message}`, retryAfterMs: -1 };
     return { failure, mustRead: event.mayHaveArrived, withoutEvent: true };

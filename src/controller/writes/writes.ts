@@ -29,7 +29,12 @@ import { addTurn, createTurns, nextTurn, takeAllTurns, takeTurn, type Turns } fr
 import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 
-const WRITE_TIMEOUT_MS = 10_000;
+/**
+ * An admission webhook has 10 s by default. kube-apiserver passes over one that is down and may be (`failurePolicy:
+ * Ignore`) only after that time, and only if the request has time left. Else no write would ever succeed, not even the
+ * one that takes the dead pod of the webhook out of its own Service.
+ */
+const WRITE_TIMEOUT_MS = 14_000;
 const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const;
 
 export interface QueuedWrite {
@@ -79,7 +84,7 @@ export interface WriteHands {
   /** The versions that the object's resource has reached; undefined = nothing watches that resource. */
   reachedOf(object: ObjectState): Reached | undefined;
   /** The time after which a write must not be sent or done, because another process may be the leader. */
-  fence(): { readonly notAfter?: Deadline; readonly query: string };
+  fence(now: Now): { readonly notAfter?: Deadline; readonly query: string };
 }
 
 export function createWrites(tokens: TokenBucket): Writes {
@@ -150,7 +155,7 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   if (verb !== 'delete') object.sent = body;
   hands.metrics.rateLimiter(METHODS[verb]).observe((writes.heldMs - queued.heldBeforeMs) / 1000);
   instruments.writeBytes(verb).inc(body.length);
-  const { query, ...fence } = hands.fence();
+  const { query, ...fence } = hands.fence(now);
   hands.outbox.send(
     { for: 'write', queued },
     {

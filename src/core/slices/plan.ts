@@ -37,7 +37,7 @@ export interface SlicesPlanInput {
 }
 
 export interface SlicesPlan {
-  /** The writes of phase 1 come first. */
+  /** Not by phase: whoever sends them sorts them. */
   readonly writes: readonly SliceWrite[];
   readonly facts: SlicesFacts;
   /** Problems that have come up since the last plan. */
@@ -60,15 +60,10 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
   const mode = hintsMode(spec);
   const names = new Set<string>();
   const plans = s.families.map((family) => planFamily(s, service, family, input, names));
-  const first: SliceWrite[] = [];
-  const second: SliceWrite[] = [];
-  for (const { writes } of plans) for (const write of writes) (write.phase === 1 ? first : second).push(write);
   const unwanted = [...fewItems(s.unwanted)].sort(compareEntries);
-  for (const write of sliceWrites(unwanted.map(({ stored }) => ({ before: stored.object, after: null })))) {
-    second.push(write);
-  }
+  const deletes = sliceWrites(unwanted.map(({ stored }) => ({ before: stored.object, after: null })));
   return {
-    writes: [...first, ...second],
+    writes: [...plans.flatMap(({ writes }) => writes), ...deletes],
     facts: {
       families: plans.map(({ facts }) => facts),
       topology: mode === 'Auto',

@@ -4,9 +4,10 @@ import type { Gate, Question } from './gate.ts';
 import { forbidden } from './gate.ts';
 
 /**
- * The gate of a port without TLS, where no client can show who it is. Metrics and health are for everybody. Everything
- * else has names of Services and errors of the API server, and is only for programs of this machine. A request that a
- * proxy on this machine passes on counts as coming from elsewhere.
+ * The gate of a port without TLS, where no client can show who it is. Health is for everybody, and so are metrics, although
+ * they name the Services that are stuck: a scraper elsewhere may have no token to show. Everything else has errors of the API server
+ * and the last changes, and is only for programs of this machine. A request that a proxy on this machine passes on counts
+ * as coming from elsewhere.
  * @param isOpen whether a path is for everybody
  */
 export function plainGate(isOpen: (path: string) => boolean): Gate {

@@ -4,7 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import type { Peer } from './gate.ts';
 import { oneRequest } from './one-request.ts';
 import type { Handshakes } from './handshakes.ts';
-import { createKeptAddresses, type KeptAddresses } from './kept-addresses.ts';
+import { clientOf, createKeptAddresses, type KeptAddresses } from './kept-addresses.ts';
 
 // An import would read every export of node:http. One is WebSocket, for which Node loads its own undici: 39 ms of CPU
 // and 4 MB at start.
@@ -40,7 +40,7 @@ export interface ShortServer {
  * An HTTP server, not listening yet. Each connection makes one request and is closed after the answer, so few are open
  * at any time, and none holds more than one answer. A new connection always gets in. If there are too many, a
  * connection of the client address that has most is closed: the oldest that has not sent its request, else the oldest.
- * An address that is kept has one place for a second that is not counted.
+ * A client that is kept has one place for a second that is not counted.
  * @param handshakes null = without TLS
  */
 export function createShortServer(
@@ -62,17 +62,17 @@ export function createShortServer(
   const extended = new Set<Socket>();
   const kept = createKeptAddresses();
 
-  function serve(accepted: Socket, socket: Socket | TLSSocket, peer: Peer, extend: Connection['extend']): void {
+  function serve(accepted: Socket, socket: Socket | TLSSocket, peer: Peer, hands: Omit<Connection, 'peer'>): void {
     const connection = oneRequest(socket, 2 * headerBytesMax, () => {
       const own = open.get(accepted);
       if (own !== undefined) own.hasAsked = true;
     });
-    connections.set(connection, { peer, extend, keep: () => kept.keep(peer.remoteAddress ?? '') });
+    connections.set(connection, { peer, ...hands });
     http.emit('connection', connection);
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: handshakes !== null }, (socket) => {
-    const address = socket.remoteAddress ?? '';
+    const address = clientOf(socket);
     open.set(socket, { address, sinceMs: performance.now(), hasAsked: false });
     const live = (lifeMs: number): NodeJS.Timeout => setTimeout(() => socket.destroy(), lifeMs).unref();
     let timer = live(lifeMsMax);
@@ -81,6 +81,7 @@ export function createShortServer(
       timer = live(lifeMs);
       if (open.delete(socket)) extended.add(socket);
     };
+    const hands = { extend, keep: () => kept.keep(address) };
     // 'close' follows.
     socket.on('error', () => undefined);
     socket.once('close', () => {
@@ -90,9 +91,9 @@ export function createShortServer(
     });
     if (handshakes === null) {
       const { remoteAddress } = socket;
-      serve(socket, socket, { remoteAddress, certificate: null, isVerified: false }, extend);
+      serve(socket, socket, { remoteAddress, certificate: null, isVerified: false }, hands);
     } else {
-      handshakes.begin(socket, kept.has(address), (secured, peer) => serve(socket, secured, peer, extend));
+      handshakes.begin(socket, kept.has(address), (secured, peer) => serve(socket, secured, peer, hands));
     }
     if (open.size <= countMax) return;
     const oldest = leastNeeded(open, socket, kept);
@@ -107,7 +108,7 @@ export function createShortServer(
 }
 
 interface OpenConnection {
-  /** The client's address. */
+  /** The client, as `clientOf` names it. */
   readonly address: string;
   /** When it was accepted. */
   readonly sinceMs: number;

@@ -4,20 +4,44 @@ import { createLeadership, fencedBy } from '../../../src/controller/leader/leade
 import { createPrng } from '../../../src/lib/prng.ts';
 import { leadershipOf } from '../../support/election-world.ts';
 
-/** The last moment of a write and its query, of a renewal that was sent at 100 s by the one clock and 900 s by the other. */
-function fenceWith(leaseDurationMs: number, renewDeadlineMs: number): readonly unknown[] {
+/**
+ * The last moment of a write and its query, of a renewal that was sent at 100 s by the one clock and 900 s by the other.
+ * @param agesMs how long ago that was, by the two clocks
+ */
+function fenceWith(leaseDurationMs: number, renewDeadlineMs: number, ...agesMs: readonly [number, number]): unknown[] {
   const leadership = createLeadership({ ...leadershipOf('a'), leaseDurationMs, renewDeadlineMs }, [], createPrng(1));
   const confirmed = { nowMs: 100_000, wallMs: 900_000 };
   leadership.elector.phase = { name: 'leader', since: confirmed, isAfterOther: false, confirmed, renewAtMs: 0 };
-  const { notAfter, query } = fencedBy(leadership);
+  const now = { nowMs: confirmed.nowMs + agesMs[0], wallMs: confirmed.wallMs + agesMs[1] };
+  const { notAfter, query } = fencedBy(leadership, now);
   return [notAfter!.nowMs, notAfter!.wallMs, query];
 }
 
-test('a write is sent before the deadline, and has the rest of the Lease but a second', () => {
-  assert.deepEqual(fenceWith(15_000, 10_000), [110_000, 910_000, '?timeout=4s']);
-  assert.deepEqual(fenceWith(12_000, 10_000), [110_000, 910_000, '?timeout=1s']);
+test('the last write goes before the deadline, and has the rest of the Lease', () => {
+  assert.deepEqual(fenceWith(15_000, 10_000, 9000, 9000), [110_000, 910_000, '?timeout=4s']);
+  assert.deepEqual(fenceWith(12_000, 10_000, 9000, 9000), [110_000, 910_000, '?timeout=1s']);
+});
+
+test('a write soon after a renewal has more time, and is done as early', () => {
+  assert.deepEqual(fenceWith(15_000, 10_000, 0, 0), [101_000, 901_000, '?timeout=13s']);
+  assert.deepEqual(fenceWith(15_000, 10_000, 1, 1), [102_000, 902_000, '?timeout=12s']);
+  assert.deepEqual(fenceWith(15_000, 10_000, 8000, 8000), [109_000, 909_000, '?timeout=5s']);
+  assert.deepEqual(fenceWith(15_000, 10_000, 8001, 8001), [110_000, 910_000, '?timeout=4s']);
+});
+
+test('until the next renewal is due a write has longer than a webhook by default', () => {
+  assert.deepEqual(fenceWith(15_000, 10_000, 2000, 2000), [103_000, 903_000, '?timeout=11s']);
+});
+
+test('the clock that says that more time has passed decides how much a write has', () => {
+  assert.deepEqual(fenceWith(15_000, 10_000, 0, 6000), [107_000, 907_000, '?timeout=7s']);
+  assert.deepEqual(fenceWith(15_000, 10_000, 6000, 0), [107_000, 907_000, '?timeout=7s']);
+});
+
+test('a Lease that lasts long gives no write more time than its sender waits', () => {
+  assert.deepEqual(fenceWith(60_000, 15_000, 0, 0), [115_000, 915_000, '?timeout=13s']);
 });
 
 test('where Lease and deadline are close, the last write goes before the deadline', () => {
-  assert.deepEqual(fenceWith(12_000, 11_500), [111_000, 911_000, '?timeout=1s']);
+  assert.deepEqual(fenceWith(12_000, 11_500, 10_000, 10_000), [111_000, 911_000, '?timeout=1s']);
 });

@@ -13,6 +13,9 @@ import { text, type Asked, type Page } from '../../../src/node/serving/page.ts';
 
 const CONNECTIONS_MAX = 6;
 const MASS = 50;
+/** The address of the server, and so of the programs of its machine. */
+const OWN_ADDRESS = '127.0.0.1';
+const SOME_ADDRESS = '127.0.0.9';
 const OTHER_ADDRESS = '127.0.0.2';
 const PROBES = 3;
 const LIFE_MS_MAX = 10_000;
@@ -48,7 +51,7 @@ async function start(): Promise<void> {
   const settings = { ...identity, named: [], clientAuthorities: [], minVersion: 'TLSv1.2', ciphers: '' } as const;
   const metrics = metricsPage(METRICS);
   http = await startHttp({
-    host: '127.0.0.1',
+    host: OWN_ADDRESS,
     port: 0,
     handshakes: isSecure ? createHandshakes(settings) : null,
     gate: () => Promise.resolve(null),
@@ -65,8 +68,8 @@ interface Client {
 }
 
 /** @param localAddress of the client; Linux has all of 127.0.0.0/8 */
-function client(bytes = '', localAddress = '127.0.0.1'): Client {
-  const to = { port: Number(http.address.split(':')[1]), host: '127.0.0.1', localAddress };
+function client(bytes = '', localAddress = SOME_ADDRESS): Client {
+  const to = { port: Number(http.address.split(':')[1]), host: OWN_ADDRESS, localAddress };
   const socket = isSecure ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
   sockets.push(socket);
   const answer = new Promise<string>((resolve) => {
@@ -380,6 +383,15 @@ for (const secure of [false, true]) {
         await probe(third);
         const outlive = [await outlivesFlood(first), await outlivesFlood(second), await outlivesFlood(third)];
         assert.deepEqual(outlive, [true, false, true]);
+      });
+
+      it('programs of the own machine have a place always, and take none of the two', async () => {
+        await probe(OWN_ADDRESS);
+        const others = ['127.0.0.2', '127.0.0.3'];
+        for (const address of others) await probe(address);
+        const outlive: boolean[] = [];
+        for (const address of [OWN_ADDRESS, ...others]) outlive.push(await outlivesFlood(address));
+        assert.deepEqual(outlive, [true, true, true]);
       });
 
       it('an address that has probed keeps one connection, for a second', async () => {
