@@ -16,7 +16,8 @@ import {
   type Scenario,
   type Settings,
 } from './scenario.ts';
-import type { ServerKind, ServerRequest, Servers, Writer } from './server.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import type { ServerKind, ServerRequest, Servers } from './server.ts';
 import { play } from './stage.ts';
 
 /** The name in `--peers`: one for endpointd in all its settings. */
@@ -140,7 +141,7 @@ export function kindOfServer({ server }: Scenario, size: Settings['size'], wante
 }
 
 /** Each controller begins with what it has written itself. The floor begins with what endpointd has. */
-function writerOf({ name }: Peer): Writer {
+function writerOf({ name }: Peer): Program {
   return name === MANAGER ? MANAGER : ENDPOINTD;
 }
 
@@ -148,7 +149,7 @@ export function requestOf(
   scenario: Scenario,
   settings: Settings,
   wanted: PeersOptions['server'],
-  writer: Writer,
+  writer: Program,
   say: ServerRequest['say'],
 ): ServerRequest {
   const { outset, profile, controllers = CONTROLLERS } = scenario;

@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Program } from '../../src/metrics/program-of.ts';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { wrongObjects } from '../../src/judge/cluster-check.ts';
 import { startController } from '../../src/testbed/controller-process.ts';
@@ -53,8 +54,6 @@ export interface BenchServer {
   readonly stop: () => Promise<void>;
 }
 
-export type Writer = 'endpointd' | 'kube-controller-manager';
-
 export interface ServerRequest {
   readonly kind: ServerKind;
   readonly profile: Profile;
@@ -66,7 +65,7 @@ export interface ServerRequest {
    * Whose they are. It is the program that is measured: a second writer would be one more entry in the managedFields of
    * each object, and each write would carry it.
    */
-  readonly writer: Writer;
+  readonly writer: Program;
   readonly options: Pick<ClusterOptions, 'fsync' | 'priorityAndFairness' | 'apiserverFlags'>;
   /** The program that serves, where the server is the embedded one, and that makes everything right. */
   readonly program: URL;
