@@ -206,8 +206,8 @@ export function takeWork<K>(queue: WorkQueue<K>, nowMs: number): WorkItem<K> | n
   const line =
     lineWithin(queue, queue[lane]) ??
     (otherWaits ? lineWithin(queue, queue[otherLane]) : null) ??
-    // A namespace that is alone in waiting for this slot may have it, whatever its share.
-    queue[lane].lines.first!;
+    lineOfOneAlone(queue, queue[lane]);
+  if (line === null) return null;
   return start(queue, line.items.first!, choreWaits, nowMs);
 }
 
@@ -348,6 +348,15 @@ function lineWithin<K>(queue: WorkQueue<K>, ring: Ring<K>): Line<K> | null {
   const { first } = ring.lines;
   if (first === null || first.crowd!.processing < queue.slots.namespaceMax) return first;
   return first.next;
+}
+
+/**
+ * A namespace that is alone in waiting for this slot may have it, whatever its share. The last slot stays free: writes
+ * of a namespace may hang, as behind an admission webhook, and nearly always it is alone when it takes the slots.
+ */
+function lineOfOneAlone<K>({ slots }: WorkQueue<K>, { lines }: Ring<K>): Line<K> | null {
+  const line = lines.first!;
+  return slots.count > 1 && line.crowd!.processing >= slots.count - 1 ? null : line;
 }
 
 function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, nowMs: number): WorkItem<K> {
