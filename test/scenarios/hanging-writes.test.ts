@@ -55,4 +55,17 @@ describe('a namespace whose writes hang', () => {
       assertQuietIsWritten(sim, i % 2 === 1);
     }
   });
+
+  it('a service whose writes hang holds a slot for half of the time at most', () => {
+    const sim = world();
+    const { queue } = sim.loop!.state.controllers[0]!;
+    let held = 0;
+    const looks = 2000;
+    for (let i = 0; i < looks; i++) {
+      setPodStatus(sim, { name: 'web-0', namespace: 'hanging', ready: i % 2 === 1 });
+      sim.run(100);
+      held += queue.slots.held;
+    }
+    assert.ok(held > 0.3 * looks && held < 0.55 * looks, `${held} of ${looks}`);
+  });
 });
