@@ -23,7 +23,7 @@ import { confirmOrphan, readEndpoints, readSlices, takeEndpointsRead, takeSlices
 import { onWrittenInThePast } from '../reflectors/reflector-group.ts';
 import { ensureSlice, forgetFacts, hasObjects, releaseService, releaseSlice } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type StageOf, type Unit } from '../caches/service-state.ts';
-import { beginAnew, forgetInPlanner, queuePlan, unitsOf } from './shard-batches.ts';
+import { beginAnew, forgetInPlanner, plansLate, queuePlan, unitsOf } from './shard-batches.ts';
 import { isInPlanner, needsRead, noteOutcome, noteRemoved, noteUncertain } from './planner-view.ts';
 import type { ControllerState } from '../state.ts';
 import { endLingering, isFragmented, noteFacts, recheck } from '../caches/replan.ts';
@@ -58,6 +58,8 @@ const STUCK_FAILURES = 6;
  * service whose pods change all the time has a slot for half of the time at most.
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
+/** A unit whose shard plans late leaves its slot to units of other shards for this time, and looks again. */
+const LATE_SHARD_MS = 250;
 const NO_BODY = new Uint8Array(0);
 const PLANNING: StageOf<'planning'> = { name: 'planning' };
 
@@ -65,9 +67,11 @@ const PLANNING: StageOf<'planning'> = { name: 'planning' };
 export function startSync(state: ControllerState, unit: Unit, chore: boolean, now: Now): void {
   const { controller } = unit;
   assert(unit.sync === null, `${controller.name} ${keyOf(unit.service)} is synced twice at once`);
-  if (now.nowMs < unit.notBeforeMs) {
+  const isLate = isWanted(unit) && plansLate(state.shards[unit.service.shard]!, now);
+  const waitMs = Math.max(unit.notBeforeMs - now.nowMs, isLate ? LATE_SHARD_MS : 0);
+  if (waitMs > 0) {
     doneWork(controller.queue, unit.item, now.nowMs);
-    putOffWork(controller.queue, unit.item, chore ? 'chore' : 'fresh', now.nowMs, unit.notBeforeMs - now.nowMs);
+    putOffWork(controller.queue, unit.item, chore ? 'chore' : 'fresh', now.nowMs, waitMs);
     return;
   }
   endLingering(state.replan, unit);
