@@ -34,14 +34,18 @@ export function addTurn<O, T>({ byOwner, order, length }: Turns<O, T>, owner: O,
   append(order, turn);
 }
 
-/** The next item, which stays; undefined = there is none. */
-export function nextTurn<O, T>({ order }: Turns<O, T>): T | undefined {
-  return order.first?.items[0];
+/**
+ * The next item, which stays; undefined = there is none.
+ * @param mayGo whether the first item of an owner may go now; the owner is skipped if not, and keeps its place
+ */
+export function nextTurn<O, T>({ order }: Turns<O, T>, mayGo?: (item: T) => boolean): T | undefined {
+  return nextOf(order, mayGo)?.items[0];
 }
 
-/** Takes the next item out. undefined = there is none. */
-export function takeTurn<O, T>({ byOwner, order, length }: Turns<O, T>): T | undefined {
-  const turn = order.first;
+/** Takes the next item out, as `nextTurn` tells it. undefined = there is none. */
+export function takeTurn<O, T>(turns: Turns<O, T>, mayGo?: (item: T) => boolean): T | undefined {
+  const { byOwner, order, length } = turns;
+  const turn = nextOf(order, mayGo);
   if (turn === null) return undefined;
   const item = turn.items.shift();
   turn.left--;
@@ -51,6 +55,12 @@ export function takeTurn<O, T>({ byOwner, order, length }: Turns<O, T>): T | und
   if (turn.items.length > 0) append(order, turn);
   else byOwner.delete(turn.owner);
   return item;
+}
+
+function nextOf<O, T>(order: LinkedList<Turn<O, T>>, mayGo?: (item: T) => boolean): Turn<O, T> | null {
+  let turn = order.first;
+  while (turn !== null && mayGo?.(turn.items[0]!) === false) turn = turn.next;
+  return turn;
 }
 
 /** Takes all items out, owner by owner. */

@@ -119,6 +119,7 @@ function targetOf(state: State): ReflectorTarget<Seen> {
   return {
     project: (source) => read(state, source),
     cachedVersion: ({ record }) => seen.get(keyOf(record))?.resourceVersion ?? '',
+    markOf: (namespace, name) => seen.get(`${namespace}/${name}`),
     upsert(next, source, upTo, { nowMs }) {
       const key = keyOf(next.record);
       const before = seen.get(key);

@@ -3,7 +3,7 @@
  * thread. Writes of a sync go side by side, those that take nothing away first.
  */
 import { createPace, noteChange, type Pace } from '../controller/queues/batch-pace.ts';
-import { TURN_WRITES } from '../controller/queues/lane-share.ts';
+import { placesOfOne, TURN_WRITES } from '../controller/queues/lane-share.ts';
 import {
   addWork,
   createWorkItem,
@@ -54,6 +54,8 @@ interface Own {
   readonly controllers: readonly OwnController[];
   readonly writes: Turns<number, QueuedWrite>;
   inFlight: number;
+  /** By namespace. */
+  readonly inFlightOf: Map<number, number>;
   /** Whether the main thread is in a turn of its event loop. */
   isBusy: boolean;
   /** Whether a timer is due. */
@@ -107,6 +109,7 @@ export function createEndpointdModel(world: World): Model {
     ].filter(({ book }) => outputs.includes(book.output)),
     writes: createTurns(TURN_WRITES),
     inFlight: 0,
+    inFlightOf: new Map(),
     isBusy: false,
     rings: false,
     arrived: [],
@@ -326,9 +329,12 @@ function advance(own: Own): readonly QueuedWrite[] {
   return sent;
 }
 
-/** A namespace has its share of the slots, and chores have theirs. One slot has other turns than several have. */
+/**
+ * With fewer slots held neither the share of a namespace nor the slot that is kept for others has changed anything. One
+ * slot has other turns than several have.
+ */
 function noteSyncs({ book: { ledger, output }, queue: { slots } }: OwnController): void {
-  if (slots.held > slots.namespaceMax || slots.count === 1) ledger.reached.add(SYNCS[output]);
+  if (slots.held >= Math.min(slots.namespaceMax + 1, slots.count - 1)) ledger.reached.add(SYNCS[output]);
 }
 
 /** Syncs of one service are planned together, slices before Endpoints. */
@@ -444,29 +450,43 @@ function flush(own: Own): Flushed {
   const { agenda, ledger, settings } = own.world;
   if (nextTurn(own.writes) === undefined) return NOTHING_FLUSHED;
   const sent: QueuedWrite[] = [];
+  const places = placesOfOne(settings.inFlight);
+  const hasPlace = ({ service }: QueuedWrite): boolean =>
+    own.inFlight < places || (own.inFlightOf.get(namespaceOf(own, service)) ?? 0) < places;
   for (;;) {
-    const queued = nextTurn(own.writes);
+    const queued = nextTurn(own.writes, hasPlace);
     if (queued === undefined || own.inFlight >= settings.inFlight) return { sent, tokenMs: Infinity };
     if (!tryTakeWriteToken(own.tokens, agenda.nowMs)) {
       ledger.reached.add('tokens');
       return { sent, tokenMs: nextTokenMs(own.tokens) };
     }
-    takeTurn(own.writes);
-    own.inFlight++;
+    takeTurn(own.writes, hasPlace);
+    countInFlight(own, queued, 1);
     ledger.throttledMs += agenda.nowMs - queued.queuedMs;
     sent.push(queued);
   }
 }
 
+function countInFlight(own: Own, { service }: QueuedWrite, change: 1 | -1): void {
+  const namespace = namespaceOf(own, service);
+  own.inFlight += change;
+  own.inFlightOf.set(namespace, (own.inFlightOf.get(namespace) ?? 0) + change);
+}
+
+function namespaceOf({ world: { story } }: Own, service: number): number {
+  return story.services[service]!.namespace;
+}
+
 const TAKEN = (): void => undefined;
 
-function send(own: Own, { controller, service, write, done }: QueuedWrite): void {
+function send(own: Own, queued: QueuedWrite): void {
+  const { controller, service, write, done } = queued;
   const { agenda, costs, latencyOf, watchLagMs } = own.world;
   const { output } = controller.book;
   at(agenda, agenda.nowMs + latencyOf(service, controller.writesOf[service]!++, output, write.endpoints), () => {
     noteShown(controller.book, service, write, agenda.nowMs);
     const take = (): void => {
-      own.inFlight--;
+      countInFlight(own, queued, -1);
       done();
     };
     at(agenda, agenda.nowMs + watchLagMs, () => arrive(own, { costMs: costs.echo, stream: output, take: TAKEN }));

@@ -17,6 +17,18 @@ test('owners take turns, and the items of each keep their order', () => {
   assert.deepEqual([takeAllTurns(turns), nextTurn(turns)], [['a4', 'a5'], undefined]);
 });
 
+test('an owner that may not go is skipped, and keeps its place and its turn', () => {
+  const turns = createTurns<string, string>(2);
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) addTurn(turns, item[0]!, item);
+  assert.equal(takeTurn(turns), 'a1');
+  const isOther = (item: string): boolean => !item.startsWith('a');
+  assert.equal(nextTurn(turns, isOther), 'b1');
+  const taken = Array.from({ length: 4 }, () => takeTurn(turns, isOther));
+  assert.deepEqual(taken, ['b1', 'b2', 'c1', undefined]);
+  assert.equal(nextTurn(turns, isOther), undefined);
+  assert.deepEqual([takeTurn(turns), takeTurn(turns), takeTurn(turns)], ['a2', 'a3', undefined]);
+});
+
 test('a turn may have several items', () => {
   const turns = createTurns<string, string>(2);
   for (const item of ['a1', 'a2', 'a3', 'b1', 'c1']) addTurn(turns, item[0]!, item);

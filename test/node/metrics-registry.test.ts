@@ -21,7 +21,7 @@ function linesOf(text: string, name: string): string[] {
 
 test('a work queue reads as workqueue_* with the names and buckets of upstream', async () => {
   const store = createMetricStore();
-  const queue = createWorkQueue<string>('endpoint', 2);
+  const queue = createWorkQueue<string>('endpoint', 3);
   exposeWorkQueue(store, queue);
   for (const key of ['a', 'b', 'c']) addWork(queue, createWorkItem(key, 'shop'), 'fresh', 0);
   const first = takeWork(queue, 50)!;

@@ -145,6 +145,7 @@ describe('a leader that ends', () => {
   for (const [name, answer, then] of [
     ['500', 500, 'a-1'],
     ['502', 502, 'a-1'],
+    ['500 of a webhook', makeStatus(500, 'InternalError', 'failed calling webhook "a": no answer'), 'b-1'],
     ['503 of the API server', makeStatus(503, 'ServiceUnavailable', 'apiserver is shutting down'), 'b-1'],
     // A proxy says so too when the connection broke behind it.
     ['503 of a proxy', 503, 'a-1'],

@@ -21,7 +21,8 @@ const DAY_SECONDS = 86_400;
 
 /** Services `a` to `e` with a pod each, all right. */
 function settled(options: SimConfig['options'] = {}): Sim {
-  const sim = createSim({ options });
+  // One more slot than services, so that all of the one namespace are written together.
+  const sim = createSim({ options: { concurrentEndpointSyncs: NAMES.length + 1, ...options } });
   for (const [i, name] of NAMES.entries()) {
     createService(sim, { name, spec: { selector: { app: name } } });
     createPod(sim, { name, labels: { app: name }, ip: `10.0.0.${i + 1}` });
@@ -142,6 +143,27 @@ describe('priority and fairness that turns a write away', () => {
     for (const [i, atMs] of trials.entries()) assert.ok(atMs - (trials[i - 1] ?? 0) >= 1000, trials.join(' '));
     const loud = sim.logLines.filter(({ v, message }) => v === 0 && message.startsWith('All writes wait'));
     assert.equal(loud.length, 1);
+  });
+
+  it('a trial that hangs, as behind a webhook, holds up the others for 3.5 s alone', () => {
+    const sim = settled();
+    refuseFirst(sim, 5, turnedAway(1));
+    let hanging = '';
+    sim.lag = (request) => {
+      if (isWrite(request) && sim.nowMs() > startMs + 900 && hanging === '') hanging = request.path;
+      return { toMs: isWrite(request) && request.path === hanging ? 12_000 : 0, backMs: 0 };
+    };
+    const startMs = sim.nowMs();
+    change(sim);
+    sim.run(1500);
+    assert.notEqual(hanging, '');
+    assert.equal(right(sim), 0);
+    sim.run(3000);
+    assert.equal(right(sim), 0);
+    sim.run(1500);
+    assert.equal(right(sim), 4);
+    sim.run(30_000);
+    assert.equal(right(sim), 5);
   });
 
   it('a pause lasts at most 32 s, whatever Retry-After says', () => {

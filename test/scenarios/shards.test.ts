@@ -119,6 +119,26 @@ describe('a thread that hangs', () => {
   });
 });
 
+it('a thread that hangs keeps the services of others from no slot', () => {
+  const sim = settled(30, 2);
+  const { services } = sim.loop!.state;
+  const namesOn = (index: number): string[] =>
+    [...services.get('default')!.values()].filter(({ shard }) => shard === index).map(({ name }) => name);
+  const [hanging, others] = [namesOn(0), namesOn(1)].map((names) => names.filter((name) => name.startsWith('web-')));
+  assert.ok(hanging!.length > 5 && others!.length > 1);
+  sim.shards!.hang(0);
+  setPodStatus(sim, { name: hanging![0]!, ready: false });
+  sim.run(1500);
+  for (const name of hanging!) setPodStatus(sim, { name, ready: false });
+  sim.run(1500);
+  sim.exchanges.length = 0;
+  setPodStatus(sim, { name: others![0]!, ready: false });
+  sim.run(100);
+  assert.deepEqual(writesOf(sim), [`PUT /api/v1/namespaces/default/endpoints/${others![0]!} 200`]);
+  sim.run(60_000);
+  assert.equal(endpointsTable(sim).filter((line) => line.includes('|')).length, hanging!.length + 1);
+});
+
 describe('a service that kills every thread it is planned on', () => {
   const poisoned = (kill: () => never): Sim => {
     const sim = createSim({

@@ -70,7 +70,8 @@ describe('a reply that is lost', () => {
     sim.lag = (request) => {
       if (!writes('POST')(request) || delayed) return { toMs: 0, backMs: 0 };
       delayed = true;
-      return { toMs: 14_400, backMs: 0 };
+      // The next try comes as long after the end of the first one as that took.
+      return { toMs: 28_400, backMs: 0 };
     };
     sim.run(120_000);
     assert.deepEqual(slicesTable(sim), RIGHT);
@@ -261,6 +262,29 @@ describe('a refusal', () => {
       'failed to create EndpointSlice for Service default/bad: EndpointSlice.discovery.k8s.io "bad-" is invalid';
     assert.equal(new Set(failed).size, 1, failed.join('\n'));
     assert.ok(failed[0]!.includes(why), String(failed[0]));
+  });
+
+  it('an endpoint stays where it is if its namespace ends and takes no new slice', () => {
+    const sim = createSliceSim();
+    createService(sim, { name: 'web' });
+    for (const [i, port] of [8080, 9090].entries()) {
+      const ports = [
+        { name: 'http', containerPort: 8080 },
+        { name: 'other', containerPort: port },
+      ];
+      createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i + 1}`, ports });
+    }
+    sim.start();
+    sim.run(2000);
+    const before = slicesTable(sim);
+    const from = sim.exchanges.length;
+    const details = { causes: [{ reason: 'NamespaceTerminating' }] };
+    sim.refuse = (request) => (writes('POST')(request) ? makeStatus(403, 'Forbidden', 'it ends', details) : 0);
+    // For one of the two pods this is another port, so it belongs into a slice of its own.
+    editService(sim, 'web', { ports: [{ name: 'http', port: 80, targetPort: 'other' }] });
+    sim.run(5000);
+    assert.deepEqual(asked(sim, from), ['POST endpointslices 403']);
+    assert.deepEqual([slicesTable(sim), eventsOf(sim)], [before, []]);
   });
 
   it('refused slices do not hold up the Endpoints of their service, nor the reverse', () => {

@@ -392,13 +392,16 @@ describe('bytes that are no Kubernetes', () => {
     assert.deepEqual(errors, [{ labels: { resource: 'pods' }, value: 1 }]);
   });
 
-  it('a list that could not be read whole is made up for when the watch ends', () => {
+  /** web-2 was deleted while no watch ran, and these parts of web-1 are replaced in the list that follows. */
+  function spoiledList(...parts: readonly (readonly [from: string, to: string])[]): Sim {
     const sim = settled({ options: { watchList: false }, answersInJson: true });
     let spoiled = 0;
-    sim.tamper = (bytes, { path }) =>
-      path.startsWith('/api/v1/pods?limit=500') && spoiled++ === 0
-        ? Buffer.from(Buffer.from(bytes).toString().replace('"podIPs":[{"ip":"10.0.0.1"}]', '"podIPs":{}'))
-        : bytes;
+    sim.tamper = (bytes, { path }) => {
+      if (!path.startsWith('/api/v1/pods?limit=500') || spoiled++ > 0) return bytes;
+      const text = Buffer.from(bytes).toString();
+      for (const [from] of parts) assert.ok(text.includes(from), from);
+      return Buffer.from(parts.reduce((changed, [from, to]) => changed.replace(from, to), text));
+    };
     sim.down();
     deleteObject(sim, `${PODS}/web-2`);
     sim.compact();
@@ -406,6 +409,17 @@ describe('bytes that are no Kubernetes', () => {
     sim.up();
     sim.run(20_000);
     assert.equal(spoiled, 1);
+    return sim;
+  }
+  const NO_IPS = ['"podIPs":[{"ip":"10.0.0.1"}]', '"podIPs":{}'] as const;
+
+  it('a pod that a list could not read keeps its address, and what is gone goes', () => {
+    const sim = spoiledList(NO_IPS);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+  });
+
+  it('a list with a pod without a readable name is made up for when the watch ends', () => {
+    const sim = spoiledList(NO_IPS, ['"name":"web-1"', '"name":""']);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 : http:8080/TCP'], 'nothing is removed');
     sim.run(15 * 60_000);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);

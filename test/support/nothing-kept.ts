@@ -137,6 +137,7 @@ export function checkNothingKept(sim: Sim, told: string): void {
   assert.equal(state.replan.lingering.size, 0, `lingering: ${told}`);
   assert.equal(state.echoesExpected, 0, `echoes: ${told}`);
   assert.equal(state.writes.inFlight, 0, `writes: ${told}`);
+  assert.equal(state.writes.inFlightOf.size, 0, `namespaces of writes: ${told}`);
   state.shards.forEach(({ inFlight, queued, suspects, view }, index) => {
     const left = {
       batches: inFlight.size,

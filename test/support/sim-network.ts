@@ -55,8 +55,8 @@ export interface NetworkSettings {
   readonly exchanges: Exchange[];
   /** Tells watches of a change. */
   readonly changed: () => void;
-  /** Answers in place of the API server, or loses the connection, or never answers. */
-  script: ((request: HttpRequest) => ApiReply | 'reset' | 'hang') | null;
+  /** Answers in place of the API server, or loses the connection, or never answers; null = the API server answers. */
+  script: ((request: HttpRequest) => ApiReply | 'reset' | 'hang' | null) | null;
   /** What admission on the server makes of each object that the controller writes; null = nothing. */
   admission: ((object: KubeObject) => void) | null;
   /** Looks on at all times. */

@@ -151,7 +151,8 @@ test('writes in flight bind where there are fewer of them than syncs', () => {
     burst: 500,
     endpointSyncs: 20,
     serviceEndpointSyncs: 20,
-    inFlight: 1,
+    // One for the one namespace.
+    inFlight: 2,
   };
   const ready = Array.from({ length: 20 }, (_, service) => [1000, 10 * service, 'ready'] as const);
   const asked = questionOf('min p99(add)', story({ services: 20, changes: ready }), { settings });

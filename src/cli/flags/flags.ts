@@ -188,7 +188,7 @@ export const BOUNDS_FLAGS = {
   'max-writes-in-flight': {
     kind: integer(1, 4096),
     default: '64',
-    help: 'the most writes that wait for an answer at a time',
+    help: 'the most writes that wait for an answer at a time; one namespace has at most seven eighths of them',
   },
   'event-queue-size': {
     kind: integer(1, 1_000_000),

@@ -44,6 +44,7 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
   return {
     project: (source) => projectPod(source, state.interner, state.options.kubeletShutdownIsTermination),
     cachedVersion: ({ namespace, name }) => getPod(state.index, namespace, name)?.resourceVersion ?? '',
+    markOf: (namespace, name) => getPod(state.index, namespace, name),
     upsert(pod, _source, upTo, now) {
       const cached = getPod(state.index, pod.namespace, pod.name);
       if (cached !== undefined && (!givesWay(cached.resourceVersion, upTo) || isSamePod(cached, pod))) return cached;
@@ -173,6 +174,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
   return {
     project: (source) => projectService(source, state.interner),
     cachedVersion: ({ namespace, name }) => getService(state, namespace, name)?.record?.resourceVersion ?? '',
+    markOf: (namespace, name) => getService(state, namespace, name)?.record ?? undefined,
     upsert(record, _source, upTo, now) {
       const service = ensureService(state, record.namespace, record.name);
       const cached = service.record;
@@ -286,6 +288,7 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
   return {
     project: (source) => projectNode(source, state.interner),
     cachedVersion: ({ name }) => getNode(state.nodes, name)?.resourceVersion ?? '',
+    markOf: (_namespace, name) => getNode(state.nodes, name),
     upsert(record, _source, upTo, now) {
       const cached = getNode(state.nodes, record.name);
       if (cached !== undefined && !givesWay(cached.resourceVersion, upTo)) return cached;

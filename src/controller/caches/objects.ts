@@ -62,6 +62,7 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
   return {
     project: (source) => projectOutput(source, state.interner),
     cachedVersion: ({ namespace, name }) => versionTold(getService(state, namespace, name)?.endpoints),
+    markOf: (namespace, name) => getService(state, namespace, name)?.endpoints,
     upsert(record, source, upTo, now) {
       const { endpoints } = ensureService(state, record.namespace, record.name);
       takeOrHold(state, endpoints, appeared(endpoints, record, source, upTo), now);
@@ -102,6 +103,7 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
   return {
     project: (source) => projectOutput(source, state.interner),
     cachedVersion: ({ namespace, name }) => versionTold(getSlice(state, namespace, name)),
+    markOf: (namespace, name) => getSlice(state, namespace, name),
     upsert(record, source, upTo, now) {
       const unit = ensureOwner(state, record);
       if (unit === null) {

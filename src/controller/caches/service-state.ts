@@ -64,6 +64,11 @@ export interface Unit {
   /** Failed syncs in a row, of any class. So errors that alternate do not start at the shortest wait each time. */
   failures: number;
   /**
+   * The same without those of class `unreachable`. They decide the wait after any other class: a refusal that comes after
+   * an outage is the first of its kind.
+   */
+  failuresReached: number;
+  /**
    * Monotonic ms before which the unit is not synced, whatever changes: the last failure will hardly be mended by
    * another try.
    */
@@ -92,7 +97,10 @@ export interface Sync {
   readonly nodeChanges: number;
   /** `Replan.shares` when the queue handed the unit out. */
   readonly shares: CpuShares | null;
-  /** Of the failures so far, the one that another try may mend soonest. It decides the wait. */
+  /**
+   * Of the failures so far, the one that another try may mend soonest, with the longest Retry-After of all. It decides
+   * the wait.
+   */
   failure: Failure | null;
   /** How many writes were applied. */
   applied: number;

@@ -15,6 +15,7 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
     reading: false,
     sync: null,
     failures: 0,
+    failuresReached: 0,
     notBeforeMs: -Infinity,
     fight: null,
     pace: null,

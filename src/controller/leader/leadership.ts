@@ -151,7 +151,10 @@ export function noteIfMayArriveLate(leadership: Leadership | null, event: Transp
   if (leadership !== null && mayArriveLate(event)) leadership.unansweredAtMs = now.nowMs;
 }
 
-/** A server or a proxy that answers 500, 502 or 504 does not know what became of a write, nor a proxy that answers 503. */
+/**
+ * A server or a proxy that answers 500, 502 or 504 does not know what became of a write, nor a proxy that answers 503. A
+ * server that tells of an admission webhook does.
+ */
 function mayArriveLate(event: TransportEvent): boolean {
   if (event.type === 'failure') return event.mayHaveArrived;
   return event.type === 'response' && event.status >= 500 && !isTurnedAway(event);

@@ -22,6 +22,17 @@ export const FRESH_WRITES_PER_CHORE = 3;
  */
 export const TURN_WRITES = 8;
 
+/** The share of the places of writes without an answer that one namespace leaves to others. */
+const OTHERS_SHARE = 1 / 8;
+
+/**
+ * How many of the places of writes without an answer one namespace may take. Others keep one at least, unless there is
+ * only one: writes of a namespace may hang, as behind an admission webhook.
+ */
+export function placesOfOne(places: number): number {
+  return places === 1 ? 1 : places - Math.max(1, Math.floor(places * OTHERS_SHARE));
+}
+
 export function createLaneShare(freshPerChore: number): LaneShare {
   return { freshPerChore, freshInARow: 0 };
 }

@@ -9,7 +9,10 @@ export interface Slots {
   readonly count: number;
   /** The most that chores may hold. One slot is kept for fresh work, unless there is only one. */
   readonly choreMax: number;
-  /** The most that one namespace may hold while another waits: half, rounded up, so that no slot stays empty. */
+  /**
+   * The most that one namespace may hold while another waits: half, rounded up. One that is alone may hold all but one,
+   * unless there is only one.
+   */
   readonly namespaceMax: number;
   /** Decides whose turn it is when both lanes wait. With a single slot they alternate. */
   readonly share: LaneShare;

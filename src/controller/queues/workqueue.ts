@@ -210,8 +210,8 @@ export function takeWork<K>(queue: WorkQueue<K>, nowMs: number): WorkItem<K> | n
   const namespaceLane =
     namespaceWithin(queue, queue[lane]) ??
     (otherWaits ? namespaceWithin(queue, queue[otherLane]) : null) ??
-    // A namespace that is alone in waiting for this slot may have it, whatever its share.
-    queue[lane].namespaces.first!;
+    namespaceAlone(queue, queue[lane]);
+  if (namespaceLane === null) return null;
   return start(queue, namespaceLane.items.first!, choreWaits, nowMs);
 }
 
@@ -355,6 +355,16 @@ function namespaceWithin<K>(queue: WorkQueue<K>, rotation: LaneRotation<K>): Nam
   const { first } = rotation.namespaces;
   if (first === null || first.namespaceQueue!.processing < queue.slots.namespaceMax) return first;
   return first.next;
+}
+
+/**
+ * A namespace that is alone in waiting for this slot may have it, whatever its share. The last slot stays free: writes
+ * of a namespace may hang, as behind an admission webhook, and nearly always it is alone when it takes the slots.
+ */
+function namespaceAlone<K>({ slots }: WorkQueue<K>, { namespaces }: LaneRotation<K>): NamespaceLane<K> | null {
+  const namespaceLane = namespaces.first!;
+  const held = namespaceLane.namespaceQueue!.processing;
+  return slots.count > 1 && held >= slots.count - 1 ? null : namespaceLane;
 }
 
 function start<K>(queue: WorkQueue<K>, item: WorkItem<K>, choreWaits: boolean, nowMs: number): WorkItem<K> {

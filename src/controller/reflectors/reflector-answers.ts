@@ -266,10 +266,7 @@ function onPage(
   if (noteListed(hands, reflector, underWay, now)) watch(hands, reflector);
 }
 
-/**
- * Takes the objects of a page. An object that cannot be read is left out. Its cached state stays, because it may still
- * exist.
- */
+/** Takes an object of a page. One that cannot be read is left out. Its cached state stays, because it still exists. */
 function applyListed(
   hands: ReflectorHands,
   reflector: Reflector,
@@ -282,8 +279,23 @@ function applyListed(
     apply(reflector, underWay, recordOf(reflector, item), item, listVersion, now);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    underWay.isIncomplete = true;
+    underWay.hasUnreadable = true;
+    if (!markUnreadable(reflector, underWay, item)) underWay.isIncomplete = true;
     countUndecodable(hands, reflector, 'object', error);
+  }
+}
+
+/** Marks what is cached of an object of which the name can be read at least. Returns whether it can. */
+function markUnreadable({ resource, target }: Reflector, { marks }: ListUnderWay, item: ObjectSource): boolean {
+  try {
+    const { namespace, name } = projectMeta(item);
+    if (name === '' || (namespace === '' && resource !== 'nodes')) return false;
+    const mark = target.markOf(namespace, name);
+    if (mark !== undefined) marks?.add(mark);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return false;
   }
 }
 
@@ -359,7 +371,7 @@ function onInitialEnd(
  * first.
  */
 function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListUnderWay, now: Now): boolean {
-  const { marks, isIncomplete } = underWay;
+  const { marks, hasUnreadable, isIncomplete } = underWay;
   reflector.inPages = false;
   reflector.failedWatchLists = 0;
   reflector.refused = false;
@@ -367,7 +379,7 @@ function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListU
     reflector.synced = true;
     reflector.target.synced(now);
   }
-  reflector.owesRemovals = isIncomplete;
+  reflector.hasUnreadable = hasUnreadable;
   reflector.listedAtMs = now.nowMs;
   const removal = marks === null || isIncomplete ? null : { marks, upTo: reflector.resourceVersion };
   return hands.listEnds(reflector, removal, now);
@@ -465,9 +477,9 @@ function onChunk(
 function onDamaged(hands: ReflectorHands, reflector: Reflector, error: DecodeError, now: Now): void {
   countUndecodable(hands, reflector, 'stream', error);
   // A list in pages leaves out just the object that cannot be read. A WatchList stops at it.
-  if (listOf(reflector) !== null || reflector.owesRemovals) reflector.inPages = true;
+  if (listOf(reflector) !== null || reflector.hasUnreadable) reflector.inPages = true;
   // The server has an object that cannot be read, as the last list has shown. So the stream may be as it should be.
-  if (!reflector.owesRemovals) noteDamaged(reflector);
+  if (!reflector.hasUnreadable) noteDamaged(reflector);
   if (now.nowMs - reflector.listedAtMs >= SELDOM_DAMAGED_MS) resetPauses(reflector.reconnect);
   retry(hands, reflector, 'list', error.message, now);
 }

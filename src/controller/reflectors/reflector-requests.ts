@@ -58,6 +58,7 @@ export function list(hands: ReflectorHands, reflector: Reflector, now: Now): voi
     progress: createListProgress(now.nowMs),
     // The cache is empty before the first list, so no object in it can be gone.
     marks: reflector.hasListed ? new Set() : null,
+    hasUnreadable: false,
     isIncomplete: false,
     reachedBefore: reachedVersion(reflector),
   };
@@ -97,10 +98,10 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
 /**
  * Asks for a list of one object before a broken watch goes on. Its version shows whether history went back, which a
  * watch would not tell. If an own delete awaits its event, everything is listed instead: the object may exist again,
- * and no version shows that. So it is if the last list has removed nothing.
+ * and no version shows that. So it is if the last list had an object that could not be read.
  */
 export function check(hands: ReflectorHands, reflector: Reflector, now: Now): void {
-  if (reflector.owesRemovals || reflector.target.awaitsDeletions()) {
+  if (reflector.hasUnreadable || reflector.target.awaitsDeletions()) {
     list(hands, reflector, now);
     return;
   }
@@ -142,7 +143,7 @@ function selection({ selector }: Reflector): string {
 /** Opens a new stream at once, from the version that the last one reached, or with a list if one is owed. */
 export function goOn(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   noteRestart(hands, reflector, now);
-  if (reflector.owesRemovals) list(hands, reflector, now);
+  if (reflector.hasUnreadable) list(hands, reflector, now);
   else watch(hands, reflector);
 }
 

@@ -31,6 +31,8 @@ export interface ReflectorTarget<R extends Versioned> {
   project(source: ObjectSource): R;
   /** The version that is cached under the record's name; '' = nothing is cached. */
   cachedVersion(record: R): string;
+  /** The mark of the object that is cached under that name; undefined = nothing is cached. */
+  markOf(namespace: string, name: string): object | undefined;
   /**
    * Takes an object unless the cached one is newer than `upTo`. Returns what the cache holds now. That value serves as
    * the mark.
@@ -88,7 +90,9 @@ export interface ListUnderWay {
    * be gone.
    */
   readonly marks: Set<object> | null;
-  /** An object could not be read, so nothing is removed at the end. */
+  /** An object could not be read. */
+  hasUnreadable: boolean;
+  /** Nor could its name, so nothing is removed at the end. */
   isIncomplete: boolean;
   /** The version that was reached when the list was asked for. */
   readonly reachedBefore: string;
@@ -179,8 +183,11 @@ export interface Reflector<R extends Versioned = Versioned> {
   pageItems: number;
   /** A list has begun at least once. */
   hasListed: boolean;
-  /** The last list had an object that could not be read, so nothing was removed. A list takes the next watch's place. */
-  owesRemovals: boolean;
+  /**
+   * The last list had an object that could not be read. A list takes the next watch's place: it may owe removals, and
+   * shows whether the object is still so.
+   */
+  hasUnreadable: boolean;
   /** What was told may be damaged, so the next list replaces the whole cache. */
   damaged: boolean;
   /** A list was complete. */
@@ -217,7 +224,7 @@ export function createReflector<R extends Versioned>(
     failedWatchLists: 0,
     pageItems: PAGE_ITEMS_MAX,
     hasListed: false,
-    owesRemovals: false,
+    hasUnreadable: false,
     damaged: false,
     synced: false,
     refused: false,

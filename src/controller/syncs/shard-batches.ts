@@ -35,6 +35,8 @@ import { estimateEntryBytes } from '../../shard/entry-bytes.ts';
 import type { BatchEntry, OutputKind, PlanReply, ServiceResult } from '../../shard/protocol.ts';
 
 const BATCHES_IN_FLIGHT_MAX = 2;
+/** A thread that has not answered for so long may hang. */
+const LATE_MS = 1000;
 /** The most keys in a batch that tells a planner what to forget. */
 const FORGOTTEN_MAX = 1000;
 /** A service is to blame when so many batches with it were lost. */
@@ -56,6 +58,15 @@ export function queuePlan(state: ControllerState, { service, controller, sync }:
   const shard = state.shards[service.shard]!;
   if (service.view.asked.length === 0) (service.suspect ? shard.suspects : shard.queued).push(service);
   askFor(service.view, controller.kind);
+}
+
+/** Whether a plan of the shard may come late: its thread may hang, or plans a service alone that may end it. */
+export function plansLate({ ending, inFlight }: ShardState, now: Now): boolean {
+  if (ending) return true;
+  for (const { asked, postedAtMs } of inFlight.values()) {
+    if (now.nowMs - postedAtMs >= LATE_MS || asked[0]?.service.suspect === true) return true;
+  }
+  return false;
 }
 
 /** The units that have asked for these outputs. */

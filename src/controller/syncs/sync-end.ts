@@ -15,9 +15,10 @@ const COMPACT_AFTER_MS = 10_000;
 /** After so many failures in a row a service is called stuck, unless the class of its error says so at once. */
 const STUCK_FAILURES = 6;
 /**
- * A service that changes is tried again at once, even while it backs off. Two things are waited for all the same: the
+ * A service that changes is tried again at once, even while it backs off. Some things are waited for all the same: the
  * server's Retry-After, and this time after a failure that costs others something. Such a failure costs a thread, or a
- * token for a write that will be refused.
+ * token for a write that will be refused. After a write that hung it is waited for as long as that write hung: so a
+ * service whose pods change all the time has a slot for half of the time at most.
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
 
@@ -46,6 +47,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   }
   if (failure === null) {
     unit.failures = 0;
+    unit.failuresReached = 0;
     unit.notBeforeMs = -Infinity;
     if (controller.stuck.delete(unit)) {
       state.outbox.log('info', 0, 'Service is no longer stuck', {
@@ -63,9 +65,13 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     unit.changedAtMs = sync.changedAtMs;
     unit.watchInSeconds = sync.watchInSeconds;
   }
-  unit.notBeforeMs = now.nowMs + Math.max(HOLD_MS[failure.class] ?? 0, failure.retryAfterMs);
-  const delayMs = nextDelayMs(failure.class, unit.failures, state.prng, Math.max(0, failure.retryAfterMs));
+  const hungMs = failure.class === 'server' ? sync.answeredMs : 0;
+  unit.notBeforeMs = now.nowMs + Math.max(HOLD_MS[failure.class] ?? 0, failure.retryAfterMs, hungMs);
+  const isUnreached = failure.class === 'unreachable';
+  const before = isUnreached ? unit.failures : unit.failuresReached;
+  const delayMs = nextDelayMs(failure.class, before, state.prng, Math.max(0, failure.retryAfterMs));
   unit.failures++;
+  if (!isUnreached) unit.failuresReached++;
   const isSilent = standsBy(state);
   const expected = isSilent || failure.class === 'conflict';
   // Warnings are written at any verbosity. What lasts is told once, as a stuck service.

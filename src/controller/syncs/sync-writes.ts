@@ -93,8 +93,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   }
   const undone = settleWrite(state, queued, outcome, now);
   // A shadow sends nothing, and tells the writes of all phases.
-  const withdrawn = outcome.result === 'not-sent' && sync.shadow === null;
-  const blocks = undone || withdrawn || outcome.failure !== null;
+  const blocks = undone || (outcome.result !== 'applied' && sync.shadow === null);
   if (stage.name === 'writing' && blocks) stage.blockedFamilies = [...stage.blockedFamilies, write.family];
   if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
   if (stage.open === 0) finish(state, unit, now);
@@ -161,7 +160,9 @@ function noteApplied(
 }
 
 function soonest(a: Failure | null, b: Failure): Failure {
-  return a === null || BACKOFFS[b.class].firstMs < BACKOFFS[a.class].firstMs ? b : a;
+  if (a === null) return b;
+  const sooner = BACKOFFS[b.class].firstMs < BACKOFFS[a.class].firstMs ? b : a;
+  return { ...sooner, retryAfterMs: Math.max(a.retryAfterMs, b.retryAfterMs) };
 }
 
 /** Tells the planner what became of the write, even if a planner before it had planned it. */

@@ -10,7 +10,7 @@ import type { WorkLane } from '../queues/lane-share.ts';
 import { queueLeftovers, takeHeld, queueDependents } from '../caches/objects.ts';
 import { readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { keyOf, type ServiceState, type Failure, type StageOf, type Unit } from '../caches/service-state.ts';
-import { dismissService, queuePlan, unitsOf } from './shard-batches.ts';
+import { dismissService, plansLate, queuePlan, unitsOf } from './shard-batches.ts';
 import { needsRead, noteUncertain } from './planner-view.ts';
 import { openWrite, openLater, ackNotSent } from './sync-writes.ts';
 import { fail, finish } from './sync-end.ts';
@@ -24,15 +24,19 @@ import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import type { OutputKind, Plan, ServiceResult } from '../../shard/protocol.ts';
 
+/** A unit whose shard plans late leaves its slot to units of other shards for this time, and looks again. */
+const LATE_SHARD_MS = 250;
 const PLANNING: StageOf<'planning'> = { name: 'planning' };
 
 /** Takes a unit that its queue has handed out. The unit is planned or cleaned up, or put off if it must wait. */
 export function startSync(state: ControllerState, unit: Unit, lane: WorkLane, now: Now): void {
   const { controller } = unit;
   assert(unit.sync === null, `${controller.name} ${keyOf(unit.service)} is synced twice at once`);
-  if (now.nowMs < unit.notBeforeMs) {
+  const isLate = isWanted(unit) && plansLate(state.shards[unit.service.shard]!, now);
+  const waitMs = Math.max(unit.notBeforeMs - now.nowMs, isLate ? LATE_SHARD_MS : 0);
+  if (waitMs > 0) {
     doneWork(controller.queue, unit.item, now.nowMs);
-    putOffWork(controller.queue, unit.item, lane, now.nowMs, unit.notBeforeMs - now.nowMs);
+    putOffWork(controller.queue, unit.item, lane, now.nowMs, waitMs);
     return;
   }
   endLingering(state.replan, unit);

@@ -149,11 +149,17 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
 }
 
 /**
- * Whether nothing was done: a 503 of an API server comes before. A proxy answers 503 too when the server has taken the request
- * and the connection broke.
+ * Whether nothing was done: a 503 of an API server comes before, and so does the 500 that tells of an admission webhook
+ * which could not be asked. A proxy answers 503 too when the server has taken the request and the connection broke.
  */
 export function isTurnedAway({ status, contentType, body }: Extract<TransportEvent, { type: 'response' }>): boolean {
-  return status === 503 && isApiAnswer(contentType, body);
+  if ((status !== 503 && status !== 500) || !isApiAnswer(contentType, body)) return false;
+  return status === 503 || isUnaskedWebhook(readStatus(contentType, status, body));
+}
+
+/** Objects are stored after all webhooks have been asked. */
+function isUnaskedWebhook({ message = '' }: Status): boolean {
+  return message.includes('failed calling webhook');
 }
 
 /** etcd's and gRPC's limits arrive as a bare 500 (docs/spec/wire.md "Answers to writes"). */

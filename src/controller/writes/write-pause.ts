@@ -1,7 +1,7 @@
 /**
  * The pause of all writes that an overloaded API server, or one that shuts down, asks for. Reads and events go on. At
- * its end one write goes out alone as a trial. Its answer lets the others go, or begins another pause. Any other
- * Retry-After, such as an admission webhook's or a proxy's, is about one object and delays that one alone
+ * its end one write goes out alone as a trial. Its answer lets the others go, or begins another pause. So does the time
+ * after which the API server would have refused it. Any other Retry-After, such as an admission webhook's or a proxy's, is about one object and delays that one alone
  * (`backoff.ts`).
  */
 import type { Now } from '../event.ts';
@@ -15,6 +15,12 @@ import { assert } from '../../lib/assert.ts';
 const PAUSE_MS_MAX = 32_000;
 /** The pause where the answer names no time. */
 const PAUSE_MS_MIN = 1000;
+/**
+ * Priority and fairness refuses a request that has waited in its queue for a quarter of its `timeout`, which is 13 s at
+ * most for a write of a leader by default. A trial that has no answer by then was let in, and something else holds it up,
+ * such as an admission webhook of its namespace.
+ */
+const TRIAL_MS = 3500;
 
 export interface WritePause {
   /** When the pause began; Infinity = there is none. All times here are monotonic ms. */
@@ -23,22 +29,27 @@ export interface WritePause {
   untilMs: number;
   /** The trial: the first write after a pause, until its answer; null = none is under way. */
   trial: object | null;
+  /** When the trial was sent. */
+  trialSentMs: number;
 }
 
 export function createWritePause(): WritePause {
-  return { sinceMs: Infinity, untilMs: -Infinity, trial: null };
+  return { sinceMs: Infinity, untilMs: -Infinity, trial: null, trialSentMs: -Infinity };
 }
 
-/** When the next write may be sent. In the past = at once; Infinity = only after an answer. */
-export function nextWriteMs({ sinceMs, untilMs, trial }: WritePause): number {
+/** When the next write may be sent, if no answer comes before. In the past = at once. */
+export function nextWriteMs({ sinceMs, untilMs, trial, trialSentMs }: WritePause): number {
   if (sinceMs === Infinity) return -Infinity;
-  return trial === null ? untilMs : Infinity;
+  return trial === null ? untilMs : Math.max(untilMs, trialSentMs + TRIAL_MS);
 }
 
-/** Notes each write that is sent. The first one after a pause is its trial. */
-export function noteWriteSent(pause: WritePause, write: object): void {
-  assert(pause.trial === null, 'a write is sent beside the trial of a pause');
-  if (pause.sinceMs !== Infinity) pause.trial = write;
+/** Notes each write that is sent. The first one after a pause is its trial, and the next one ends the pause. */
+export function noteWriteSent(pause: WritePause, log: Log, write: object, now: Now): void {
+  assert(now.nowMs >= nextWriteMs(pause), 'a write is sent in a pause');
+  if (pause.trial !== null) endPause(pause, log, now);
+  if (pause.sinceMs === Infinity) return;
+  pause.trial = write;
+  pause.trialSentMs = now.nowMs;
 }
 
 /** Takes the answer to a write. It may begin a pause, or end one. */
@@ -57,10 +68,15 @@ export function noteWriteAnswered(pause: WritePause, log: Log, write: object, ev
       seconds: asked.forMs / 1000,
     });
   } else if (isTrial) {
-    log('info', 0, 'Writes go on', { waitedMs: Math.round(now.nowMs - pause.sinceMs) });
-    pause.sinceMs = Infinity;
-    pause.untilMs = -Infinity;
+    endPause(pause, log, now);
   }
+}
+
+function endPause(pause: WritePause, log: Log, now: Now): void {
+  log('info', 0, 'Writes go on', { waitedMs: Math.round(now.nowMs - pause.sinceMs) });
+  pause.sinceMs = Infinity;
+  pause.untilMs = -Infinity;
+  pause.trial = null;
 }
 
 export interface AskedPause {

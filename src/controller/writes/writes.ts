@@ -1,6 +1,6 @@
 /**
  * The one way to write: a token bucket, fresh changes ahead of chores, Services that take turns, a bound on writes without
- * an answer, and what each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The
+ * an answer, of which no namespace has all, and what each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The
  * writes of the concurrent syncs are all that waits.
  */
 import type { Now } from '../event.ts';
@@ -11,6 +11,7 @@ import {
   TURN_WRITES,
   noteLane,
   pickLane,
+  placesOfOne,
   type LaneShare,
   type WorkLane,
 } from '../queues/lane-share.ts';
@@ -58,6 +59,8 @@ export interface Writes {
   readonly share: LaneShare;
   /** Sent and without an answer. */
   inFlight: number;
+  /** The same by namespace. One without such a write is not in it. */
+  readonly inFlightOf: Map<string, number>;
   readonly tokens: TokenBucket;
   readonly pause: WritePause;
   /** For how long a missing token alone has held writes back, until the last flush. */
@@ -93,6 +96,7 @@ export function createWrites(tokens: TokenBucket): Writes {
     chore: createTurns(TURN_WRITES),
     share: createLaneShare(FRESH_WRITES_PER_CHORE),
     inFlight: 0,
+    inFlightOf: new Map(),
     tokens,
     pause: createWritePause(),
     heldMs: 0,
@@ -113,19 +117,23 @@ function heldMsAt({ heldMs, heldSinceMs, tokens }: Writes, nowMs: number): numbe
 
 /**
  * Sends the writes that the token bucket, the bound and the API server allow. Returns when the next one may be sent;
- * Infinity = none waits for a time. A write that has become moot goes to `withdraw` instead.
+ * Infinity = none waits for a time. A write that has become moot goes to `withdraw` instead. Services of a namespace that
+ * has all its places are skipped.
  */
 export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number {
   const { tokens, pause } = writes;
   writes.heldMs = heldMsAt(writes, now.nowMs);
   writes.heldSinceMs = Infinity;
+  const places = placesOfOne(hands.inFlightMax);
+  const mayGo = (queued: QueuedWrite): boolean => hasPlace(writes, queued, places) || hands.isMoot(queued);
   for (;;) {
-    const choreWaits = nextTurn(writes.chore) !== undefined;
-    const lane = pickLane(writes.share, nextTurn(writes.fresh) !== undefined, choreWaits);
+    const next = { fresh: nextTurn(writes.fresh, mayGo), chore: nextTurn(writes.chore, mayGo) };
+    const choreWaits = next.chore !== undefined;
+    const lane = pickLane(writes.share, next.fresh !== undefined, choreWaits);
     if (lane === null) return Infinity;
-    const queued = nextTurn(writes[lane])!;
+    const queued = next[lane]!;
     if (hands.isMoot(queued)) {
-      takeTurn(writes[lane]);
+      takeTurn(writes[lane], mayGo);
       hands.withdraw(queued, now);
       continue;
     }
@@ -137,9 +145,23 @@ export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number
       return nextTokenMs(tokens);
     }
     noteLane(writes.share, lane, choreWaits);
-    takeTurn(writes[lane]);
+    takeTurn(writes[lane], mayGo);
     sendWrite(writes, hands, queued, now);
   }
+}
+
+/** Whether the namespace of the write has fewer than so many writes under way. */
+function hasPlace({ inFlight, inFlightOf }: Writes, { unit }: QueuedWrite, places: number): boolean {
+  return inFlight < places || (inFlightOf.get(unit.service.namespace) ?? 0) < places;
+}
+
+function countInFlight(writes: Writes, { unit }: QueuedWrite, change: 1 | -1): void {
+  const { inFlightOf } = writes;
+  const { namespace } = unit.service;
+  const left = (inFlightOf.get(namespace) ?? 0) + change;
+  writes.inFlight += change;
+  if (left === 0) inFlightOf.delete(namespace);
+  else inFlightOf.set(namespace, left);
 }
 
 function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: Now): void {
@@ -147,8 +169,8 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   const { verb, body } = write;
   const { instruments } = unit.controller;
   assert(object.sent === null, `two writes of ${object.name} at once`);
-  writes.inFlight++;
-  noteWriteSent(writes.pause, queued);
+  countInFlight(writes, queued, 1);
+  noteWriteSent(writes.pause, hands.outbox.log, queued, now);
   queued.sentAtMs = now.nowMs;
   const reached = hands.reachedOf(object);
   queued.reachedBefore = reached === undefined ? '' : reachedVersion(reached);
@@ -199,7 +221,7 @@ export function onWriteAnswered(
   const { instruments } = unit.controller;
   const { metrics, outbox } = hands;
   assert(sentAtMs >= 0 && writes.inFlight > 0, `an answer to a write of ${write.name} that was not sent`);
-  writes.inFlight--;
+  countInFlight(writes, queued, -1);
   const outcome = outcomeOf(write, event, isOvertaken(hands, queued), hands.interner);
   const result = outcome.failure?.class ?? outcome.result;
   instruments.writes(write.verb, result).inc();

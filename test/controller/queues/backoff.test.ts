@@ -72,7 +72,7 @@ test('a Retry-After of any length delays nothing for more than half a minute', (
   assert.equal(retryAfterMs(-1), -1);
 });
 
-test('failures of all classes count together', () => {
+test('each failure before makes the wait longer', () => {
   const prng = createPrng(1);
   assert.ok(nextDelayMs('conflict', 2, prng) >= 80);
   assert.ok(nextDelayMs('conflict', 0, prng) <= 30);

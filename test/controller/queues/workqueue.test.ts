@@ -103,7 +103,7 @@ test('taking a key ends its delay, because the sync has seen that change too', (
 });
 
 test('a delay that starts during processing ends at its time or with it', () => {
-  const w = world(2);
+  const w = world(3);
   w.add('a/x', 'fresh', 0);
   w.add('a/y', 'fresh', 0);
   w.takeAll(0);
@@ -171,21 +171,38 @@ test('namespaces take turns, even if one came first with many keys', () => {
 test('a namespace holds at most half of the slots while another one waits', () => {
   const w = world(4);
   for (let n = 1; n <= 6; n++) w.add(`big/${n}`, 'fresh', 0);
-  assert.deepEqual(w.takeAll(0), ['big/1', 'big/2', 'big/3', 'big/4']);
+  assert.deepEqual(w.takeAll(0), ['big/1', 'big/2', 'big/3']);
   w.add('small/1', 'fresh', 1);
   w.add('small/2', 'fresh', 1);
   w.add('small/3', 'fresh', 1);
+  assert.deepEqual(w.takeAll(1), ['small/1']);
   w.done('big/1', 2);
-  assert.deepEqual(w.takeAll(2), ['small/1']);
+  assert.deepEqual(w.takeAll(2), ['small/2']);
   w.done('big/2', 3);
-  assert.deepEqual(w.takeAll(3), ['small/2']);
-  w.done('big/3', 4);
-  assert.deepEqual(w.takeAll(4), ['big/5'], 'both hold half now');
+  assert.deepEqual(w.takeAll(3), ['big/4'], 'both hold half now');
+});
+
+test('a namespace never holds the last slot, and gets it if there is only one', () => {
+  for (const [slots, held] of [
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [8, 7],
+  ] as const) {
+    const w = world(slots);
+    for (let n = 1; n <= 10; n++) w.add(`hanging/${n}`, n % 2 === 0 ? 'fresh' : 'chore', 0);
+    assert.equal(w.takeAll(0).length, held, `of ${slots} slots`);
+    if (slots === 1) continue;
+    w.add('other/1', 'fresh', 1);
+    assert.deepEqual(w.takeAll(1), ['other/1'], `of ${slots} slots`);
+    w.done('other/1', 2);
+    assert.deepEqual(w.takeAll(2), [], `of ${slots} slots`);
+  }
 });
 
 test('a fresh namespace with half of the slots lets a chore of another one in', () => {
   const w = world(4);
-  for (let n = 1; n <= 4; n++) w.add(`big/${n}`, 'fresh', 0);
+  for (let n = 1; n <= 3; n++) w.add(`big/${n}`, 'fresh', 0);
   w.add('small/1', 'chore', 0);
   assert.deepEqual(w.takeAll(0), ['big/1', 'big/2', 'small/1', 'big/3']);
 });
@@ -235,7 +252,7 @@ test('after shut-down nothing is added or taken', () => {
 });
 
 test('waits in metrics start when the delay ends, and retries count as retries', () => {
-  const w = world(2);
+  const w = world(3);
   w.add('a/x', 'fresh', 0, 1000);
   w.add('a/y', 'fresh', 500);
   w.takeAll(1500);
@@ -311,13 +328,15 @@ test('property: the queue agrees with a slow model, and loses no key', () => {
             return lane === 'fresh' || (lane === 'chore' && choreSlots < Math.max(1, concurrent - 1));
           });
           if (item === null) {
-            assert.ok(processing.size === concurrent || eligible.length === 0, 'a free slot stayed empty');
+            const isLast = (key: string): boolean => concurrent > 1 && holds(key.split('/')[0]!) >= concurrent - 1;
+            assert.ok(processing.size === concurrent || eligible.every(isLast), 'a free slot stayed empty');
             return;
           }
           assert.ok(processing.size < concurrent);
           assert.ok(eligible.includes(item.key), `${item.key} was not to run`);
           assert.equal(item.processing, waitingLane(item.key));
           const namespace = item.namespace;
+          assert.ok(concurrent === 1 || holds(namespace) < concurrent - 1, 'a namespace holds the last slot');
           if (holds(namespace) >= Math.ceil(concurrent / 2)) {
             assert.ok(
               eligible.every((key) => key.startsWith(`${namespace}/`)),

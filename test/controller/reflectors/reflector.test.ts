@@ -57,10 +57,11 @@ function world({ watchList = true } = {}): World {
   const target: ReflectorTarget<Thing> = {
     project: (source) => {
       const { metadata } = (source as { value: { metadata: { name: string; resourceVersion: string } } }).value;
-      if (metadata.name === 'unreadable') throw new DecodeError('simulated');
+      if (metadata.name === 'unreadable' || metadata.name === '') throw new DecodeError('simulated');
       return { name: metadata.name, resourceVersion: checkedVersion(metadata.resourceVersion) };
     },
     cachedVersion: ({ name }) => cache.get(name) ?? '',
+    markOf: (_namespace, name) => (cache.has(name) ? things.get(name) : undefined),
     upsert(thing, _source, upTo) {
       const cached = things.get(thing.name);
       if (cached !== undefined && cache.has(thing.name) && Number(cached.resourceVersion) > Number(upTo)) return cached;
@@ -159,7 +160,7 @@ function world({ watchList = true } = {}): World {
 /** `name@version`. */
 function thing(text: string): object {
   const [name, resourceVersion] = text.split('@');
-  return { kind: 'Pod', apiVersion: 'v1', metadata: { name, resourceVersion } };
+  return { kind: 'Pod', apiVersion: 'v1', metadata: { namespace: 'shop', name, resourceVersion } };
 }
 
 const added = (text: string): object => ({ type: 'ADDED', object: thing(text) });
@@ -245,12 +246,21 @@ describe('a list', () => {
     assert.deepEqual(pods.done(), ['limit=500', 'limit=250', 'synced', 'watch=true&resourceVersion=10']);
   });
 
-  it('a list removes nothing if one of its objects could not be read', () => {
+  it('a list keeps what is cached of an object that could not be read', () => {
     const pods = watching();
     pods.reflector.inPages = true;
     pods.frames(error(410));
     pods.wake();
-    pods.page('11', ['a@1', 'unreadable@11']);
+    pods.page('11', ['a@no-version', 'unreadable@11', 'c@11']);
+    assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', c: '11' });
+  });
+
+  it('a list removes nothing if the name of one of its objects could not be read', () => {
+    const pods = watching();
+    pods.reflector.inPages = true;
+    pods.frames(error(410));
+    pods.wake();
+    pods.page('11', ['a@1', '@11']);
     assert.deepEqual(Object.fromEntries(pods.cache), { a: '1', b: '2' });
     assert.deepEqual(pods.done(), [
       'cancel',

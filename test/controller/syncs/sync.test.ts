@@ -109,6 +109,7 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
     post: () => assert.deepEqual(flushShards(state, now()), []),
     plan(result) {
       world.post();
+      state.shards[0]!.inFlight.clear();
       const kinds = service.view.planning;
       noteEntryAnswered(service.view, kinds);
       const nothing = { service: 'shop/web', needFull: false, plans: [], failures: [], problems: [], error: null };
@@ -315,6 +316,16 @@ describe('writes', () => {
     );
   });
 
+  it('a create that is refused because its namespace ends holds them back too', () => {
+    const w = world();
+    w.service({});
+    w.slice('slices', 'web-a');
+    w.start(w.units.slices);
+    w.plan({ plans: [slicesPlan(write(1, 'create', 'web-d'), write(2, 'update', 'web-a', 2))] });
+    w.answer(ENDING);
+    assert.deepEqual([w.stage(w.units.slices), w.writes(), w.units.slices.failures], ['ended', [], 0]);
+  });
+
   it('a failure holds back the later phases of its own family alone', () => {
     const w = world();
     w.service({});
@@ -371,6 +382,55 @@ describe('writes', () => {
     w.plan({ plans: [slicesPlan(write(1, 'create', 'web-d'))] });
     w.answer(answered(201, sliceObject('web-d', '20')));
     assert.throws(() => w.answerAgain(answered(201, sliceObject('web-d', '20'))), /an answer to no write of shop\/web/);
+  });
+});
+
+describe('a sync that failed', () => {
+  /** The wait after the last of these answers to a create, one sync after the other. */
+  function waitAfter(...answers: readonly TransportEvent[]): { waitMs: number; failures: number } {
+    const w = world();
+    const { slices } = w.units;
+    w.service({});
+    for (const event of answers) {
+      w.nowMs += 600_000;
+      w.start(slices);
+      w.plan({ plans: [slicesPlan(write(1, 'create', 'web-a'))] });
+      w.answer(event);
+    }
+    return { waitMs: slices.item.freshDueMs - w.nowMs, failures: slices.failures };
+  }
+  const AWAY = failedWith('refused', false);
+
+  it('a refusal after an outage waits as long as one without, and counts on', () => {
+    const { waitMs, failures } = waitAfter(...Array<TransportEvent>(10).fill(AWAY), refusedWith(403));
+    assert.ok(waitMs >= 5000 && waitMs <= 6000, `${waitMs} ms`);
+    assert.equal(failures, 11);
+  });
+
+  it('a refusal waits longer each time, whatever other failures come between', () => {
+    const { waitMs } = waitAfter(refusedWith(403), AWAY, refusedWith(429), AWAY, refusedWith(403));
+    assert.ok(waitMs >= 20_000 && waitMs <= 24_000, `${waitMs} ms`);
+  });
+
+  it('an API server that is not reached is tried more seldom, whatever came before', () => {
+    const { waitMs } = waitAfter(refusedWith(429), refusedWith(429), AWAY);
+    assert.ok(waitMs >= 1000 && waitMs <= 1500, `${waitMs} ms`);
+  });
+
+  it('of two failures the sooner one decides, but no Retry-After is lost', () => {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const w = world();
+      const { slices } = w.units;
+      w.service({});
+      w.start(slices);
+      w.plan({ plans: [slicesPlan(write(1, 'create', 'web-a'), write(2, 'create', 'web-b'))] });
+      const events = [refusedWith(409), { ...refusedWith(429), retryAfterSeconds: 20 }];
+      for (const i of order) w.answer(events[i]!);
+      assert.equal(slices.notBeforeMs - w.nowMs, 20_000);
+    }
   });
 });
 
@@ -439,6 +499,15 @@ describe('a sync of what is not to be planned', () => {
     mirror.service.endpoints.record = record('web');
     assert.equal(isMoot(w.state, waits), true);
   });
+});
+
+const ENDING = answered(403, {
+  kind: 'Status',
+  apiVersion: 'v1',
+  status: 'Failure',
+  code: 403,
+  reason: 'Forbidden',
+  details: { causes: [{ reason: 'NamespaceTerminating', message: 'namespace shop is being terminated' }] },
 });
 
 function write(id: number, verb: PlannedWrite['verb'], name: string, phase = 1, family = 'IPv4'): PlannedWrite {

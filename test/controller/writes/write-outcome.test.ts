@@ -23,6 +23,13 @@ const PROXY_503 = {
   body: Buffer.from('upstream connect error or disconnect/reset before headers'),
 };
 
+const WEBHOOK_500 = refusedWith(
+  500,
+  'InternalError',
+  'Internal error occurred: failed calling webhook "a.example.com": failed to call webhook: context deadline exceeded',
+);
+const PROXY_500 = { ...WEBHOOK_500, contentType: 'text/plain', body: Buffer.from('failed calling webhook') };
+
 const ENDING = answered(403, {
   kind: 'Status',
   apiVersion: 'v1',
@@ -52,6 +59,8 @@ describe('a failure', () => {
     ['422', refusedWith(422), 'invalid'],
     ['401', refusedWith(401), 'server'],
     ['500: it may have been done', refusedWith(500), 'server must read'],
+    ['500 of a webhook that could not be asked: it was not done', WEBHOOK_500, 'server'],
+    ['500 of a proxy with such a text: it may have been done', PROXY_500, 'server must read'],
     ['504: it may have been done', refusedWith(504), 'server must read'],
     ['503: it was not', refusedWith(503), 'server'],
     ['503 of a proxy: it may have been done', PROXY_503, 'server must read'],

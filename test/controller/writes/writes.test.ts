@@ -41,7 +41,6 @@ class World {
   reached = { resourceVersion: '7', answeredVersion: '', askedAtMs: -Infinity };
   nowMs = 0;
   readonly #queued = new Map<string, QueuedWrite>();
-  readonly #unit;
   readonly #metrics = createMetricStore();
   readonly #state = createState(
     { options: { ...DEFAULT_OPTIONS, slices: true }, metrics: this.#metrics, host: 'test' },
@@ -50,8 +49,6 @@ class World {
   );
 
   constructor({ qps = 0, burst = 1, inFlightMax = 100 }: Limits = {}) {
-    const controller = this.#state.controllers.find(({ name }) => name === 'endpointslice')!;
-    this.#unit = ensureUnit(ensureService(this.#state, 'shop', 'web'), controller);
     this.writes = createWrites(createTokenBucket(qps, burst));
     const outbox = createOutbox<WritePurpose>();
     this.hands = {
@@ -77,11 +74,18 @@ class World {
     };
   }
 
-  queue(name: string, lane: 'fresh' | 'chore' = 'fresh', verb: PlannedWrite['verb'] = 'update'): QueuedWrite {
+  queue(
+    name: string,
+    lane: 'fresh' | 'chore' = 'fresh',
+    verb: PlannedWrite['verb'] = 'update',
+    namespace = 'shop',
+  ): QueuedWrite {
+    const controller = this.#state.controllers.find((one) => one.name === 'endpointslice')!;
+    const unit = ensureUnit(ensureService(this.#state, namespace, 'web'), controller);
     const [uid, resourceVersion] = verb === 'create' ? ['', ''] : [`${name}-uid`, '5'];
     const queued: QueuedWrite = {
-      unit: this.#unit,
-      object: ensureSlice(this.#state, this.#unit, name),
+      unit,
+      object: ensureSlice(this.#state, unit, name),
       write: {
         id: 1,
         verb,
@@ -151,10 +155,47 @@ describe('what goes when', () => {
 
   it('no more writes are under way than allowed, and an answer makes room', () => {
     const world = new World({ inFlightMax: 2 });
-    for (const name of ['a', 'b', 'c']) world.queue(name);
+    world.queue('a');
+    for (const name of ['b', 'c']) world.queue(name, 'fresh', 'update', 'bank');
     assert.deepEqual([world.flush(), world.writes.inFlight], [['a', 'b'], 2]);
     world.answer('b', sliceAnswer('b'));
     assert.deepEqual([world.flush(), world.writes.inFlight], [['c'], 2]);
+  });
+
+  it('a namespace whose writes hang leaves an eighth of the places to others', () => {
+    for (const [inFlightMax, places] of [
+      [1, 1],
+      [2, 1],
+      [9, 8],
+      [64, 56],
+    ] as const) {
+      const world = new World({ inFlightMax });
+      const hanging = Array.from({ length: 70 }, (_, i) => `hanging-${i}`);
+      for (const name of hanging) world.queue(name);
+      assert.deepEqual(world.flush(), hanging.slice(0, places));
+      world.queue('a', 'chore', 'update', 'bank');
+      assert.deepEqual(world.flush(), inFlightMax === 1 ? [] : ['a']);
+      if (inFlightMax > 1) world.answer('a', sliceAnswer('a'));
+      assert.deepEqual(world.flush(), []);
+      world.answer('hanging-0', sliceAnswer('hanging-0'));
+      assert.deepEqual(world.flush(), [hanging[places]]);
+    }
+  });
+
+  it('a write without a reason is withdrawn where its namespace has all its places', () => {
+    const world = new World({ inFlightMax: 2 });
+    for (const name of ['a', 'b']) world.queue(name);
+    world.moot.add('b');
+    assert.deepEqual([world.flush(), world.withdrawn], [['a'], ['b']]);
+  });
+
+  it('nothing is kept of a namespace without a write under way', () => {
+    const world = new World();
+    world.queue('a');
+    world.flush();
+    assert.deepEqual([...world.writes.inFlightOf], [['shop', 1]]);
+    world.answer('a', sliceAnswer('a'));
+    assert.equal(world.writes.inFlightOf.size, 0);
   });
 
   it('the wait for a token is told from the moment at which the write was queued', () => {
@@ -256,10 +297,39 @@ describe('a pause that the API server asks for', () => {
     for (const name of ['e', 'f']) world.queue(name);
     assert.deepEqual([world.flush(), world.wakeMs], [[], 3000]);
     world.nowMs = 3000;
-    assert.deepEqual([world.flush(), world.wakeMs], [['e'], Infinity]);
+    assert.deepEqual([world.flush(), world.wakeMs], [['e'], 6500]);
     world.answer('e', sliceAnswer('e'));
     assert.deepEqual(world.flush(), ['f']);
     assert.deepEqual(world.lines, ['All writes wait, as the API server asks', 'Writes go on']);
+  });
+
+  it('a trial that hangs lets the others go after 3.5 s, and its answer tells nothing', () => {
+    const world = new World();
+    world.queue('a');
+    world.flush();
+    world.answer('a', OVERLOADED);
+    for (const name of ['e', 'f', 'g']) world.queue(name);
+    world.nowMs = 3000;
+    assert.deepEqual(world.flush(), ['e']);
+    world.nowMs = 6499;
+    assert.deepEqual([world.flush(), world.wakeMs], [[], 6500]);
+    world.nowMs = 6500;
+    assert.deepEqual([world.flush(), world.wakeMs], [['f', 'g'], Infinity]);
+    world.answer('e', sliceAnswer('e'));
+    assert.deepEqual(world.lines, ['All writes wait, as the API server asks', 'Writes go on']);
+  });
+
+  it('a pause that another answer prolongs meanwhile outlasts a trial that hangs', () => {
+    const world = new World();
+    for (const name of ['a', 'b']) world.queue(name);
+    world.flush();
+    world.answer('a', OVERLOADED);
+    for (const name of ['e', 'f']) world.queue(name);
+    world.nowMs = 3000;
+    world.flush();
+    world.nowMs = 5000;
+    world.answer('b', OVERLOADED);
+    assert.deepEqual([world.flush(), world.wakeMs], [[], 8000]);
   });
 
   it('a pause is no wait for a token', () => {
