@@ -67,6 +67,9 @@ export function noteWriteAnswered(pause: WritePause, log: Log, write: object, ev
       reason: asked.reason,
       seconds: asked.forMs / 1000,
     });
+  } else if (isTrial && event.type === 'failure' && !event.mayHaveArrived) {
+    // It has reached nobody, so the next write is a trial again.
+    pause.untilMs = now.nowMs + PAUSE_MS_MIN;
   } else if (isTrial) {
     endPause(pause, log, now);
   }

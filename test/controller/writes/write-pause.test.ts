@@ -1,7 +1,13 @@
 /** Which answers are about the API server itself: all writes wait then. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { pauseAsked } from '../../../src/controller/writes/write-pause.ts';
+import {
+  createWritePause,
+  nextWriteMs,
+  noteWriteAnswered,
+  noteWriteSent,
+  pauseAsked,
+} from '../../../src/controller/writes/write-pause.ts';
 import { answered, refusedWith } from '../../support/answers.ts';
 
 const LIMITED = { retryAfterSeconds: 3, priorityLevel: 'f0a3f5cf' };
@@ -33,4 +39,21 @@ describe('one write alone is concerned', () => {
   it('any other code delays one write', () => {
     assert.equal(pauseAsked(answered(500, 'apiserver is shutting down', LIMITED)), null);
   });
+});
+
+it('a trial that has reached nobody is followed by another one, a second later', () => {
+  const at = (nowMs: number): { nowMs: number; wallMs: number } => ({ nowMs, wallMs: nowMs });
+  const log = (): void => undefined;
+  const [refused, trial, again] = [{}, {}, {}];
+  const pause = createWritePause();
+  noteWriteSent(pause, log, refused, at(0));
+  noteWriteAnswered(pause, log, refused, answered(429, 'Too many requests', LIMITED), at(0));
+  assert.equal(nextWriteMs(pause), 3000);
+  noteWriteSent(pause, log, trial, at(3000));
+  const unsent = { type: 'failure', id: 1, kind: 'late', message: '', mayHaveArrived: false } as const;
+  noteWriteAnswered(pause, log, trial, unsent, at(3100));
+  assert.equal(nextWriteMs(pause), 4100);
+  noteWriteSent(pause, log, again, at(4100));
+  noteWriteAnswered(pause, log, again, answered(200, ''), at(4200));
+  assert.equal(nextWriteMs(pause), -Infinity);
 });
