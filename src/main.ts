@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { HelpShown, StartError, UsageError } from './cli/usage.ts';
@@ -146,7 +146,7 @@ function cacheCompiledCode(): void {
   const { env } = process;
   try {
     if (!env['NODE_COMPILE_CACHE']) {
-      const directory = join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'endpointd', 'compiled');
+      const directory = join(userCache(), 'endpointd', 'compiled');
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       env['NODE_COMPILE_CACHE'] = directory;
     }
@@ -154,6 +154,12 @@ function cacheCompiledCode(): void {
   } catch {
     // There is no home, or it is read-only.
   }
+}
+
+/** A relative `XDG_CACHE_HOME` has no meaning (XDG Base Directory Specification). */
+function userCache(): string {
+  const given = process.env['XDG_CACHE_HOME'] ?? '';
+  return isAbsolute(given) ? given : join(homedir(), '.cache');
 }
 
 /**

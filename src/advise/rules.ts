@@ -173,7 +173,7 @@ export const RULES: readonly Rule[] = [
     name: 'more workers would soon lack tokens',
     reason:
       'More workers write more often until no token is left. Where busy workers take most of what QPS gives, that is less than twice as often, and how much more there is to write no metric tells.',
-    holds: (seen) => seen.utilisation >= SATURATED && waitsForWorkers(seen) && (seen.takenShareLeast ?? 0) >= MOST,
+    holds: (seen) => areBusy(seen) && waitsForWorkers(seen) && (seen.takenShareLeast ?? 0) >= MOST,
     verdict: 'cannot tell',
     because: ({ busy, syncsMax, takenShareLeast }) =>
       `${round(busy)} of ${syncsMax} workers are busy, but writes take ${percent(takenShareLeast!)} of the tokens that --kube-api-qps gives: more workers alone would soon wait for tokens`,
@@ -183,7 +183,7 @@ export const RULES: readonly Rule[] = [
     reason:
       'Workers that are busy nearly all the time make keys wait. If keys wait for longer than for a sync of their own, most of a sync is its write, and no more than a little of it can be a wait for a token, more workers take the wait away, as long as the API server stays as fast. The latency is that of all controllers: it alone does not exclude such a wait, because slow writes of others raise it. QPS does, where it is known and far more than these syncs can have taken: no worker waits while the bucket has tokens.',
     holds: (seen) =>
-      seen.utilisation >= SATURATED &&
+      areBusy(seen) &&
       seen.restSeconds < MOST * seen.workSeconds &&
       seen.throttleSecondsLeft <= LITTLE * seen.workSeconds &&
       (seen.tokenShare ?? 0) <= BURSTS &&
@@ -198,7 +198,7 @@ export const RULES: readonly Rule[] = [
     reason:
       'If most of a sync is neither its write nor a wait for a token, and the process leaves CPU of its own unused, other programs may have the cores of the machine. More workers would wait for them too.',
     holds: (seen) =>
-      seen.utilisation >= SATURATED &&
+      areBusy(seen) &&
       seen.restSeconds >= MOST * seen.workSeconds &&
       seen.throttleSecondsMax <= LITTLE * seen.workSeconds &&
       hasCpu(seen),
@@ -281,11 +281,20 @@ function isMostlyTokens(seen: Seen): boolean {
   );
 }
 
+/**
+ * Whether workers are busy as far as they can be. endpointd keeps one of several for other namespaces, so a namespace alone
+ * leaves it idle.
+ */
+function areBusy({ busy, syncsMax, of }: Seen): boolean {
+  const usable = of.own === null || syncsMax === 1 ? syncsMax : syncsMax - 1;
+  return busy >= SATURATED * usable;
+}
+
 /** Whether all workers are busy, and more than a little of that is a wait for a token. */
 function isBucketEmpty(seen: Seen): boolean {
   return (
     seen.writesPerSync !== 0 &&
-    seen.utilisation >= SATURATED &&
+    areBusy(seen) &&
     tokenShareLeast(seen) >= GAIN * (1 - tokenShareLeast(seen)) &&
     waitsForWorkers(seen) &&
     hasCpu(seen)

@@ -209,6 +209,14 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([said(15).verdict, said(15).flag], ['syncs', '--concurrent-endpoint-syncs']);
   });
 
+  it('of five workers of endpointd four busy ones are all that a namespace may have', () => {
+    const four = { syncs: 500, workSeconds: 390, waitSeconds: 2000, apiSeconds: 385, cpuSeconds: 20 };
+    const { verdict, flag } = adviceOf({ ...four, more: ENDPOINTD });
+    assert.deepEqual([verdict, flag], ['syncs', '--concurrent-endpoint-syncs']);
+    // kube-controller-manager would have used the fifth.
+    assert.notEqual(adviceOf(four).verdict, 'syncs');
+  });
+
   it('more tokens alone are not advised where they would leave workers short', () => {
     // A sync of Endpoints waits 1 s for its token, and 0.5 s for its write: 5 workers do 3.3 a second, and could do 10.
     const endpoints = {

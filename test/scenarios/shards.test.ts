@@ -119,7 +119,7 @@ describe('a thread that hangs', () => {
   });
 });
 
-it('a thread that hangs keeps the services of others from no slot', () => {
+it('a thread that has hung for a second takes no further slot', () => {
   const sim = settled(30, 2);
   const { services } = sim.loop!.state;
   const namesOn = (index: number): string[] =>

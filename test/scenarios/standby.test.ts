@@ -394,8 +394,8 @@ describe('a failover', () => {
     assert.equal(holder(leader), 'b-1');
     const path = objectWrites(standby).map((line) => line.replace(/web-\w+/, 'web-x'));
     assert.deepEqual(path, [
-      'PUT /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-x?timeout=12s 200',
-      'PUT /api/v1/namespaces/default/endpoints/web?timeout=12s 200',
+      'PUT /apis/discovery.k8s.io/v1/namespaces/default/endpointslices/web-x?timeout=12.4s 200',
+      'PUT /api/v1/namespaces/default/endpoints/web?timeout=12.4s 200',
     ]);
     assert.deepEqual(endpointsTable(leader), ['default/quiet -', WEB_NOT_READY]);
   });

@@ -66,7 +66,7 @@ export const CONTROLLER_FLAGS = {
   'concurrent-endpoint-syncs': {
     kind: integer(1, 10_000),
     default: '5',
-    help: 'services whose Endpoints are synced at the same time: from planning to the answer of the last write',
+    help: 'services whose Endpoints are synced at the same time: from planning to the answer of the last write; one namespace never has the last of several',
   },
   'endpoint-updates-batch-period': {
     kind: period(0, 0),
@@ -76,7 +76,7 @@ export const CONTROLLER_FLAGS = {
   'concurrent-service-endpoint-syncs': {
     kind: within('concurrent-service-endpoint-syncs', 1, 50),
     default: '5',
-    help: 'services whose EndpointSlices are synced at the same time',
+    help: 'services whose EndpointSlices are synced at the same time; one namespace never has the last of several',
   },
   'endpointslice-updates-batch-period': {
     kind: period(0, 0),
@@ -91,7 +91,7 @@ export const CONTROLLER_FLAGS = {
   'mirroring-concurrent-service-endpoint-syncs': {
     kind: within('mirroring-concurrent-service-endpoint-syncs', 1, 50),
     default: '5',
-    help: 'Endpoints mirrored at the same time',
+    help: 'Endpoints mirrored at the same time; one namespace never has the last of several',
   },
   'mirroring-endpointslice-updates-batch-period': {
     kind: period(0, 0),

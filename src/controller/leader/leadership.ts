@@ -140,7 +140,7 @@ export function fencedBy(leadership: Leadership | null, now: Now): { notAfter?: 
   // Where Lease duration and renew deadline are close, writes end before the leadership does.
   const earlierMs = Math.max(0, renewDeadlineMs + lastTimeoutMs - leaseDurationMs);
   const spareMs = Math.min(leftMs - earlierMs - CONNECT_MS, WRITE_TIMEOUT_MS_MAX - lastTimeoutMs);
-  const longerMs = Math.max(0, Math.floor(spareMs / 1000) * 1000);
+  const longerMs = Math.max(0, Math.floor(spareMs / 100) * 100);
   const lastMs = earlierMs + longerMs;
   const notAfter = { nowMs: fence.nowMs - lastMs, wallMs: fence.wallMs - lastMs };
   return { notAfter, query: `?timeout=${formatDuration(lastTimeoutMs + longerMs)}` };

@@ -7,7 +7,10 @@ import { createLaneShare, type LaneShare } from './lane-share.ts';
 export interface Slots {
   /** `--concurrent-*-syncs`. */
   readonly count: number;
-  /** The most that chores may hold. One slot is kept for fresh work, unless there is only one. */
+  /**
+   * The most that chores may hold. One slot is kept for fresh work, unless there is only one, or the chores that hold all
+   * others are of the same namespace.
+   */
   readonly choreMax: number;
   /**
    * The most that one namespace may hold while another waits: half, rounded up. One that is alone may hold all but one,

@@ -17,10 +17,12 @@ const STUCK_FAILURES = 6;
 /**
  * A service that changes is tried again at once, even while it backs off. Some things are waited for all the same: the
  * server's Retry-After, and this time after a failure that costs others something. Such a failure costs a thread, or a
- * token for a write that will be refused. After a write that hung it is waited for as long as that write hung: so a
- * service whose pods change all the time has a slot for half of the time at most.
+ * token for a write that will be refused. From the second failure in a row on, a write that hung is waited for as
+ * long as it hung: so a service whose pods change all the time has a slot for half of the time at most.
  */
 const HOLD_MS: Readonly<Partial<Record<FailureClass, number>>> = { poison: 10_000, invalid: 2000, forbidden: 2000 };
+/** A write whose answer takes longer hangs. */
+const HUNG_MS = 1000;
 
 /** Ends a sync that cannot go on. */
 export function fail(state: ControllerState, unit: Unit, failure: Failure, now: Now): void {
@@ -65,7 +67,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     unit.changedAtMs = sync.changedAtMs;
     unit.watchInSeconds = sync.watchInSeconds;
   }
-  const hungMs = failure.class === 'server' ? sync.answeredMs : 0;
+  const hungMs = sync.answeredMs >= HUNG_MS && unit.failuresReached > 0 ? sync.answeredMs : 0;
   unit.notBeforeMs = now.nowMs + Math.max(HOLD_MS[failure.class] ?? 0, failure.retryAfterMs, hungMs);
   const isUnreached = failure.class === 'unreachable';
   const before = isUnreached ? unit.failures : unit.failuresReached;

@@ -25,7 +25,7 @@ import type { TransportEvent } from '../../ports/transport.ts';
 import type { OutputKind, Plan, ServiceResult } from '../../shard/protocol.ts';
 
 /** A unit whose shard plans late leaves its slot to units of other shards for this time, and looks again. */
-const LATE_SHARD_MS = 250;
+const LATE_SHARD_MS = 1000;
 const PLANNING: StageOf<'planning'> = { name: 'planning' };
 
 /** Takes a unit that its queue has handed out. The unit is planned or cleaned up, or put off if it must wait. */

@@ -1,8 +1,8 @@
 /**
  * The pause of all writes that an overloaded API server, or one that shuts down, asks for. Reads and events go on. At
- * its end one write goes out alone as a trial. Its answer lets the others go, or begins another pause. So does the time
- * after which the API server would have refused it. Any other Retry-After, such as an admission webhook's or a proxy's, is about one object and delays that one alone
- * (`backoff.ts`).
+ * its end one write goes out alone as a trial. Its answer lets the others go, or begins another pause. If none has come when
+ * the API server would have refused it, the others go, too. Any other Retry-After, such as an admission webhook's or a
+ * proxy's, is about one object and delays that one alone (`backoff.ts`).
  */
 import type { Now } from '../event.ts';
 import type { Log } from '../outbox.ts';
@@ -69,7 +69,7 @@ export function noteWriteAnswered(pause: WritePause, log: Log, write: object, ev
     });
   } else if (isTrial && event.type === 'failure' && !event.mayHaveArrived) {
     // It has reached nobody, so the next write is a trial again.
-    pause.untilMs = now.nowMs + PAUSE_MS_MIN;
+    pause.untilMs = Math.max(pause.untilMs, now.nowMs + PAUSE_MS_MIN);
   } else if (isTrial) {
     endPause(pause, log, now);
   }
@@ -107,6 +107,6 @@ export function pauseAsked(event: TransportEvent): AskedPause | null {
 }
 
 /** Seconds until a write is sent again; 0 = there is no pause. */
-export function pauseSecondsLeft({ sinceMs, untilMs }: WritePause, nowMs: number): number {
-  return sinceMs === Infinity ? 0 : Math.max(0, untilMs - nowMs) / 1000;
+export function pauseSecondsLeft(pause: WritePause, nowMs: number): number {
+  return pause.sinceMs === Infinity ? 0 : Math.max(0, nextWriteMs(pause) - nowMs) / 1000;
 }

@@ -1,7 +1,7 @@
 /**
  * The one way to write: a token bucket, fresh changes ahead of chores, Services that take turns, a bound on writes without
- * an answer, of which no namespace has all, and what each answer means (docs/spec/endpoints.md "Errors", docs/spec/wire.md "Answers to writes"). The
- * writes of the concurrent syncs are all that waits.
+ * an answer, of which no namespace has all, and what each answer means (docs/spec/endpoints.md "Errors",
+ * docs/spec/wire.md "Answers to writes"). The writes of the concurrent syncs are all that waits.
  */
 import type { Now } from '../event.ts';
 import { reachedVersion, type Reached } from '../reflectors/history.ts';

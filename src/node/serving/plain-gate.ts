@@ -5,9 +5,9 @@ import { forbidden } from './gate.ts';
 
 /**
  * The gate of a port without TLS, where no client can show who it is. Health is for everybody, and so are metrics, although
- * they name the Services that are stuck: a scraper elsewhere may have no token to show. Everything else has errors of the API server
- * and the last changes, and is only for programs of this machine. A request that a proxy on this machine passes on counts
- * as coming from elsewhere.
+ * they name the Services that are stuck: a scraper elsewhere may have no token to show. Everything else has errors of the
+ * API server and the last changes, and is only for programs of this machine. A request that a proxy on this machine passes
+ * on counts as coming from elsewhere.
  * @param isOpen whether a path is for everybody
  */
 export function plainGate(isOpen: (path: string) => boolean): Gate {

@@ -24,13 +24,14 @@ test('the last write goes before the deadline, and has the rest of the Lease', (
 
 test('a write soon after a renewal has more time, and is done as early', () => {
   assert.deepEqual(fenceWith(15_000, 10_000, 0, 0), [101_000, 901_000, '?timeout=13s']);
-  assert.deepEqual(fenceWith(15_000, 10_000, 1, 1), [102_000, 902_000, '?timeout=12s']);
+  assert.deepEqual(fenceWith(15_000, 10_000, 1, 1), [101_100, 901_100, '?timeout=12.9s']);
   assert.deepEqual(fenceWith(15_000, 10_000, 8000, 8000), [109_000, 909_000, '?timeout=5s']);
-  assert.deepEqual(fenceWith(15_000, 10_000, 8001, 8001), [110_000, 910_000, '?timeout=4s']);
+  assert.deepEqual(fenceWith(15_000, 10_000, 8001, 8001), [109_100, 909_100, '?timeout=4.9s']);
 });
 
-test('until the next renewal is due a write has longer than a webhook by default', () => {
+test('until a renewal is answered a write has longer than a webhook by default', () => {
   assert.deepEqual(fenceWith(15_000, 10_000, 2000, 2000), [103_000, 903_000, '?timeout=11s']);
+  assert.deepEqual(fenceWith(15_000, 10_000, 2900, 2900), [103_900, 903_900, '?timeout=10.1s']);
 });
 
 test('the clock that says that more time has passed decides how much a write has', () => {
