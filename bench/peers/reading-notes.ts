@@ -14,7 +14,7 @@ export const READING_NOTES: readonly ReadingNote[] = [
   },
   {
     about: 'What is there at the begin',
-    text: 'was written by the controller that is measured, where a scenario begins with all objects. In runs of before 28 November 2026, 12:30, endpointd had written it for both: each write of kube-controller-manager carried the entry of a second writer in its managedFields, 171 bytes more of an Endpoints object and 188 of a slice in `churn`, some tenth of each.',
+    text: 'was written by the controller that is measured, where a scenario begins with all objects. In runs of commands of before 28 November 2026, 12:30, endpointd had written it for both: each write of kube-controller-manager carried the entry of a second writer in its managedFields, 171 bytes more of an Endpoints object and 188 of a slice in `churn`, some tenth of each.',
   },
   {
     about: 'endpointd',
