@@ -7,6 +7,7 @@ import type { PeersOptions } from './flags.ts';
 import { echoPeer, endpointdPeer, managerPeer, otherPeer, programOf } from './peers.ts';
 import type { RunRecord } from './results.ts';
 import {
+  ALL_IN_ONE,
   CONTROLLERS,
   ECHO,
   ENDPOINTD,
@@ -142,7 +143,7 @@ export function kindOfServer({ server }: Scenario, size: Settings['size'], wante
 
 /** Each controller begins with what it has written itself. The floor begins with what endpointd has. */
 function writerOf({ name }: Peer): Program {
-  return name === MANAGER ? MANAGER : ENDPOINTD;
+  return name === MANAGER || name === ALL_IN_ONE ? MANAGER : ENDPOINTD;
 }
 
 export function requestOf(

@@ -200,6 +200,8 @@ export const CONTROLLERS: readonly string[] = ['endpoints-controller', 'endpoint
 
 export const MANAGER = 'kube-controller-manager';
 export const ENDPOINTD = 'endpointd';
+/** kube-controller-manager with all its controllers. */
+export const ALL_IN_ONE = 'all in one';
 /** In the order of their colours, which are the same in the plots of all benches. */
 export const PROGRAMS: readonly string[] = [MANAGER, ENDPOINTD];
 export const ECHO = 'echo floor';

@@ -4,6 +4,7 @@
 import { parseMetrics, sumOf } from '../../../src/metrics/text.ts';
 import { endpointdPeer, managerPeer, together, writesFor } from '../peers.ts';
 import {
+  ALL_IN_ONE,
   CONTROLLERS,
   ENDPOINTD,
   ENDPOINTD_AGAIN,
@@ -25,7 +26,6 @@ const SHIPPED_RATES = { tiny: 10, small: 18, full: 18 };
 /** The best of the syncs that `bench -- sweep` has tried, for both, and the most that either of them allows. */
 const BEST_SYNCS = 50;
 
-const ALL_IN_ONE = 'all in one';
 const WITHOUT_JOURNAL = 'without the journal';
 
 const churn = (stage: Stage): Promise<void> => steadyFlips(stage, CHURN_RATES, CHURN_SECONDS);
