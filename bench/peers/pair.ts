@@ -6,17 +6,7 @@ import { performance } from 'node:perf_hooks';
 import type { PeersOptions } from './flags.ts';
 import { echoPeer, endpointdPeer, managerPeer, otherPeer, programOf } from './peers.ts';
 import type { RunRecord } from './results.ts';
-import {
-  ALL_IN_ONE,
-  CONTROLLERS,
-  ECHO,
-  ENDPOINTD,
-  ENDPOINTD_AGAIN,
-  MANAGER,
-  type Peer,
-  type Scenario,
-  type Settings,
-} from './scenario.ts';
+import { CONTROLLERS, ECHO, ENDPOINTD, ENDPOINTD_AGAIN, type Peer, type Scenario, type Settings } from './scenario.ts';
 import type { Program } from '../../src/metrics/program-of.ts';
 import type { ServerKind, ServerRequest, Servers } from './server.ts';
 import { play } from './stage.ts';
@@ -121,7 +111,7 @@ async function runOne(
   const beginMs = performance.now();
   const say = (text: string): void => progress(`${name}, round ${round + 1}, ${peer.name}: ${text}`);
   say('begins');
-  const opened = await servers.open(requestOf(scenario, settings, server, writerOf(peer), say));
+  const opened = await servers.open(requestOf(scenario, settings, server, peer.writer, say));
   let asFound = false;
   try {
     const played = peer.echoes ? { ...peer, ...echoPeer(opened.cluster.namespaces) } : peer;
@@ -139,11 +129,6 @@ async function runOne(
 /** @param wanted what the command line says */
 export function kindOfServer({ server }: Scenario, size: Settings['size'], wanted: PeersOptions['server']): ServerKind {
   return wanted ?? (size === 'tiny' ? 'embedded' : server);
-}
-
-/** Each controller begins with what it has written itself. The floor begins with what endpointd has. */
-function writerOf({ name }: Peer): Program {
-  return name === MANAGER || name === ALL_IN_ONE ? MANAGER : ENDPOINTD;
 }
 
 export function requestOf(

@@ -61,7 +61,7 @@ function commonFlags({ syncs, batchPeriod }: Settings): string[] {
 }
 
 export function managerPeer(settings: Settings, controllers: readonly string[], name = MANAGER): Peer {
-  return { name, echoes: false, start: (on) => startManager(on, settings, controllers) };
+  return { name, echoes: false, writer: MANAGER, start: (on) => startManager(on, settings, controllers) };
 }
 
 /** Flow control asks nothing of an administrator. So each controller is its own user under it. */
@@ -96,7 +96,12 @@ async function startManager(on: PeerServer, settings: Settings, controllers: rea
 }
 
 export function endpointdPeer(settings: Settings, controllers: readonly string[], name = ENDPOINTD): Peer {
-  return { name, echoes: false, start: (on) => startEndpointd(on, settings, controllers, programOf(settings.size)) };
+  return {
+    name,
+    echoes: false,
+    writer: ENDPOINTD,
+    start: (on) => startEndpointd(on, settings, controllers, programOf(settings.size)),
+  };
 }
 
 /** The endpointd with which `endpointdPeer` is compared. */
@@ -106,6 +111,7 @@ export function otherPeer(settings: Settings, controllers: readonly string[], { 
   return {
     name: ENDPOINTD_OTHERWISE,
     echoes: false,
+    writer: ENDPOINTD,
     start: (on) => startEndpointd(on, { ...settings, endpointdFlags }, controllers, main),
   };
 }
@@ -168,7 +174,7 @@ export function together(parts: readonly RunningPeer[]): RunningPeer {
 const ECHO_PROCESS = fileURLToPath(new URL('echo-process.ts', import.meta.url));
 
 export function echoPeer(namespaces: readonly string[]): Peer {
-  return { name: ECHO, echoes: true, start: ({ target }) => startEcho({ target, namespaces }) };
+  return { name: ECHO, echoes: true, writer: ENDPOINTD, start: ({ target }) => startEcho({ target, namespaces }) };
 }
 
 /** Resolves when the process watches. */

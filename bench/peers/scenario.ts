@@ -1,4 +1,5 @@
 /** A scenario: a cluster, its first state, and a story that is told to each peer. */
+import type { Program } from '../../src/metrics/program-of.ts';
 import type { ApiRequest } from '../../src/node/api-client.ts';
 import type { ClusterObjects } from '../../src/judge/cluster-check.ts';
 import type { App, Cluster, PodModel } from '../../src/workload/cluster.ts';
@@ -42,6 +43,8 @@ export type PeerName = string;
 export interface Peer {
   readonly name: PeerName;
   readonly start: (on: PeerServer) => Promise<RunningPeer>;
+  /** Who has written the objects with which a scenario may begin. The floor begins with what endpointd has written. */
+  readonly writer: Program;
   /** Whether it is the echo floor, which writes for each pod event and keeps nothing right. */
   readonly echoes: boolean;
 }
@@ -200,8 +203,6 @@ export const CONTROLLERS: readonly string[] = ['endpoints-controller', 'endpoint
 
 export const MANAGER = 'kube-controller-manager';
 export const ENDPOINTD = 'endpointd';
-/** kube-controller-manager with all its controllers. */
-export const ALL_IN_ONE = 'all in one';
 /** In the order of their colours, which are the same in the plots of all benches. */
 export const PROGRAMS: readonly string[] = [MANAGER, ENDPOINTD];
 export const ECHO = 'echo floor';

@@ -77,6 +77,7 @@ function played(
   const peer: Peer = {
     name: 'idle',
     echoes: false,
+    writer: 'endpointd',
     start: () => Promise.resolve(running),
   };
   const scenario: Scenario = {

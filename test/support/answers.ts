@@ -25,6 +25,16 @@ export function refusedWith(code: number, reason = '', message = 'simulated'): T
   return answered(code, { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message });
 }
 
+/** A create where the namespace is being deleted. */
+export const NAMESPACE_ENDS = answered(403, {
+  kind: 'Status',
+  apiVersion: 'v1',
+  status: 'Failure',
+  code: 403,
+  reason: 'Forbidden',
+  details: { causes: [{ reason: 'NamespaceTerminating', message: 'the namespace is being terminated' }] },
+});
+
 export function failedWith(kind: 'refused' | 'timeout' | 'reset', mayHaveArrived: boolean): TransportEvent {
   return { type: 'failure', id: 0, kind, message: 'simulated', mayHaveArrived };
 }

@@ -4,7 +4,6 @@
 import { parseMetrics, sumOf } from '../../../src/metrics/text.ts';
 import { endpointdPeer, managerPeer, together, writesFor } from '../peers.ts';
 import {
-  ALL_IN_ONE,
   CONTROLLERS,
   ENDPOINTD,
   ENDPOINTD_AGAIN,
@@ -20,6 +19,7 @@ import { SPREAD } from './profiles.ts';
 
 const ENDPOINT_CONTROLLERS = [...CONTROLLERS, 'endpointslice-mirroring-controller'];
 /** Without kubelets no node renews its Lease, so these controllers would evict every pod. */
+const ALL_IN_ONE = 'all in one';
 const WITHOUT_KUBELETS = ['node-lifecycle-controller', 'taint-eviction-controller'];
 /** Nine tenths of what kube-controller-manager's 20 requests a second of each controller can do. */
 const SHIPPED_RATES = { tiny: 10, small: 18, full: 18 };
@@ -165,6 +165,7 @@ function bothPeer(settings: Settings): Peer {
   return {
     name: 'with endpointd',
     echoes: false,
+    writer: ENDPOINTD,
     start: async (on) => {
       const parts: RunningPeer[] = [];
       for (const part of [own, rest]) parts.push(await part.start(on));

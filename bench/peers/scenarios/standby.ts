@@ -41,6 +41,7 @@ function ledPeer(name: string, each: Peer): Peer {
   return {
     name,
     echoes: false,
+    writer: each.writer,
     start: async (on) => {
       const leader = await each.start(on);
       await Promise.race([leader.failed, isLed(on.server.client, name)]);

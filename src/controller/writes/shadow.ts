@@ -2,8 +2,8 @@
  * A shadow follows the server and plans as ever, but writes no Endpoints and no slices. Its writes enter the write queue as
  * ever. When the turn of one comes, `flushWrites` withdraws it instead of sending it, and it becomes part of the
  * `ShadowPlan`. The planner learns that it was not sent, so the next plan of the service again holds everything that would
- * be written. Of Services no Event object is sent either; a standby still asks for its Lease, and
- * sends the Event objects about that. A change by another writer starts no fight: it is simply what is stored.
+ * be written. Of Services no Event object is sent either; a standby still asks for its Lease, and sends the Event objects
+ * about that. A change by another writer starts no fight: it is simply what is stored.
  */
 import type { Sync, Unit } from '../caches/service-state.ts';
 import { fateOfObjects, isWanted } from '../caches/unit.ts';

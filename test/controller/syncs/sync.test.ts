@@ -22,7 +22,7 @@ import { allTurns, takeTurn } from '../../../src/lib/turns.ts';
 import { createMetricStore } from '../../../src/metrics/store.ts';
 import type { TransportEvent } from '../../../src/ports/transport.ts';
 import type { Facts, OutputKind, PlannedWrite, ServiceResult } from '../../../src/shard/protocol.ts';
-import { answered, failedWith, refusedWith } from '../../support/answers.ts';
+import { answered, failedWith, NAMESPACE_ENDS, refusedWith } from '../../support/answers.ts';
 import { serviceRecord } from '../../support/batches.ts';
 import { DEFAULT_OPTIONS } from '../../support/sim.ts';
 
@@ -322,7 +322,7 @@ describe('writes', () => {
     w.slice('slices', 'web-a');
     w.start(w.units.slices);
     w.plan({ plans: [slicesPlan(write(1, 'create', 'web-d'), write(2, 'update', 'web-a', 2))] });
-    w.answer(ENDING);
+    w.answer(NAMESPACE_ENDS);
     assert.deepEqual([w.stage(w.units.slices), w.writes(), w.units.slices.failures], ['ended', [], 0]);
   });
 
@@ -499,15 +499,6 @@ describe('a sync of what is not to be planned', () => {
     mirror.service.endpoints.record = record('web');
     assert.equal(isMoot(w.state, waits), true);
   });
-});
-
-const ENDING = answered(403, {
-  kind: 'Status',
-  apiVersion: 'v1',
-  status: 'Failure',
-  code: 403,
-  reason: 'Forbidden',
-  details: { causes: [{ reason: 'NamespaceTerminating', message: 'namespace shop is being terminated' }] },
 });
 
 function write(id: number, verb: PlannedWrite['verb'], name: string, phase = 1, family = 'IPv4'): PlannedWrite {

@@ -5,7 +5,7 @@ import { classify, outcomeOf } from '../../../src/controller/writes/write-outcom
 import { createInterner } from '../../../src/lib/interner.ts';
 import type { TransportEvent } from '../../../src/ports/transport.ts';
 import type { PlannedWrite } from '../../../src/shard/protocol.ts';
-import { answered, failedWith, refusedWith } from '../../support/answers.ts';
+import { answered, failedWith, NAMESPACE_ENDS, refusedWith } from '../../support/answers.ts';
 
 /** `class`, and what else is so. */
 function verdictOf(event: TransportEvent, isCreate = false): string {
@@ -30,15 +30,6 @@ const WEBHOOK_500 = refusedWith(
 );
 const PROXY_500 = { ...WEBHOOK_500, contentType: 'text/plain', body: Buffer.from('failed calling webhook') };
 
-const ENDING = answered(403, {
-  kind: 'Status',
-  apiVersion: 'v1',
-  status: 'Failure',
-  code: 403,
-  reason: 'Forbidden',
-  details: { causes: [{ reason: 'NamespaceTerminating', message: 'namespace a is being terminated' }] },
-});
-
 describe('a failure', () => {
   const CASES: readonly (readonly [string, TransportEvent, string, string?])[] = [
     ['409', refusedWith(409), 'conflict must read without event'],
@@ -49,7 +40,7 @@ describe('a failure', () => {
       'forbidden without event',
     ],
     ['403', refusedWith(403), 'forbidden'],
-    ['403 in a namespace that ends: no create is missed', ENDING, 'forbidden', 'no failure without event'],
+    ['403 in a namespace that ends: no create is missed', NAMESPACE_ENDS, 'forbidden', 'no failure without event'],
     ['429', refusedWith(429), 'throttled without event'],
     ['400', refusedWith(400), 'invalid'],
     ['405', refusedWith(405), 'invalid'],

@@ -9,8 +9,10 @@ import {
   pauseAsked,
   pauseSecondsLeft,
 } from '../../../src/controller/writes/write-pause.ts';
-import { answered, refusedWith } from '../../support/answers.ts';
+import { answered, failedWith, refusedWith } from '../../support/answers.ts';
 
+const at = (nowMs: number): { nowMs: number; wallMs: number } => ({ nowMs, wallMs: nowMs });
+const log = (): void => undefined;
 const LIMITED = { retryAfterSeconds: 3, priorityLevel: 'f0a3f5cf' };
 
 describe('all writes wait', () => {
@@ -43,8 +45,6 @@ describe('one write alone is concerned', () => {
 });
 
 it('a trial that has reached nobody is followed by another one, a second later', () => {
-  const at = (nowMs: number): { nowMs: number; wallMs: number } => ({ nowMs, wallMs: nowMs });
-  const log = (): void => undefined;
   const [refused, trial, again] = [{}, {}, {}];
   const pause = createWritePause();
   noteWriteSent(pause, log, refused, at(0));
@@ -52,8 +52,7 @@ it('a trial that has reached nobody is followed by another one, a second later',
   assert.equal(nextWriteMs(pause), 3000);
   noteWriteSent(pause, log, trial, at(3000));
   assert.equal(pauseSecondsLeft(pause, 3000), 3.5, 'until the others go without its answer');
-  const unsent = { type: 'failure', id: 1, kind: 'late', message: '', mayHaveArrived: false } as const;
-  noteWriteAnswered(pause, log, trial, unsent, at(3100));
+  noteWriteAnswered(pause, log, trial, failedWith('refused', false), at(3100));
   assert.equal(nextWriteMs(pause), 4100);
   noteWriteSent(pause, log, again, at(4100));
   noteWriteAnswered(pause, log, again, answered(200, ''), at(4200));
@@ -61,15 +60,12 @@ it('a trial that has reached nobody is followed by another one, a second later',
 });
 
 it('a trial that has reached nobody shortens no pause that was asked for meanwhile', () => {
-  const at = (nowMs: number): { nowMs: number; wallMs: number } => ({ nowMs, wallMs: nowMs });
-  const log = (): void => undefined;
   const [first, second, trial] = [{}, {}, {}];
   const pause = createWritePause();
   for (const write of [first, second]) noteWriteSent(pause, log, write, at(0));
   noteWriteAnswered(pause, log, first, answered(429, 'Too many requests', LIMITED), at(0));
   noteWriteSent(pause, log, trial, at(3000));
   noteWriteAnswered(pause, log, second, answered(429, '', { ...LIMITED, retryAfterSeconds: 30 }), at(3050));
-  const unsent = { type: 'failure', id: 1, kind: 'refused', message: '', mayHaveArrived: false } as const;
-  noteWriteAnswered(pause, log, trial, unsent, at(3100));
+  noteWriteAnswered(pause, log, trial, failedWith('refused', false), at(3100));
   assert.equal(nextWriteMs(pause), 33_050);
 });
