@@ -43,6 +43,7 @@ function partOf({ callFrame }: ProfileNode): string | null {
   const { functionName, url } = callFrame;
   if (functionName === '(idle)') return null;
   if (functionName === '(garbage collector)') return 'collector';
+  if (functionName === '(program)') return 'V8 itself, with its compilers';
   if (/\/(?:esm|cjs)\/|:internal\/(?:modules|bootstrap)/.test(url)) return 'Node: modules';
   if (url.startsWith('node:')) return 'Node: its JavaScript';
   const source = sourceOf(callFrame);
@@ -50,8 +51,8 @@ function partOf({ callFrame }: ProfileNode): string | null {
   if (library !== undefined) return library;
   const own = OWN.exec(source)?.[1];
   if (own !== undefined) return `src/${own}`;
-  // Reads, writes, hashes and copies have no file. `(program)` is V8 itself, with its compilers.
-  return url === '' ? 'Node and V8: native' : 'others';
+  // Reads, writes, hashes and copies have no file.
+  return url === '' ? 'native functions' : 'others';
 }
 
 /** The file of the sources, where a chunk of `dist` runs. */

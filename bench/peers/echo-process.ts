@@ -81,9 +81,10 @@ async function readyMade(
   const byPod = new Map<string, ReadyMade[]>();
   let resourceVersion = '';
   for (const namespace of namespaces) {
+    // The slice is written first, as endpointd does: the floor of a p50 to the slice may not wait for a large Endpoints object.
     for (const [root, resource] of [
-      ['/api/v1', 'endpoints'],
       [SLICES_ROOT, 'endpointslices'],
+      ['/api/v1', 'endpoints'],
     ] as const) {
       const collection = `${root}/namespaces/${namespace}/${resource}`;
       const list = await client.list(collection);

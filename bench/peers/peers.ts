@@ -2,9 +2,12 @@
 import { asDeployed } from '../support/as-deployed.ts';
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type DebugView, JOURNAL_MAX } from '../../src/controller/reports/debug-view.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
+import { METRICS_KEPT_MS } from '../../src/node/serving/metrics-page.ts';
 import { NODE_FLAGS, startController } from '../../src/testbed/controller-process.ts';
 import { DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 import { type ControllerUser, startControllerManager } from '../../src/testbed/kube-cluster.ts';
@@ -140,11 +143,15 @@ async function startEndpointd(
     program,
     env,
   );
+  let metricsAskedMs = -Infinity;
   return {
     processes: { endpointd: controller.pid },
     failed: controller.failed,
     tell: async () => {
+      // A measure may be over before the page is rendered anew.
+      await sleep(Math.max(0, metricsAskedMs + METRICS_KEPT_MS - performance.now()));
       const metrics = parseMetrics(await controller.get('/metrics'));
+      metricsAskedMs = performance.now();
       const view = JSON.parse(await controller.get(`/debug/endpointd?format=json&changes=${JOURNAL_MAX}`)) as DebugView;
       return { metrics, journal: view.changes };
     },

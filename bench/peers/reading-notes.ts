@@ -26,7 +26,7 @@ export const READING_NOTES: readonly ReadingNote[] = [
   },
   {
     about: 'The echo floor',
-    text: "is a program that answers each event of a pod with two ready-made writes of the same size, and plans and caches nothing: no controller on Node can be cheaper on bare sockets. It sends the write of Endpoints first, and the slice behind it; endpointd sends the slice first. In runs of before 27 November 2026 it lost a change where kube-apiserver had closed one of its connections, as it does with one that was not used for 32 s. Such a run ended wrong. In runs of commands without *loop* its watch was in JSON and it had none of endpointd's flags of Node: that is another floor.",
+    text: "is a program that answers each event of a pod with two ready-made writes of the same size, and plans and caches nothing: no controller on Node can be cheaper on bare sockets. It sends the slice first, as endpointd does; in runs of commands of before 28 November 2026, 15:20, it sent the write of Endpoints first, and its slice was the later for it. In runs of before 27 November 2026 it lost a change where kube-apiserver had closed one of its connections, as it does with one that was not used for 32 s. Such a run ended wrong. In runs of commands without *loop* its watch was in JSON and it had none of endpointd's flags of Node: that is another floor.",
   },
   {
     about: 'A ratio',
@@ -51,7 +51,7 @@ export const READING_NOTES: readonly ReadingNote[] = [
   },
   {
     about: 'A warm-up',
-    text: 'is a quarter of the changes of a measure, so `--seconds` makes both longer. Flags that say for how long change no mark; the marks and the scenarios that were measured so say it.',
+    text: 'is a quarter of the changes of a measure, so `--seconds` makes both longer. That of `huge-warm` is a minute. Flags that say for how long change no mark; the marks and the scenarios that were measured so say it.',
   },
   {
     about: 'A stage',

@@ -1,6 +1,6 @@
 /** All scenarios, in the order in which they are measured and reported. */
 import { BIG, BURST, RAMP, REMOVAL, SCALE_UP, SCALE_UP_COLLECTED } from './scenarios/bursts.ts';
-import { CHURN, HUGE_FLIPS, READY, TWO_NUMBERS } from './scenarios/flips.ts';
+import { CHURN, HUGE_FLIPS, HUGE_WARM, READY, TWO_NUMBERS } from './scenarios/flips.ts';
 import { FAILOVER, INTAKE, MIRROR, NODE_LOST, NODE_ZONE } from './scenarios/others.ts';
 import { BEST, FLOW_CONTROL, JOURNAL, NET, SHIPPED, SOAK, WATCHERS } from './scenarios/setups.ts';
 import { ROLLOUT, STORM } from './scenarios/sides.ts';
@@ -23,6 +23,7 @@ const TABLE: readonly Scenario[] = [
 
 export const SCENARIOS: readonly Scenario[] = [
   ...TABLE,
+  HUGE_WARM,
   TWO_NUMBERS,
   BURST,
   RAMP,

@@ -31,10 +31,11 @@ test('a source belongs to its folder, a library is itself, and Node is two parts
   assert.equal(partAt('file:///project/node_modules/@scope/name/lib/index.js'), '@scope/name');
   assert.equal(partAt('node:internal/modules/esm/loader'), 'Node: modules');
   assert.equal(partAt('node:net'), 'Node: its JavaScript');
-  assert.equal(partAt(''), 'Node and V8: native');
+  assert.equal(partAt(''), 'native functions');
 });
 
-test('the collector is a part, and a thread that waits is none', () => {
+test('the collector and V8 itself are parts, and a thread that waits is none', () => {
   assert.equal(partAt('', { functionName: '(garbage collector)' }), 'collector');
+  assert.equal(partAt('', { functionName: '(program)' }), 'V8 itself, with its compilers');
   assert.equal(partAt('', { functionName: '(idle)' }), undefined);
 });

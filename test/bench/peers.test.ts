@@ -160,6 +160,11 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
     assert.ok(churn.course.seconds.length > 0 && churn.course.max[0]! >= churn.course.p50[0]!);
   });
 
+  it('a measure that is over before the metrics page is made anew has its syncs', () => {
+    const { figures } = runs.find(({ scenario }) => scenario === 'node-zone')!;
+    assert.ok(figures['wall']! < 1 && figures['syncMean']! > 0, JSON.stringify(figures));
+  });
+
   it('failover tells how long addresses were wrong after each of two restarts', () => {
     const { figures } = runs.find(({ scenario }) => scenario === 'failover')!;
     for (const what of ['controller', 'server']) {

@@ -1,5 +1,5 @@
 /** Pods turn ready and unready: at a steady rate, in one huge service, and all at once. */
-import { chosen, changesOf, closedLoop, flips, shuffledBySeed } from '../drive.ts';
+import { chosen, changesOf, closedLoop, flips, shuffledBySeed, type BySize } from '../drive.ts';
 import type { PodModel } from '../../../src/workload/cluster.ts';
 import { COALESCING_MARKS, floorMark, shareMark, type Scenario, type Stage } from '../scenario.ts';
 import { FLIGHTS, running } from './bursts.ts';
@@ -9,6 +9,9 @@ export const CHURN_RATES = { tiny: 40, small: 50, full: 50 };
 export const CHURN_SECONDS = { tiny: 0.5, small: 10, full: 20 };
 const HUGE_RATES = { tiny: 20, small: 5, full: 5 };
 const HUGE_SECONDS = { tiny: 0.5, small: 10, full: 20 };
+/** 300 flips, after which V8 has compiled what a flip uses (docs/account.md "A flip"). */
+const HUGE_WARM_SECONDS = { tiny: 0.5, small: 10, full: 60 };
+/** Of the time of the measure. */
 const WARM_SHARE = 0.25;
 /** How many addresses of a service an Endpoints object holds. */
 const ADDRESSES_HELD = 1000;
@@ -45,9 +48,20 @@ export const HUGE_FLIPS: Scenario = {
   ],
 };
 
+export const HUGE_WARM: Scenario = {
+  name: 'huge-warm',
+  what: 'a pod of a service of 5,000 turns ready or unready, after a minute of such flips',
+  pairSeconds: 180,
+  server: 'kube',
+  outset: 'right',
+  profile: HUGE,
+  leavesInputs: true,
+  story: (stage) => steadyFlips(stage, HUGE_RATES, HUGE_SECONDS, HUGE_WARM_SECONDS),
+};
+
 export const TWO_NUMBERS: Scenario = {
   name: 'two-numbers',
-  what: 'the same half-way through a roll-out: a named port with two numbers',
+  what: 'the same as huge, half-way through a roll-out: a named port with two numbers',
   pairSeconds: 75,
   server: 'kube',
   outset: 'right',
@@ -79,8 +93,11 @@ export function heldByEndpoints<T extends Pick<PodModel, 'address' | 'revision'>
   return subsets.flatMap((subset) => subset.toSorted((a, b) => (a.address < b.address ? -1 : 1)).slice(0, each));
 }
 
-/** Measures after a warm-up, as after weeks: the code of one peer is only compiled as it is used. */
-export async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times: typeof CHURN_SECONDS): Promise<void> {
+/**
+ * Measures after a warm-up, as after weeks: the code of one peer is only compiled as it is used.
+ * @param warmTimes absent = a quarter of the measure
+ */
+export async function steadyFlips(stage: Stage, rates: BySize, times: BySize, warmTimes?: BySize): Promise<void> {
   const { settings, cluster } = stage;
   const pods = shuffledBySeed(
     cluster.services.length === 1 ? heldByEndpoints(cluster.pods) : cluster.pods,
@@ -89,7 +106,7 @@ export async function steadyFlips(stage: Stage, rates: typeof CHURN_RATES, times
   const { rate, count } = changesOf(settings, rates, times);
   await running(stage);
   stage.step('warm-up');
-  const warm = 2 * Math.ceil((count * WARM_SHARE) / 2);
+  const warm = 2 * Math.ceil((warmTimes === undefined ? count * WARM_SHARE : rate * warmTimes[settings.size]) / 2);
   await flips(stage, pods, warm, rate);
   await stage.seen();
   await stage.rest();
