@@ -82,6 +82,14 @@ export function isNamespaceTerminating(status: Status): boolean {
   return hasCause(status, 'NamespaceTerminating');
 }
 
+/**
+ * Whether the API server has turned the request away because it shuts down: with 429 in plain text
+ * (`--shutdown-send-retry-after`), or with 503 and a Status. Nothing was done, and another server may answer.
+ */
+export function isShuttingDown({ code, message = '' }: Status): boolean {
+  return (code === 429 || code === 503) && /^(the )?apiserver is shutting down/i.test(message);
+}
+
 /** Whether the server's cache has not reached the requested resourceVersion yet. */
 export function isResourceVersionTooLarge(status: Status): boolean {
   return hasCause(status, 'ResourceVersionTooLarge');

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { json } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pauseAsked } from '../../src/controller/writes/write-pause.ts';
+import { pauseAskedMs } from '../../src/controller/writes/write-pause.ts';
 import { ACCEPT_METADATA, JSON_TYPE } from '../../src/kube/media-type.ts';
 import type { Access } from '../../src/node/access.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
@@ -140,7 +140,7 @@ describe('429 from a real API server', () => {
     const refusal = await refusalOf('hopeful');
     assert.notEqual(refusal.priorityLevel, '');
     assert.equal(refusal.retryAfterSeconds, 86_400);
-    assert.equal(pauseAsked(refusal), null);
+    assert.equal(pauseAskedMs(refusal), null);
     await client.send({ method: 'DELETE', path: `${WEBHOOKS}/full` });
   });
 
@@ -180,8 +180,7 @@ describe('429 from a real API server', () => {
     const refusal = await refusalOf('unlucky');
     assert.notEqual(refusal.priorityLevel, '');
     assert.match(refusal.contentType, /^text\/plain/);
-    const asked = pauseAsked(refusal);
-    assert.equal(asked?.reason, 'priority and fairness has turned a write away');
-    assert.ok(asked.forMs >= 1000 && asked.forMs <= 32_000);
+    const askedMs = pauseAskedMs(refusal);
+    assert.ok(askedMs !== null && askedMs >= 1000 && askedMs <= 32_000, `${askedMs} ms`);
   });
 });

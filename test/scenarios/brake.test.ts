@@ -93,6 +93,20 @@ describe('a list that lacks most ready endpoints', () => {
     assert.deepEqual(said(sim), [TOO_MUCH, CONFIRMED]);
   });
 
+  it('pods without a place in any object do not count, even if all are published', () => {
+    const sim = settled();
+    createService(sim, { name: 'jobs', spec: { selector: { app: 'job' }, publishNotReadyAddresses: true } });
+    const jobs = Array.from({ length: 2 * COUNT }, (_, i) => `job-${i}`);
+    for (const name of jobs) createPod(sim, { name, labels: { app: 'job' }, ip: '' });
+    sim.run(5000);
+    relist(sim, () => {
+      for (const name of jobs) deleteObject(sim, `${PODS}/${name}`);
+    });
+    sim.run(30_000);
+    assert.deepEqual(said(sim), []);
+    assert.equal(metric(sim, 'endpointd_mass_removals_total'), 0);
+  });
+
   it('nothing is removed before both second lists are there', () => {
     const sim = settled();
     let refused = false;

@@ -493,8 +493,24 @@ describe('writes of mirrored slices', () => {
     sim.request('DELETE', '/api/v1/namespaces/going');
     sim.start();
     sim.run(600_000);
-    assert.deepEqual(asked(sim), ['POST endpointslices 403']);
+    assert.deepEqual(asked(sim), ['POST endpointslices 403', 'POST endpointslices 403'], 'once more, a minute later');
     assert.deepEqual(eventsOf(sim), []);
+  });
+
+  it('one try follows where a late API server says that a new namespace is ending', () => {
+    const sim = goingWorld();
+    let left = 1;
+    const details = { causes: [{ reason: 'NamespaceTerminating', message: 'namespace going is being terminated' }] };
+    sim.refuse = ({ method, path }) =>
+      method === 'POST' && path.includes('/endpointslices') && left-- > 0
+        ? makeStatus(403, 'Forbidden', 'because it is being terminated', details)
+        : 0;
+    sim.start();
+    sim.run(50_000);
+    assert.deepEqual(slicesTable(sim), []);
+    sim.run(15_000);
+    assert.equal(slicesTable(sim).length, 1);
+    assert.equal(metric(sim, 'endpointd_stuck_service'), 0);
   });
 
   it('a create refused in a terminating namespace is skipped alone (D33)', () => {
@@ -511,6 +527,7 @@ describe('writes of mirrored slices', () => {
     sim.run(600_000);
     assert.deepEqual(asked(sim, from).sort(), [
       'DELETE endpointslices 200',
+      'POST endpointslices 403',
       'POST endpointslices 403',
       'PUT endpointslices 200',
     ]);

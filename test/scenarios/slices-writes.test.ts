@@ -381,6 +381,7 @@ describe('a refusal', () => {
     assert.deepEqual(asked(sim, from).sort(), [
       'DELETE endpointslices 200',
       'POST endpointslices 403',
+      'POST endpointslices 403',
       'PUT endpointslices 200',
     ]);
     assert.deepEqual(slicesTable(sim).slice(0, 2), [

@@ -400,13 +400,18 @@ describe('a failover', () => {
     assert.deepEqual(endpointsTable(leader), ['default/quiet -', WEB_NOT_READY]);
   });
 
-  /** A standby of which one watch tells nothing any more, while the leader writes a second pod. */
-  function withSilentPods(): Replicas {
+  /**
+   * A standby of which one watch tells nothing any more, while the leader writes a second pod.
+   * @param others pods of no service that come before it
+   */
+  function withSilentPods(others = 0): Replicas {
     const both = replicas();
     const { leader, standby } = both;
     const silent = new Set(standby.streams().map(({ path }) => path));
     standby.lag = ({ path }) =>
       silent.has(path) && path.startsWith('/api/v1/pods?') ? { toMs: 0, backMs: 3_600_000 } : IN_TIME;
+    for (let i = 0; i < others; i++)
+      createPod(leader, { name: `other-${i}`, labels: { app: 'other' }, ip: '10.0.1.1' });
     createPod(leader, { name: 'web-2', ip: '10.0.0.2' });
     leader.run(2000);
     assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
@@ -425,6 +430,27 @@ describe('a failover', () => {
     assert.deepEqual(objectWrites(standby), []);
     setPodStatus(leader, { name: 'web-2', ip: '10.0.0.2', ready: false });
     leader.run(1000);
+    assert.equal(objectWrites(standby).length, 2, 'it writes what comes then');
+  });
+
+  it('a standby writes nothing until a new watch has told all that was missed', () => {
+    const { leader, standby } = withSilentPods(9);
+    const { lag } = standby;
+    let frames = 0;
+    standby.lag = (request) => {
+      const isNew = request.stream && request.path.startsWith('/api/v1/pods?') && lag(request) === IN_TIME;
+      // Its head comes at once, and each frame 300 ms after the one before.
+      return isNew ? { toMs: 0, backMs: 300 * frames++ } : lag(request);
+    };
+    leader.stop();
+    for (let i = 0; i < 60; i++) {
+      leader.run(100);
+      assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    }
+    assert.ok(frames > 9, 'the new watch told what was missed');
+    assert.deepEqual([holder(leader), objectWrites(standby)], ['b-1', []]);
+    setPodStatus(leader, { name: 'web-2', ip: '10.0.0.2', ready: false });
+    leader.run(10_000);
     assert.equal(objectWrites(standby).length, 2, 'it writes what comes then');
   });
 

@@ -117,18 +117,20 @@ export const OTHERS = {
         }),
   ),
   'endpoints-delete': onEndpoints(({ sim }, _, object) => remove(sim, 'endpoints', object)),
-  'endpoints-orphan': foreign(({ sim }, prng) =>
-    make(sim, 'endpoints', {
-      apiVersion: 'v1',
-      kind: 'Endpoints',
-      metadata: {
-        namespace: pick(prng, NAMESPACES)!,
-        name: `orphan-${nextInt(prng, 10)}`,
-        labels: nextInt(prng, 2) === 0 ? { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } : {},
-      },
-      subsets: [{ addresses: [{ ip: '10.9.9.9' }], ports: [{ port: 80 }] }],
-    }),
-  ),
+  'endpoints-orphan': {
+    trouble: 'orphan',
+    act: ({ sim }, prng) =>
+      make(sim, 'endpoints', {
+        apiVersion: 'v1',
+        kind: 'Endpoints',
+        metadata: {
+          namespace: pick(prng, NAMESPACES)!,
+          name: `orphan-${nextInt(prng, 10)}`,
+          labels: nextInt(prng, 2) === 0 ? { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } : {},
+        },
+        subsets: [{ addresses: [{ ip: '10.9.9.9' }], ports: [{ port: 80 }] }],
+      }),
+  },
   'kube-controller-manager': {
     trouble: 'foreign',
     lastsMs: [2000, 30_000],

@@ -135,7 +135,7 @@ function happen(run: Run, { happenings }: Story, told: string[]): void {
 
 const OLDEST_UNWRITTEN = 'endpointd_oldest_unwritten_change_seconds';
 /** After these troubles the controller knows of all changes by the first look, and admission has altered nothing. */
-const TOLD_AT_ONCE: ReadonlySet<Trouble> = new Set(['change', 'foreign', 'refused', 'nodeGone']);
+const TOLD_AT_ONCE: ReadonlySet<Trouble> = new Set(['change', 'foreign', 'refused', 'nodeGone', 'orphan']);
 
 /** @returns how long it took */
 function untilRight(run: Run): number {

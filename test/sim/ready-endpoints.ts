@@ -39,9 +39,7 @@ export function takenAway(
   const left = after === undefined ? new Set<string>() : readyKeys(after);
   const gone = [...readyKeys(before)].filter((key) => !left.has(key));
   if (gone.length === 0 || view === null || isHeld(run, 'restored') || isEnding(run, namespace)) return null;
-  const untouched = gone.filter(
-    (key) => !isShared(run, namespace, key) && !touchedByOthers(run, before, key, view.endpointslices ?? 0),
-  );
+  const untouched = gone.filter((key) => !touchedByOthers(run, before, key, view.endpointslices ?? 0));
   const slices = objectsOf(run.sim, 'endpointslices').filter(
     ({ metadata }) => metadata.namespace === namespace && metadata.labels?.[SERVICE_NAME_LABEL] === service,
   );
@@ -70,16 +68,6 @@ function addressOf(key: string): string {
 
 function addressesOf(object: KubeObject): string[] {
   return ((object as unknown as EndpointSlice).endpoints ?? []).flatMap(({ addresses }) => addresses);
-}
-
-/** Writes are put in order by address. Of two pods with one address the other may stand elsewhere already. */
-function isShared({ sim }: Run, namespace: string, key: string): boolean {
-  const address = ipOf(key);
-  const pods = objectsOf(sim, 'pods').filter(({ metadata, status }) => {
-    const { podIPs = [] } = (status ?? {}) as { podIPs?: readonly { ip: string }[] };
-    return metadata.namespace === namespace && podIPs.some(({ ip }) => ip === address);
-  });
-  return pods.length > 1;
 }
 
 function ipOf(key: string): string {

@@ -5,7 +5,7 @@
 
 /**
  * change: the inputs changed. foreign: somebody else wrote our objects. altered: admission changed what we wrote. restart:
- * the process or a thread ended. network: connections, lost answers, 5xx. refused: writes were refused for their content or
+ * the process or a thread ended. orphan: somebody else made Endpoints without a Service. network: connections, lost answers, 5xx. refused: writes were refused for their content or
  * for rights. silent: a stream said nothing, or nothing whole. poison: planning ended the thread, or hung.
  */
 export type Trouble =
@@ -18,7 +18,8 @@ export type Trouble =
   | 'silent'
   | 'poison'
   | 'restored'
-  | 'nodeGone';
+  | 'nodeGone'
+  | 'orphan';
 
 const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   change: 10_000,
@@ -31,14 +32,18 @@ const RIGHT_WITHIN_MS: Readonly<Record<Trouble, number>> = {
   poison: 310_000,
   restored: 170_000,
   nodeGone: 10_000,
+  orphan: 40_000,
 };
 
 /** The sum of the writes that a bucket may still owe: small worlds, but slow buckets. */
 const BACKLOG_MS = 30_000;
 
-/** For so long the pods of a node that was deleted may stay, from the moment at which the controller is told. */
+/**
+ * For so long the pods of a node that was deleted, and Endpoints without a Service, may stay, from the moment at which the
+ * controller is told.
+ */
 export function graceMs(troubles: ReadonlySet<Trouble>): number {
-  return troubles.has('nodeGone') ? 60_000 : 0;
+  return troubles.has('nodeGone') || troubles.has('orphan') ? 60_000 : 0;
 }
 
 /** @param lagMs the most that an API server lags behind the others */

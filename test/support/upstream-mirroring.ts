@@ -177,7 +177,7 @@ function isUpToDate(slice: EndpointSlice, group: Group, { metadata }: Endpoints)
     sameEndpoints &&
     canonical(labels) === canonical(metadata.labels ?? {}) &&
     canonical(slice.metadata.annotations ?? {}) === canonical(annotationsOf(metadata.annotations ?? {})) &&
-    !owners.some(({ kind, uid }) => kind === 'Endpoints' && uid !== metadata.uid)
+    !owners.some(({ kind, name, uid }) => kind === 'Endpoints' && name === metadata.name && uid !== metadata.uid)
   );
 }
 

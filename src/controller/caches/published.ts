@@ -4,6 +4,7 @@ import { isPlannedFromPods } from './service-state.ts';
 import { isMissed, type Missed, type Published } from '../reflectors/brake.ts';
 import type { ControllerState } from '../state.ts';
 import { getNode } from '../../core/node-table.ts';
+import { podAbsence, podReady } from '../../core/pod-endpoint.ts';
 import { podsOf } from '../../core/selector-index.ts';
 import type { PodRecord } from '../../kube/types.ts';
 
@@ -19,7 +20,7 @@ export function countPublished(state: ControllerState, missed: Missed): Publishe
     if (record === null || !isPlannedFromPods(record, state.options)) continue;
     const isGone = isMissed(missed.services, record);
     for (const pod of podsOf(state.index, service)) {
-      if (!pod.ready && !record.publishNotReadyAddresses) continue;
+      if (podAbsence(pod, true) !== null || !podReady(pod, record.publishNotReadyAddresses)) continue;
       ready++;
       if (isGone || isMissed(missed.pods, pod) || isNodeMissed(state, missed, pod)) lost++;
     }

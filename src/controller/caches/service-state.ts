@@ -68,6 +68,8 @@ export interface Unit {
    * an outage is the first of its kind.
    */
   failuresReached: number;
+  /** Whether the last sync that did not fail found that its namespace is being deleted. */
+  wasEnding: boolean;
   /**
    * Monotonic ms before which the unit is not synced, whatever changes: the last failure will hardly be mended by
    * another try.
@@ -106,6 +108,8 @@ export interface Sync {
   applied: number;
   /** Whether the plan was not whole, so that another sync follows this one. */
   goesOn: boolean;
+  /** Whether a create was refused because the namespace is being deleted. */
+  isEnding: boolean;
   /** null = the writes are sent. */
   readonly shadow: Shadow | null;
   /**

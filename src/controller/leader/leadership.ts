@@ -52,8 +52,6 @@ export interface Leadership extends TakeOverHolder {
 
 /** How far a process that begins to lead is with bringing its caches up to date (`catch-up.ts`). */
 interface CatchUp {
-  /** Monotonic ms at which the new watches have brought what the old ones missed; Infinity = they do not run yet. */
-  settledAtMs: number;
   /** Monotonic ms at which the log tells next that this lasts. */
   tellAtMs: number;
 }

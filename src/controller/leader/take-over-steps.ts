@@ -6,7 +6,8 @@
  */
 import { addWork } from '../queues/workqueue.ts';
 import type { Now } from '../event.ts';
-import { areWatchesUp, openWatchesAgain } from '../reflectors/reflector-group.ts';
+import { areWatchesUp, caughtUpAtMs, openWatchesAgain } from '../reflectors/reflector-group.ts';
+import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { noteUncertain } from '../syncs/planner-view.ts';
 import { keyOf, type Unit } from '../caches/service-state.ts';
@@ -18,10 +19,10 @@ import { assert } from '../../lib/assert.ts';
 
 const TELL_EVERY_MS = 60_000;
 /**
- * Within this time a new watch has brought the events that an old one has missed. It is twice that of a failover
- * (`catch-up.ts`): what is due has waited for `afterMs` already, and a mistake would make two writers.
+ * A new watch that is silent for so long has missed nothing more. It is twice the time of a failover (`catch-up.ts`): what
+ * is due has waited for `afterMs` already, and a mistake would make two writers.
  */
-const SETTLE_MS = 1000;
+const QUIET_MS = 1000;
 /** The least time between two looks, because each opens new watches. */
 const LOOK_EVERY_MS = 10_000;
 
@@ -36,18 +37,21 @@ export function stepTakeOver(state: ControllerState, { elector }: Leadership, ta
   } else if (step.name === 'waiting' && now.nowMs >= Math.max(ripeMs, step.notBeforeMs)) {
     const [unit] = takeOver.due.keys();
     openWatchesAgain(state.hands.reflectors, state.reflectors, now);
-    takeOver.step = { name: 'watches', unit: unit!, settledAtMs: Infinity };
-  } else if (step.name === 'watches') {
-    const isUp = areWatchesUp(state.reflectors);
-    if (isUp && now.nowMs >= step.settledAtMs) readObjects(takeOver, step.unit, now);
-    else if (isUp !== step.settledAtMs < Infinity) {
-      takeOver.step = { ...step, settledAtMs: isUp ? now.nowMs + SETTLE_MS : Infinity };
-    }
+    takeOver.step = { name: 'watches', unit: unit! };
+  } else if (step.name === 'watches' && now.nowMs >= watchesTellAtMs(state.reflectors)) {
+    readObjects(takeOver, step.unit, now);
   } else if (step.name === 'objects' && step.isDue && areWatchesUp(state.reflectors)) {
     decide(state, takeOver, step.unit, now);
     renewNow(elector, now);
   }
-  return Math.min(takeOver.tellAtMs, nextMs(takeOver, now));
+  return Math.min(takeOver.tellAtMs, nextMs(state, takeOver, now));
+}
+
+/** Monotonic ms at which the new watches have told what the old ones may have missed; Infinity = one does not run. */
+function watchesTellAtMs(reflectors: readonly Reflector[]): number {
+  if (!areWatchesUp(reflectors)) return Infinity;
+  const followed = reflectors.filter(({ refused }) => !refused);
+  return Math.max(...followed.map((reflector) => caughtUpAtMs(reflector, QUIET_MS)));
 }
 
 /** Goes back to the first step if the Lease is lost before endpointd has begun. */
@@ -94,12 +98,12 @@ function tellWaiting({ outbox, reflectors }: ControllerState, takeOver: TakeOver
   }
 }
 
-function nextMs(takeOver: TakeOver, now: Now): number {
+function nextMs({ reflectors }: ControllerState, takeOver: TakeOver, now: Now): number {
   const { step } = takeOver;
   if (step.name === 'waiting') {
     const nextMs = Math.max(ripeAtMs(takeOver), step.notBeforeMs);
     // A step that is due by now is taken in the next call.
     return Math.max(nextMs, now.nowMs);
   }
-  return step.name === 'watches' ? step.settledAtMs : Infinity;
+  return step.name === 'watches' ? watchesTellAtMs(reflectors) : Infinity;
 }

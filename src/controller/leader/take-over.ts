@@ -42,11 +42,8 @@ export interface TakeOverHolder {
 export type TakeOverStep =
   /** `notBeforeMs`: the time of the next look. The one before found nothing due. */
   | { readonly name: 'waiting'; readonly notBeforeMs: number }
-  /**
-   * The last look, first part: all watches are opened anew, because one may have fallen silent. `settledAtMs`: when
-   * they have brought what was missed; Infinity = they are not open yet.
-   */
-  | { readonly name: 'watches'; readonly unit: Unit; readonly settledAtMs: number }
+  /** The last look, first part: all watches are opened anew, because one may have fallen silent. */
+  | { readonly name: 'watches'; readonly unit: Unit }
   /**
    * The last look, second part: the unit's objects are read and planned once more. `isDue`: the plan had writes again.
    */

@@ -197,7 +197,10 @@ function onChecked(
   try {
     const version = versionOf(readList(event.contentType, event.body));
     if (checkHistory(hands, reflector, phase.reachedBefore, version, now)) list(hands, reflector, now);
-    else watch(hands, reflector);
+    else {
+      reflector.checkedVersion = version;
+      watch(hands, reflector);
+    }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     countUndecodable(hands, reflector, 'list', error);

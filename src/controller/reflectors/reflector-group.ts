@@ -12,6 +12,7 @@ import { createOutages } from './outages.ts';
 import type { Reflector, ReflectorHands, Removal } from './reflector.ts';
 import { check, listAgain, noteRestart, retry } from './reflector-requests.ts';
 import type { Now } from '../event.ts';
+import { compareResourceVersions } from '../../kube/resource-version.ts';
 
 /** Makes the hands of all reflectors that share the brake. */
 export function reflectorHands(
@@ -96,6 +97,19 @@ function listOthersAgain(
 /** Every cache that is not refused follows its resource: nothing is listed or opened anew just now. */
 export function areWatchesUp(reflectors: readonly Reflector[]): boolean {
   return reflectors.every(({ synced, refused, downSinceMs }) => refused || (synced && downSinceMs < 0));
+}
+
+/**
+ * Monotonic ms at which a watch counts as one that has told what the watch before it may have missed; -Infinity = it does
+ * already, Infinity = it does not run. What was missed comes first. All of it has come with the version that the check
+ * before the watch has told, or with a later one. That version may be another resource's, so a watch that is silent for
+ * `quietMs` has told all, too.
+ */
+export function caughtUpAtMs(reflector: Reflector, quietMs: number): number {
+  const { phase, downSinceMs, resourceVersion, checkedVersion } = reflector;
+  if (downSinceMs >= 0 || phase.name !== 'watching') return Infinity;
+  const isReached = compareResourceVersions(resourceVersion, checkedVersion) >= 0;
+  return isReached ? -Infinity : phase.life.lastFrameAtMs + quietMs;
 }
 
 /** Ends all watches and opens new ones. They bring what a silent stream may have missed. */

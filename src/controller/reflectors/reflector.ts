@@ -166,6 +166,8 @@ export interface Reflector<R extends Versioned = Versioned> {
    * none. The watch may never tell it.
    */
   answeredVersion: string;
+  /** The version that the last check before a watch has told; '' = there was none. */
+  checkedVersion: string;
   /** Monotonic ms when a list, or a check before a watch, was last asked for. */
   askedAtMs: number;
   /** Monotonic ms when a list was last complete. */
@@ -217,6 +219,7 @@ export function createReflector<R extends Versioned>(
     wakeAtMs: Infinity,
     resourceVersion: '',
     answeredVersion: '',
+    checkedVersion: '',
     askedAtMs: -Infinity,
     listedAtMs: -Infinity,
     watchList,

@@ -15,6 +15,11 @@ const COMPACT_AFTER_MS = 10_000;
 /** After so many failures in a row a service is called stuck, unless the class of its error says so at once. */
 const STUCK_FAILURES = 6;
 /**
+ * The namespace may have been made again since: of several API servers one may still know that it was being deleted. So one
+ * more try follows.
+ */
+const ENDING_AGAIN_MS = 60_000;
+/**
  * A service that changes is tried again at once, even while it backs off. Some things are waited for all the same: the
  * server's Retry-After, and this time after a failure that costs others something. Such a failure costs a thread, or a
  * token for a write that will be refused. From the second failure in a row on, a write that hung is waited for as
@@ -59,6 +64,8 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
     }
     // Where nothing was applied, admission has put everything back: the next plan would be the same.
     if (sync.goesOn && sync.applied > 0) addWork(controller.queue, unit.item, sync.lane, now.nowMs);
+    if (sync.isEnding && !unit.wasEnding) addCheck(controller.queue, unit.item, 'chore', now.nowMs, ENDING_AGAIN_MS);
+    unit.wasEnding = sync.isEnding;
     if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
     return;

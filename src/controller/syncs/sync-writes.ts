@@ -125,7 +125,10 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
   if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit))
     queueDependents(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
-  if (outcome.result === 'refused' && outcome.failure === null) forgetFight(unit);
+  if (outcome.result === 'refused' && outcome.failure === null) {
+    sync.isEnding = true;
+    forgetFight(unit);
+  }
   if (outcome.mustRead) becomeUncertain(object);
   if (outcome.isConflict) noteConflict(state, object);
   if (outcome.failure !== null) {

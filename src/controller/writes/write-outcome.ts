@@ -5,7 +5,7 @@ import { objectSourceOf } from '../../kube/object.ts';
 import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
-import { isApiAnswer, isNamespaceTerminating, isNotFound, readStatus } from '../../kube/status.ts';
+import { isApiAnswer, isNamespaceTerminating, isNotFound, isShuttingDown, readStatus } from '../../kube/status.ts';
 import type { OutputRecord, Status } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Interner } from '../../lib/interner.ts';
@@ -120,6 +120,11 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
     mustRead,
     withoutEvent,
   });
+  // Its connection is closed, and the next try may reach another server.
+  if (isShuttingDown(status)) {
+    const failure: Failure = { class: 'unreachable', message: messageOf(status), retryAfterMs: -1 };
+    return { failure, mustRead: false, withoutEvent: true };
+  }
   switch (event.status) {
     case 409:
       // Another writer was faster, or the known version is old. The read before the next plan will show it.

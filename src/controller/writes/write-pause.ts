@@ -1,13 +1,12 @@
 /**
- * The pause of all writes that an overloaded API server, or one that shuts down, asks for. Reads and events go on. At
- * its end one write goes out alone as a trial. Its answer lets the others go, or begins another pause. If none has come when
- * the API server would have refused it, the others go, too. Any other Retry-After, such as an admission webhook's or a
- * proxy's, is about one object and delays that one alone (`backoff.ts`).
+ * The pause of all writes that an overloaded API server asks for. Reads and events go on. At its end one write goes out
+ * alone as a trial. Its answer lets the others go, or begins another pause. If none has come when the API server would have
+ * refused it, the others go, too. Any other Retry-After, such as an admission webhook's or a proxy's, is about one object
+ * and delays that one alone (`backoff.ts`).
  */
 import type { Now } from '../event.ts';
 import type { Log } from '../outbox.ts';
 import { encodingOrNull } from '../../kube/media-type.ts';
-import { readStatus } from '../../kube/status.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { assert } from '../../lib/assert.ts';
 
@@ -56,16 +55,16 @@ export function noteWriteSent(pause: WritePause, log: Log, write: object, now: N
 export function noteWriteAnswered(pause: WritePause, log: Log, write: object, event: TransportEvent, now: Now): void {
   const isTrial = pause.trial === write;
   if (isTrial) pause.trial = null;
-  const asked = pauseAsked(event);
-  if (asked !== null) {
+  const askedMs = pauseAskedMs(event);
+  if (askedMs !== null) {
     // Of several answers the latest time counts.
-    pause.untilMs = Math.max(pause.untilMs, now.nowMs + asked.forMs);
+    pause.untilMs = Math.max(pause.untilMs, now.nowMs + askedMs);
     const goesOn = pause.sinceMs !== Infinity;
     if (!goesOn) pause.sinceMs = now.nowMs;
     // One line for each pause. Otherwise every answer would bring one.
     log(goesOn ? 'info' : 'warning', goesOn ? 2 : 0, 'All writes wait, as the API server asks', {
-      reason: asked.reason,
-      seconds: asked.forMs / 1000,
+      reason: 'priority and fairness has turned a write away',
+      seconds: askedMs / 1000,
     });
   } else if (isTrial && event.type === 'failure' && !event.mayHaveArrived) {
     // It has reached nobody, so the next write is a trial again.
@@ -82,28 +81,16 @@ function endPause(pause: WritePause, log: Log, now: Now): void {
   pause.trial = null;
 }
 
-export interface AskedPause {
-  readonly reason: string;
-  readonly forMs: number;
-}
-
 /**
- * Whether the answer is about the API server itself rather than the object. Priority and fairness refuses a request
- * with 429 in plain text. Its header alone proves nothing: the header is also on answers to requests that were let
- * through, such as a Status made by an admission webhook. A server that shuts down answers 429 in plain text
- * (`--shutdown-send-retry-after`), or 503 with a Status. The message of a webhook begins with `admission webhook`. The
- * header `Connection: close` proves nothing either: a proxy removes it.
+ * How long all writes are to wait; null = the answer is about one object, or about one of several API servers. Priority
+ * and fairness refuses a request with 429 in plain text. Its header alone proves nothing: the header is also on answers to
+ * requests that were let through, such as a Status made by an admission webhook.
  */
-export function pauseAsked(event: TransportEvent): AskedPause | null {
-  if (event.type !== 'response' || (event.status !== 429 && event.status !== 503)) return null;
-  const { status, contentType, body, priorityLevel, retryAfterSeconds } = event;
-  const forMs = Math.min(Math.max(retryAfterSeconds * 1000, PAUSE_MS_MIN), PAUSE_MS_MAX);
-  if (status === 429 && priorityLevel !== '' && encodingOrNull(contentType) === null) {
-    return { reason: 'priority and fairness has turned a write away', forMs };
-  }
-  const { message = '' } = readStatus(contentType, status, body);
-  if (!/^(the )?apiserver is shutting down/i.test(message)) return null;
-  return { reason: 'the API server shuts down', forMs };
+export function pauseAskedMs(event: TransportEvent): number | null {
+  if (event.type !== 'response' || event.status !== 429) return null;
+  const { contentType, priorityLevel, retryAfterSeconds } = event;
+  if (priorityLevel === '' || encodingOrNull(contentType) !== null) return null;
+  return Math.min(Math.max(retryAfterSeconds * 1000, PAUSE_MS_MIN), PAUSE_MS_MAX);
 }
 
 /** Seconds until a write is sent again; 0 = there is no pause. */

@@ -41,7 +41,10 @@ export function hasMetadata(slice: EndpointSlice, wanted: MirroredMetadata): boo
   const { labels, annotations, ownerReferences } = slice.metadata;
   if (!recordsEqual(without(labels, RESERVED_LABELS), wanted.foreignLabels)) return false;
   if (!recordsEqual(annotations, wanted.annotations)) return false;
-  return !(ownerReferences ?? []).some(({ kind, uid }) => kind === 'Endpoints' && uid !== wanted.owner.uid);
+  const { name: ownName, uid: ownUid } = wanted.owner;
+  return !(ownerReferences ?? []).some(
+    ({ kind, name, uid }) => kind === 'Endpoints' && name === ownName && uid !== ownUid,
+  );
 }
 
 /** A copy of `base` with this metadata. What else `base` has stays, above all finalizers. */

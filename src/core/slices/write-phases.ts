@@ -1,4 +1,4 @@
-import type { EndpointSlice } from '../../kube/types.ts';
+import type { Endpoint, EndpointSlice } from '../../kube/types.ts';
 import type { SliceWrite } from './slice-write.ts';
 
 /** What a write makes of a slice: null before a create, null after a delete. */
@@ -23,10 +23,10 @@ export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
 
 /**
  * The phase of each write of one plan, from 1. The writes of one phase go side by side, after all writes of their family in
- * the phases before have succeeded. So an address that moves between slices is in the new one before it leaves the old one
+ * the phases before have succeeded. So an endpoint that moves between slices is in the new one before it leaves the old one
  * (docs/spec/endpointslice.md "Writing", upstream #93908). That holds also if the write of the new one has to wait for
- * a third. Phase 1 has creates, and updates that drop no address which another write adds. A delete is never in phase
- * 1. Updates that exchange addresses share a phase, because no order helps there.
+ * a third. Phase 1 has creates, and updates that drop no endpoint which another write adds. A delete is never in phase
+ * 1. Updates that exchange endpoints share a phase, because no order helps there.
  */
 export function writePhases(changes: readonly SliceChange[]): readonly number[] {
   // Nearly always a plan has one write, so no other write can add what it drops.
@@ -45,14 +45,14 @@ export function writePhases(changes: readonly SliceChange[]): readonly number[] 
   return phases;
 }
 
-/** For each change, the changes that add an address which it drops. */
+/** For each change, the changes that add an endpoint which it drops. */
 function needsOf(changes: readonly SliceChange[]): readonly (readonly number[])[] {
   const adders = new Map<string, number>();
   changes.forEach(({ before, after }, i) => {
-    for (const address of missing(after, before)) adders.set(address, i);
+    for (const way of missing(after, before)) adders.set(way, i);
   });
   return changes.map(({ before, after }) => {
-    const needed = missing(before, after).map((address) => adders.get(address));
+    const needed = missing(before, after).map((way) => adders.get(way));
     return [...new Set(needed)].filter((other) => other !== undefined);
   });
 }
@@ -63,13 +63,17 @@ function exchanging(left: readonly number[], needs: readonly (readonly number[])
   return needed.length === left.length ? left : exchanging(needed, needs);
 }
 
-/** The addresses that are in the one slice and not in the other. */
+/** What is in the one slice and not in the other, of `waysIn`. */
 function missing(slice: EndpointSlice | null, other: EndpointSlice | null): string[] {
-  const there = new Set<string>();
-  for (const endpoint of other?.endpoints ?? []) for (const address of endpoint.addresses) there.add(address);
-  const found: string[] = [];
-  for (const endpoint of slice?.endpoints ?? []) {
-    for (const address of endpoint.addresses) if (!there.has(address)) found.push(address);
-  }
-  return found;
+  const there = new Set((other?.endpoints ?? []).flatMap(waysIn));
+  return (slice?.endpoints ?? []).flatMap(waysIn).filter((way) => !there.has(way));
+}
+
+/**
+ * How an endpoint is in a slice: by its address, and by its address and its pod. Several pods may have one address: those
+ * of a node's network, and one that has ended. An address may also go from one pod to another.
+ */
+function waysIn({ addresses, targetRef }: Endpoint): string[] {
+  const address = addresses[0] ?? '';
+  return targetRef?.name === undefined ? [address] : [address, `${address} ${targetRef.name}`];
 }

@@ -115,6 +115,7 @@ checkHas(
   false,
 );
 checkHas('Endpoints of the same name that are gone own it', {}, { ownerReferences: [{ ...OWNER, uid: 'old' }] }, false);
+checkHas('other Endpoints own it too', {}, { ownerReferences: [OWNER, { ...OWNER, name: 'other', uid: 'u' }] }, true);
 checkHas('nobody owns it', {}, { ownerReferences: [] }, true);
 checkHas(
   'somebody else owns it too',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { writePhases } from '../../../src/core/slices/write-phases.ts';
 import type { EndpointSlice } from '../../../src/kube/types.ts';
 
-/** Each change as `addresses before > addresses after`; `-` = no slice. */
+/** Each change as `endpoints before > endpoints after`, an endpoint as its address, and its pod behind `:`; `-` = no slice. */
 function check(name: string, changes: readonly string[], expected: readonly number[]): void {
   test(name, () => {
     const parsed = changes.map((text) => {
@@ -16,7 +16,12 @@ function check(name: string, changes: readonly string[], expected: readonly numb
 
 function slice(addresses: string): EndpointSlice | null {
   if (addresses === '-') return null;
-  const endpoints = addresses.split(' ').map((address) => ({ addresses: [address] }));
+  const endpoints = addresses.split(' ').map((text) => {
+    const [address, pod] = text.split(':');
+    return pod === undefined
+      ? { addresses: [address!] }
+      : { addresses: [address!], targetRef: { kind: 'Pod', name: pod } };
+  });
   return { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: {}, addressType: 'IPv4', endpoints };
 }
 
@@ -33,3 +38,6 @@ check('an exchange has no good order', ['a > b', 'b > a'], [2, 2]);
 check('what follows from an exchange comes after it', ['a > b', 'b > a c', 'c d > d'], [2, 2, 3]);
 check('in a chain each waits for the slice that takes in what it drops', ['a > b', 'b > c', 'c > d'], [1, 2, 3]);
 check('a deleted slice waits for the end of its chain', ['a > -', 'b > a', 'c > b'], [3, 2, 1]);
+check('a pod moves although another with its address stays', ['x:a x:b > x:b', '- > x:a'], [2, 1]);
+check('a pod moves to where another with its address is', ['x:a y:c > y:c', 'x:b > x:b x:a'], [2, 1]);
+check('an address that another pod takes over is never in no slice', ['x:a y:c > y:c', '- > x:b'], [2, 1]);
