@@ -152,7 +152,7 @@ function isLeaving({ phase }: Elector): boolean {
   return phase.name === 'releasing' || phase.name === 'released';
 }
 
-/** The record of another holder, or null. */
+/** The other process that holds the Lease; null = nobody is known to hold it, or this process does. */
 export function holderOf({ seen, options }: Elector): string | null {
   const holder = seen?.lease.record.holder ?? '';
   return holder === '' || holder === options.identity ? null : holder;
