@@ -112,12 +112,12 @@ export interface ShardState {
 }
 
 export interface BatchInFlight {
-  readonly asked: readonly Asked[];
+  readonly awaited: readonly AwaitedEntry[];
   readonly postedAtMs: number;
 }
 
 /** One entry of a batch: the service, and the outputs that were asked for. */
-export interface Asked {
+export interface AwaitedEntry {
   readonly service: ServiceState;
   readonly outputs: readonly OutputKind[];
 }

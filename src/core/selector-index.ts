@@ -109,15 +109,15 @@ export function removePod<S>(
   index: SelectorIndex<S>,
   namespaceName: string,
   name: string,
-): { readonly previous: PodRecord | undefined; readonly servicesBefore: readonly S[] } {
+): Pick<PutResult<S>, 'servicesBefore'> {
   const namespace = index.namespaces.get(namespaceName);
   const pod = namespace?.pods.get(name);
-  if (namespace === undefined || pod === undefined) return { previous: undefined, servicesBefore: NONE };
+  if (namespace === undefined || pod === undefined) return { servicesBefore: NONE };
   namespace.pods.delete(name);
   index.podCount--;
   leaveGroup(namespace, pod);
   dropIfEmpty(index, namespace);
-  return { previous: pod.record, servicesBefore: pod.group.services };
+  return { servicesBefore: pod.group.services };
 }
 
 export function getPod<S>(index: SelectorIndex<S>, namespace: string, name: string): PodRecord | undefined {

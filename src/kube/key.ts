@@ -19,7 +19,8 @@ export function servicePath(namespace: string, name: string): string {
   return `/api/v1/namespaces/${namespace}/services/${name}`;
 }
 
-/** The path of the EndpointSlices of a namespace. */
-export function slicesPath(namespace: string): string {
-  return `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+/** The path of one EndpointSlice, or of all of a namespace. */
+export function slicesPath(namespace: string, name = ''): string {
+  const collection = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+  return name === '' ? collection : `${collection}/${name}`;
 }

@@ -1,4 +1,5 @@
 import type { Labels } from './types.ts';
+import { sameTexts } from '../lib/same-list.ts';
 
 export const EMPTY_LABELS: Labels = [];
 
@@ -18,10 +19,7 @@ export function labelsFromPairs(pairs: readonly (readonly [string, string])[]): 
 }
 
 export function labelsEqual(a: Labels, b: Labels): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
+  return sameTexts(a, b);
 }
 
 /** undefined = there is no such label. */

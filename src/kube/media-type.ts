@@ -11,7 +11,7 @@ export const ACCEPT = `${PROTOBUF},${JSON_TYPE}`;
 /** Behind a media type: the answer is metadata only. */
 export const AS_PARTIAL = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
-/** Accept of writes: the reply is metadata only. */
+/** Accept where the metadata of one object is enough. */
 export const ACCEPT_METADATA = `${PROTOBUF};${AS_PARTIAL},${JSON_TYPE};${AS_PARTIAL},${JSON_TYPE}`;
 
 const AS_PARTIAL_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';

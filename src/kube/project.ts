@@ -333,9 +333,7 @@ function readContainer(reader: ProtoReader, ports: number[], init: boolean): voi
     if (tag === CONTAINER_PORTS) {
       if (isNamedPort(reader)) ports.push(start, reader.position);
     } else if (tag === CONTAINER_RESTART_POLICY && init) {
-      const stop = readLength(reader);
-      restarts = rangeSpells(reader.bytes, reader.position, stop, 'Always');
-      reader.position = stop;
+      restarts = readIs(reader, 'Always');
     } else skipField(reader, tag);
   }
   if (!restarts) ports.length = before;
@@ -456,6 +454,7 @@ function isKubeletEnd(reader: ProtoReader): boolean {
   return type && status && reason;
 }
 
+/** Whether the text that is read is this one. */
 function readIs(reader: ProtoReader, text: string): boolean {
   const stop = readLength(reader);
   const is = rangeSpells(reader.bytes, reader.position, stop, text);
@@ -472,15 +471,9 @@ function readReadyCondition(reader: ProtoReader, record: { ready: boolean; ready
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === CONDITION_TYPE) {
-      const stop = readLength(reader);
-      isReady = rangeSpells(reader.bytes, reader.position, stop, 'Ready');
-      reader.position = stop;
-    } else if (tag === CONDITION_STATUS) {
-      const stop = readLength(reader);
-      status = rangeSpells(reader.bytes, reader.position, stop, 'True');
-      reader.position = stop;
-    } else if (tag === CONDITION_LAST_TRANSITION_TIME) {
+    if (tag === CONDITION_TYPE) isReady = readIs(reader, 'Ready');
+    else if (tag === CONDITION_STATUS) status = readIs(reader, 'True');
+    else if (tag === CONDITION_LAST_TRANSITION_TIME) {
       const inner = enter(reader);
       time = readTimeSeconds(reader) ?? 0;
       reader.end = inner;
@@ -691,11 +684,8 @@ function readIsLeaderAnnotation(reader: ProtoReader): boolean {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) break;
-    if (tag === ENTRY_KEY) {
-      const stop = readLength(reader);
-      found = rangeSpells(reader.bytes, reader.position, stop, LEADER_ANNOTATION);
-      reader.position = stop;
-    } else skipField(reader, tag);
+    if (tag === ENTRY_KEY) found = readIs(reader, LEADER_ANNOTATION);
+    else skipField(reader, tag);
   }
   reader.end = outer;
   return found;

@@ -183,7 +183,7 @@ function skipBytes(reader: ProtoReader, count: number): void {
   reader.position += count;
 }
 
-/** Whether `bytes[start, end)` is exactly the ASCII `text`. */
+/** Whether `bytes[start, end)` is exactly the ASCII `text`. All pods are read through it, so the loop is its own. */
 export function rangeSpells(bytes: Uint8Array, start: number, end: number, text: string): boolean {
   if (end - start !== text.length) return false;
   for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text.charCodeAt(i)) return false;

@@ -29,7 +29,7 @@ import {
   type PlanReply,
   type ServiceResult,
 } from './protocol.ts';
-import { isAlone, samePorts } from './repeats.ts';
+import { samePorts } from './repeats.ts';
 import {
   byteString,
   CodecError,
@@ -210,8 +210,8 @@ const POD_DELETING = 1;
 const POD_READY = 2;
 
 /**
- * Stands for a value that the pod before has too, or for the list of the pod's one address. The pods of a service are
- * much alike, and a planner then keeps one copy of what they share.
+ * Stands for a value that the pod before has too. The pods of a service are much alike, and a planner then keeps one copy
+ * of what they share.
  */
 const SAME = 0;
 
@@ -228,7 +228,7 @@ function memberToTuple({ pod, zone }: Member, before: Member | undefined): unkno
     pod.podIP,
     pod.hostname === last?.hostname ? SAME : pod.hostname,
     pod.subdomain === last?.subdomain ? SAME : pod.subdomain,
-    isAlone(pod) ? SAME : pod.podIPs,
+    pod.podIPs,
     last !== undefined && samePorts(pod.ports, last.ports) ? SAME : containerPortsToList(pod.ports),
     zone === before?.zone ? SAME : zone,
   ];
@@ -245,7 +245,6 @@ function memberFromTuple(value: unknown, namespace: string, before: Member | und
   const fields = tuple(value, 12, 'pod');
   const flags = number(fields[2], 'pod flags');
   const last = before?.pod;
-  const podIP = string(fields[6], 'podIP');
   const pod = {
     namespace,
     name: string(fields[0], 'pod name'),
@@ -259,16 +258,11 @@ function memberFromTuple(value: unknown, namespace: string, before: Member | und
     phase: string(fields[5] === SAME ? last?.phase : fields[5], 'phase'),
     ready: (flags & POD_READY) !== 0,
     readyTime: number(fields[3], 'readyTime'),
-    podIP,
-    podIPs: podIPsFrom(fields[9], podIP),
+    podIP: string(fields[6], 'podIP'),
+    podIPs: fields[9] === null ? null : strings(fields[9], 'podIPs'),
     ports: last !== undefined && fields[10] === SAME ? last.ports : containerPortsFromList(list(fields[10], 'ports')),
   };
   return { pod, zone: stringOrNull(fields[11] === SAME ? before?.zone : fields[11], 'zone') };
-}
-
-function podIPsFrom(value: unknown, podIP: string): readonly string[] | null {
-  if (value === SAME) return [podIP];
-  return value === null ? null : strings(value, 'podIPs');
 }
 
 function containerPortsToList(ports: readonly ContainerPort[]): unknown[] {

@@ -2,7 +2,7 @@
 import type { Member } from '../core/member.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import type { BatchEntry } from './protocol.ts';
-import { isAlone, samePorts } from './repeats.ts';
+import { samePorts } from './repeats.ts';
 import { estimateListBytes, estimateTextBytes, HEADER_BYTES, NUMBER_BYTES, SHORT_HEADER_BYTES } from './tuples.ts';
 
 /** Fields that the codec says by a mark where the pod before has the same. */
@@ -36,7 +36,7 @@ function estimateMemberBytes({ pod, zone }: Member, before: Member | undefined):
   let bytes = SHORT_HEADER_BYTES * 12 + NUMBER_BYTES + pod.name.length + pod.uid.length + pod.podIP.length;
   for (const field of REPEATED) if (pod[field] !== before?.pod[field]) bytes += pod[field].length;
   if (zone !== before?.zone) bytes += zone?.length ?? 0;
-  if (pod.podIPs !== null && !isAlone(pod)) bytes += estimateListBytes(pod.podIPs);
+  if (pod.podIPs !== null) bytes += estimateListBytes(pod.podIPs);
   if (before !== undefined && samePorts(pod.ports, before.pod.ports)) return bytes;
   for (const port of pod.ports) bytes += SHORT_HEADER_BYTES * 3 + port.name.length + port.protocol.length;
   return bytes;

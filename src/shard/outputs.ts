@@ -50,13 +50,13 @@ export function acknowledge<K extends OutputKind>(outputs: ServiceOutputs<K>, ki
 }
 
 /** Forgets all slices, because they were listed and come next. */
-export function forgetStoredSlices<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): void {
+export function forgetSlices<K extends OutputKind>(outputs: ServiceOutputs<K>, kind: K): void {
   const state = outputs[kind];
   if (state !== null) OUTPUTS[kind].slices?.forget(state);
 }
 
 /** Takes the content of a slice. `key`: of the service. Problems of reading the slice are added to `problems`. */
-export function observeSlice<K extends OutputKind>(
+export function takeSlice<K extends OutputKind>(
   outputs: ServiceOutputs<K>,
   kind: K,
   config: PlannerConfig,

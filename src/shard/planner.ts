@@ -13,14 +13,14 @@ import {
   acknowledge,
   createServiceOutputs,
   followPods,
-  forgetStoredSlices,
-  observeSlice,
+  forgetSlices,
   OUTPUTS,
   isPending,
   pendingWrites,
   planOutput,
   type ServiceOutputs,
   takeProblems,
+  takeSlice,
 } from './outputs.ts';
 import type { PlanInput } from './planner-output.ts';
 import {
@@ -178,7 +178,7 @@ function observe(task: Task): void {
   const { config } = planner;
   for (const kind of entry.relisted) {
     if (OUTPUTS[kind].slices === null) Object.assign(endpoints, createStored());
-    else attempt(task, kind, () => forgetStoredSlices(outputs, kind));
+    else attempt(task, kind, () => forgetSlices(outputs, kind));
   }
   for (const observed of entry.observed) {
     const kind = observed.output;
@@ -188,7 +188,7 @@ function observe(task: Task): void {
       storeObserved(endpoints, key, observed, problems);
     } else {
       assert(config.outputs.includes(kind), `${kind} are not planned here`);
-      attempt(task, kind, () => observeSlice(outputs, kind, config, key, observed, problems));
+      attempt(task, kind, () => takeSlice(outputs, kind, config, key, observed, problems));
     }
   }
 }

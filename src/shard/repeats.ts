@@ -1,10 +1,5 @@
 /** What a batch says of a pod by a mark, because it was said just before. */
-import type { ContainerPort, PodRecord } from '../kube/types.ts';
-
-/** Whether the list of addresses repeats the first one and has no other. */
-export function isAlone({ podIP, podIPs }: PodRecord): boolean {
-  return podIPs !== null && podIPs.length === 1 && podIPs[0] === podIP;
-}
+import type { ContainerPort } from '../kube/types.ts';
 
 export function samePorts(a: readonly ContainerPort[], b: readonly ContainerPort[]): boolean {
   if (a === b) return true;

@@ -1,4 +1,4 @@
-/** Reading of tuples, the form of all messages. Each value is checked. */
+/** Tuples, the form of all messages: what they take in bytes, and how they are read, each value checked. */
 
 /** The bytes are not a message of this codec. */
 export class CodecError extends Error {

@@ -18,6 +18,7 @@ import type { KubeObject } from '../../src/kube/types.ts';
 import { encodeWatchFrame, type WatchType } from '../../src/kube/watch-framing.ts';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import { create } from '../../src/workload/request.ts';
+import { until } from '../support/until.ts';
 
 // A lost change would be waited for without an end.
 const MS_MAX = 60_000;
@@ -58,10 +59,6 @@ async function scripted(
 async function listening(server: Server): Promise<string> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => void setTimeout(resolve, 1));
 }
 
 function put(path: string): Buffer {

@@ -5,6 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { type LoadWatch, openLoadWatch, openSocket, receivedBy } from '../../bench/support/http-load.ts';
+import { until } from '../support/until.ts';
 
 /** Opens two watches of a server that has sent one event to each, and passes the answers of the server. */
 async function watched(
@@ -25,10 +26,6 @@ async function watched(
     server.closeAllConnections();
     server.close();
   }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => void setTimeout(resolve, 1));
 }
 
 it('nothing takes an error of an open socket in silence', async () => {

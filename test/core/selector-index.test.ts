@@ -103,10 +103,9 @@ test('a relabelled pod names the services before and after', () => {
 
 test('a removed pod names its services', () => {
   const index = indexOf({ web: { app: 'web' } });
-  const only = pod('p', { app: 'web' });
-  putPod(index, only);
-  assert.deepEqual(removePod(index, 'ns', 'p'), { previous: only, servicesBefore: ['web'] });
-  assert.deepEqual(removePod(index, 'ns', 'p'), { previous: undefined, servicesBefore: [] });
+  putPod(index, pod('p', { app: 'web' }));
+  assert.deepEqual(removePod(index, 'ns', 'p'), { servicesBefore: ['web'] });
+  assert.deepEqual(removePod(index, 'ns', 'p'), { servicesBefore: [] });
   assert.equal(getPod(index, 'ns', 'p'), undefined);
   assert.equal(podCount(index), 0);
 });

@@ -13,7 +13,7 @@ import type { Report } from '../../src/verify/report.ts';
 import type { Churn } from '../../src/workload/change.ts';
 import { createChurn, nextChange } from '../../src/workload/churn.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
-import { clientOf } from './client.ts';
+import { clientOf, keyOf } from './client.ts';
 import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
 import { differenceLines } from '../support/difference-lines.ts';
@@ -191,10 +191,6 @@ describe('verify beside kube-controller-manager', () => {
     assert.ok(report.different.some(({ controller }) => controller === 'endpoints'));
   });
 });
-
-function keyOf({ metadata: { namespace, name } }: { metadata: { namespace?: string; name?: string } }): string {
-  return `${namespace}/${name}`;
-}
 
 /** Chapters that end otherwise than kube-controller-manager leaves them, which no object tells. */
 const EXCEPT: ReadonlySet<string> = new Set([

@@ -2,6 +2,7 @@ import { readObjects } from '../../src/testbed/read-objects.ts';
 import { SERVICE_NAME_LABEL, TOPOLOGY_MODE_ANNOTATION, TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
 import type { Endpoint, EndpointSlice, KubeObject } from '../../src/kube/types.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
+import { keyOf } from './client.ts';
 import { normalised } from './normalised.ts';
 
 /** What the three controllers have written on a server, in a form that two servers can be compared by. */
@@ -111,8 +112,4 @@ function textOf(value: unknown): string {
 /** kube-apiserver's own, of its own Service. */
 function isServersOwn({ metadata }: KubeObject): boolean {
   return metadata.namespace === 'default' && metadata.name === 'kubernetes';
-}
-
-function keyOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }

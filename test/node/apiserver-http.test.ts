@@ -5,6 +5,7 @@ import { request } from 'undici';
 import { apply, createApiServer, type ApiServer } from '../../src/apiserver/server.ts';
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { kubeconfigFor, serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
+import { until } from '../support/until.ts';
 
 async function withServer(
   token: string,
@@ -31,10 +32,6 @@ function touch(api: ApiServer, value: number, bytes = 0): void {
     body: Buffer.from(JSON.stringify({ metadata })),
   });
   assert.ok(reply.status < 300);
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => void setImmediate(resolve));
 }
 
 describe('the HTTP shell of the embedded API server', () => {

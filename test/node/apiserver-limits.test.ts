@@ -8,6 +8,7 @@ import { apply, createApiServer, type ApiServer } from '../../src/apiserver/serv
 import { createPrng, nextFloat } from '../../src/lib/prng.ts';
 import { serveApi, type ApiServerHttp } from '../../src/node/apiserver-http.ts';
 import { propertyRuns } from '../support/runs.ts';
+import { until } from '../support/until.ts';
 
 const SEED = 20_261_121;
 const ANSWER_MS_MAX = 5000;
@@ -58,14 +59,6 @@ async function isHealthy(): Promise<void> {
   const { statusCode, body } = await request(`${http.url}/api/v1/namespaces/default`);
   await body.dump();
   assert.equal(statusCode, 200);
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  const untilMs = Date.now() + ANSWER_MS_MAX;
-  while (!condition()) {
-    assert.ok(Date.now() < untilMs, 'it takes too long');
-    await new Promise((resolve) => void setImmediate(resolve));
-  }
 }
 
 const GET = 'GET /api/v1/namespaces/default HTTP/1.1\r\nhost: localhost\r\n';

@@ -1,6 +1,7 @@
 /** Whose object is it, and whose change: foreign edits, orphans, re-creation. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { settledWithOne } from '../support/settled.ts';
 import {
   createPod,
   createService,
@@ -14,15 +15,6 @@ import {
 import { samples } from '../../src/metrics/store.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
-
-function settled(): Sim {
-  const sim = createSim();
-  createService(sim, { name: 'web' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  sim.start();
-  sim.run(2000);
-  return sim;
-}
 
 function editSubsets(sim: Sim): void {
   const object = sim.request('GET', `${ENDPOINTS}/web`);
@@ -45,7 +37,7 @@ const OURS = { labels: { 'endpoints.kubernetes.io/managed-by': 'endpoint-control
 
 describe('foreign edits', () => {
   it('foreign edits are repaired within a second, but not at once', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     editSubsets(sim);
     sim.run(800);
     assert.deepEqual(endpointsTable(sim), ['default/web 9.9.9.9 : :1/TCP']);
@@ -54,7 +46,7 @@ describe('foreign edits', () => {
   });
 
   it('foreign edits do not delay a change of a pod', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     editSubsets(sim);
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.run(100);
@@ -62,7 +54,7 @@ describe('foreign edits', () => {
   });
 
   it('annotations, finalizers and owner references of others stay', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     const object = sim.request('GET', `${ENDPOINTS}/web`);
     const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: 'u-1' }];
     sim.request('PUT', `${ENDPOINTS}/web`, {
@@ -81,14 +73,14 @@ describe('foreign edits', () => {
 
 describe('an Endpoints object that goes away', () => {
   it('Endpoints that are deleted are made again at once', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     deleteObject(sim, `${ENDPOINTS}/web`);
     sim.run(100);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
   });
 
   it('Endpoints go with their Service, without a needless request of ours', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     const before = sim.exchanges.length;
     deleteObject(sim, '/api/v1/namespaces/default/services/web');
     sim.run(30_000);
@@ -97,7 +89,7 @@ describe('an Endpoints object that goes away', () => {
   });
 
   it('Endpoints come back when the Service is deleted and made again at once', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     deleteObject(sim, '/api/v1/namespaces/default/services/web');
     createService(sim, { name: 'web' });
     sim.run(3000);
@@ -124,7 +116,7 @@ describe('leftovers without a Service', () => {
   });
 
   it('own Endpoints that come without a Service are deleted after a minute', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.request('POST', ENDPOINTS, orphan('old', OURS));
     sim.run(59_000);
     assert.equal(endpointsTable(sim).length, 2);
@@ -133,7 +125,7 @@ describe('leftovers without a Service', () => {
   });
 
   it('own Endpoints that a restore makes before their Service stay', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.request('POST', ENDPOINTS, orphan('old', OURS));
     sim.run(30_000);
     createService(sim, { name: 'old', spec: { selector: null } });
@@ -193,7 +185,7 @@ describe('what upstream leaves alone', () => {
   });
 
   it('Endpoints stay without the selector, and are used again with one', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     const service = (): object => sim.request('GET', '/api/v1/namespaces/default/services/web');
     const without = structuredClone(service()) as { spec: { selector?: object } };
     delete without.spec.selector;

@@ -1,6 +1,7 @@
 /** Answers, watches, lists and deaths that overtake each other. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { settledWithOne } from '../support/settled.ts';
 import {
   createPod,
   createService,
@@ -19,15 +20,6 @@ import type { HttpRequest } from '../../src/ports/transport.ts';
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
 const SERVICE = '/api/v1/namespaces/default/services/web';
 const NO_LAG = { toMs: 0, backMs: 0 };
-
-function settled(config: SimConfig = {}): Sim {
-  const sim = createSim(config);
-  createService(sim, { name: 'web' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  sim.start();
-  sim.run(2000);
-  return sim;
-}
 
 /** The requests since `from` that are no lists, watches or events, as `METHOD kind status`. */
 function asked(sim: Sim, from: number): string[] {
@@ -88,7 +80,7 @@ describe('an object that others delete while no watch tells', () => {
   }
 
   it('an object is made again if a list misses it during a write of it', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.refuse = (request) => (isWrite(request) ? 503 : 0);
     sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -138,7 +130,7 @@ describe('an object that others delete while no watch tells', () => {
 
 describe('a list that comes while a write is under way', () => {
   it('a list does not drop the object whose write is answered after the item', () => {
-    const sim = settled({ serverWatchList: false });
+    const sim = settledWithOne({ serverWatchList: false });
     // A page shows the written object, then comes the answer to the write, then the last page.
     for (let i = 0; i < 600; i++) {
       sim.request('POST', ENDPOINTS, { apiVersion: 'v1', kind: 'Endpoints', metadata: { name: `z-${i}` } });
@@ -198,7 +190,7 @@ describe('at every moment of a sync', () => {
     it(`${text}: it ends right, nothing is kept, and then all is silent`, () => {
       // A sync is over after about 10 ms: the pod is seen, planned, written, its echo seen.
       for (let atMs = 0; atMs < 14; atMs += 0.7) {
-        const sim = settled({ shards: 1 });
+        const sim = settledWithOne({ shards: 1 });
         setPodStatus(sim, { name: 'web-1', ready: false });
         sim.run(atMs);
         happen(sim);
@@ -246,7 +238,7 @@ describe('a Service that changes its kind', () => {
   };
 
   it('a Service that is ExternalName for a while finds its object by one GET', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     turn(sim, 'ExternalName');
     createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
     sim.run(1000);
@@ -259,7 +251,7 @@ describe('a Service that changes its kind', () => {
 
   it('a Service that changes its kind faster than its object is read ends right', () => {
     for (let gapMs = 0; gapMs <= 12; gapMs++) {
-      const sim = settled();
+      const sim = settledWithOne();
       sim.shards!.kill(0, 'so that it is read');
       sim.shards!.kill(1, 'so that it is read');
       sim.run(1000);
@@ -279,7 +271,7 @@ describe('a Service that changes its kind', () => {
 describe('Services that go away', () => {
   it('Services that go away during a sync leave nothing behind, and cost no delete', () => {
     for (let gapMs = 0; gapMs <= 15; gapMs++) {
-      const sim = settled();
+      const sim = settledWithOne();
       setPodStatus(sim, { name: 'web-1', ready: false });
       sim.run(gapMs);
       deleteObject(sim, SERVICE);
@@ -311,7 +303,7 @@ describe('Services that go away', () => {
   });
 
   it('Services that go away while their shard is replaced are not asked about', () => {
-    const sim = settled({ shards: 1, batchMs: () => 50 });
+    const sim = settledWithOne({ shards: 1, batchMs: () => 50 });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(10);
     sim.shards!.kill(0, 'exit code 1');
@@ -348,7 +340,7 @@ describe('a leftover', () => {
 
 describe('a stop', () => {
   it('a stop ends watches that were about to be tried again, too', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.lag = (request) => (isWrite(request) ? { toMs: 0, backMs: 5000 } : NO_LAG);
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(50);
@@ -363,7 +355,7 @@ describe('a stop', () => {
 
   it('a stop at any moment ends, and the server is asked nothing after it', () => {
     for (let gapMs = 0; gapMs <= 15; gapMs++) {
-      const sim = settled();
+      const sim = settledWithOne();
       setPodStatus(sim, { name: 'web-1', ready: false });
       sim.run(gapMs);
       sim.stop();

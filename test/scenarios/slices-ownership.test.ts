@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { settledWithOne } from '../support/settled.ts';
 import { createPod, createService, deleteObject, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 import { edit, SERVICES, SLICES } from '../support/sim-objects.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
@@ -16,14 +17,7 @@ const LABELS = {
   'endpointslice.kubernetes.io/managed-by': SLICE_MANAGED_BY_VALUE,
 };
 
-function settled(config: SimConfig = {}): Sim {
-  const sim = createSliceSim(config);
-  createService(sim, { name: 'web' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  sim.start();
-  sim.run(2000);
-  return sim;
-}
+const settled = (config: SimConfig = {}): Sim => settledWithOne(config, createSliceSim);
 
 /** Path of the only slice there is. */
 function onlySlice(sim: Sim): string {

@@ -1,26 +1,10 @@
 /** The age of the oldest change that is not written: true at all times, and nothing that readiness depends on. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  createPod,
-  createService,
-  createSim,
-  deleteObject,
-  setPodStatus,
-  type Sim,
-  type SimConfig,
-} from '../support/sim.ts';
+import { settledWithOne } from '../support/settled.ts';
+import { createService, createSim, deleteObject, setPodStatus, type Sim } from '../support/sim.ts';
 import { edit, ENDPOINTS, SERVICES } from '../support/sim-objects.ts';
 import { metric } from '../support/sim-reports.ts';
-
-function settled(config: SimConfig = {}): Sim {
-  const sim = createSim(config);
-  createService(sim, { name: 'web' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  sim.start();
-  sim.run(2000);
-  return sim;
-}
 
 /** In seconds, to a tenth. */
 const age = (sim: Sim): number => Math.round(metric(sim, 'endpointd_oldest_unwritten_change_seconds') * 10) / 10;
@@ -31,7 +15,7 @@ const refuseWrites = (sim: Sim, status: number): void => {
 
 describe('the age of the oldest change that is not written', () => {
   it('the age is 0 at rest, also through a resync', () => {
-    const sim = settled({ options: { minResyncPeriodMs: 10_000 } });
+    const sim = settledWithOne({ options: { minResyncPeriodMs: 10_000 } });
     for (let i = 0; i < 300; i++) {
       sim.run(100);
       assert.equal(age(sim), 0);
@@ -39,7 +23,7 @@ describe('the age of the oldest change that is not written', () => {
   });
 
   it('the age grows through failed tries, and ends with the write', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     refuseWrites(sim, 500);
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(10_000);
@@ -53,7 +37,7 @@ describe('the age of the oldest change that is not written', () => {
   });
 
   it('what admission alters again and again is no change that waits', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.admission = ({ metadata }) => (metadata.labels = { ...metadata.labels, 'by/admission': '1' });
     setPodStatus(sim, { name: 'web-1', ready: false });
     for (let minute = 0; minute < 20; minute++) {
@@ -63,7 +47,7 @@ describe('the age of the oldest change that is not written', () => {
   });
 
   it('a change during a write counts from its own time', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.lag = ({ method, path }) => ({ toMs: 0, backMs: method === 'PUT' && path.startsWith(ENDPOINTS) ? 5000 : 0 });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(2000);
@@ -77,7 +61,7 @@ describe('the age of the oldest change that is not written', () => {
   });
 
   it('the age includes the batch period', () => {
-    const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 5000 } });
+    const sim = settledWithOne({ options: { endpointUpdatesBatchPeriodMs: 5000 } });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(4000);
     assert.equal(age(sim), 4);
@@ -86,7 +70,7 @@ describe('the age of the oldest change that is not written', () => {
   });
 
   it('damage by others counts until it is repaired', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     edit(sim, `${ENDPOINTS}/web`, {}, { subsets: [] });
     sim.run(700);
     assert.equal(age(sim), 0.7);
@@ -95,7 +79,7 @@ describe('the age of the oldest change that is not written', () => {
   });
 
   it('a service that is refused for good counts until it goes', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     refuseWrites(sim, 422);
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(600_000);

@@ -1,6 +1,7 @@
 /** What the answers to our writes lead to: lost replies, conflicts, refusals, throttling, a stop in the middle. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { settledWithOne } from '../support/settled.ts';
 import {
   createPod,
   createService,
@@ -9,20 +10,10 @@ import {
   setPodStatus,
   writesOf,
   type Sim,
-  type SimConfig,
 } from '../support/sim.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
-
-function settled(config: SimConfig = {}): Sim {
-  const sim = createSim(config);
-  createService(sim, { name: 'web' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  sim.start();
-  sim.run(2000);
-  return sim;
-}
 
 function eventsOf(sim: Sim): string[] {
   const list = sim.request('GET', '/api/v1/events') as unknown as { items: { reason: string; message: string }[] };
@@ -34,7 +25,7 @@ function metric(sim: Sim, name: string): number {
 }
 
 it('the answer to a write is a line that names the write', () => {
-  const line = settled().logLines.find(({ message }) => message === 'Write answered')!;
+  const line = settledWithOne().logLines.find(({ message }) => message === 'Write answered')!;
   assert.deepEqual(
     { v: line.v, ...line.fields, bytes: 0, ms: 0 },
     {
@@ -68,7 +59,7 @@ describe('a reply that is lost', () => {
   });
 
   it('a lost reply to an update costs one GET, and later changes are written', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.faults.loseReply = 1;
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(500);
@@ -84,7 +75,7 @@ describe('a reply that is lost', () => {
 
 describe('a conflict', () => {
   it('a conflict is no Event object: the object is read, then written', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     // Somebody else writes in the very moment in which we do.
     const object = sim.request('GET', `${ENDPOINTS}/web`);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -175,7 +166,7 @@ describe('the bucket and the lanes', () => {
   });
 
   it('many changes within a batch period take one write', () => {
-    const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 1000 } });
+    const sim = settledWithOne({ options: { endpointUpdatesBatchPeriodMs: 1000 } });
     const before = writesOf(sim).length;
     for (let i = 2; i <= 6; i++) {
       createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}` });
@@ -191,7 +182,7 @@ describe('the bucket and the lanes', () => {
 
 describe('a stop', () => {
   it('a stop drains planned writes, and plans nothing more', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(4);
     sim.stop();
@@ -202,7 +193,7 @@ describe('a stop', () => {
   });
 
   it('a stop ends in bounded time if the server does not answer', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.faults.loseReply = 1;
     sim.run(4);

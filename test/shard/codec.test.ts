@@ -102,7 +102,7 @@ suite('batch codec', () => {
     );
   });
 
-  test('one address is sent once, others as a list', () => {
+  test('the list of addresses of a pod comes as it was sent', () => {
     for (const podIPs of [null, [], ['10.0.0.1'], ['10.0.0.2'], ['10.0.0.1', 'fd00::1']]) {
       const entry = batchEntry({ upserts: [member(1, { podIP: '10.0.0.1', podIPs })] });
       const { pod } = decodeBatch(encodeBatch(batchOf(entry))).entries[0]!.upserts[0]!;

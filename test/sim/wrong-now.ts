@@ -10,6 +10,7 @@ import {
   SLICE_MANAGED_BY_LABEL,
 } from '../../src/kube/names.ts';
 import type { Endpoint, KubeObject } from '../../src/kube/types.ts';
+import { keyOf } from '../support/sim-objects.ts';
 
 export function wrongNow({
   sim,
@@ -61,10 +62,6 @@ function withoutZone(endpoint: Endpoint): Endpoint {
   const copy: Partial<Record<keyof Endpoint, unknown>> = { ...endpoint };
   delete copy.zone;
   return copy as unknown as Endpoint;
-}
-
-function keyOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace}/${metadata.name}`;
 }
 
 function serviceKeyOf({ metadata }: KubeObject): string {

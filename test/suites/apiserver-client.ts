@@ -122,6 +122,11 @@ export function createClient(server: ApiServerUnderTest): Client {
   return client;
 }
 
+/** Path of the Endpoints of a namespace that nobody else uses. */
+export async function endpointsPath(client: Client): Promise<string> {
+  return `/api/v1/namespaces/${await client.namespace()}/endpoints`;
+}
+
 function readWatch(contentType: string, body: AsyncIterable<Uint8Array> & { destroy(): void }): OpenWatch {
   const reader = createWatchReader(contentType);
   const chunks = body[Symbol.asyncIterator]();

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './apiserver.ts';
-import { MERGE, plain, type Client, type Json } from './apiserver-client.ts';
-
-async function endpointsPath(client: Client): Promise<string> {
-  return `/api/v1/namespaces/${await client.namespace()}/endpoints`;
-}
+import { endpointsPath, MERGE, plain, type Json } from './apiserver-client.ts';
 
 /** `dryRun=All`: everything but the write. */
 export const DRY_RUN_CASES: Readonly<Record<string, Case>> = {

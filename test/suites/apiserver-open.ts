@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './apiserver.ts';
-import type { Client } from './apiserver-client.ts';
-
-async function endpointsPath(client: Client): Promise<string> {
-  return `/api/v1/namespaces/${await client.namespace()}/endpoints`;
-}
+import { endpointsPath } from './apiserver-client.ts';
 
 /** What a real server does and the embedded one does not: see apiserver-differences.ts. */
 export const OPEN_CASES: Readonly<Record<string, Case>> = {

@@ -2,13 +2,9 @@ import assert from 'node:assert/strict';
 import { encodeObject } from '../../src/kube/codec.ts';
 import { ACCEPT_METADATA, PROTOBUF } from '../../src/kube/media-type.ts';
 import type { Case } from './apiserver.ts';
-import { JSON_PATCH, MERGE, plain, STRATEGIC, type Client } from './apiserver-client.ts';
+import { endpointsPath, JSON_PATCH, MERGE, plain, STRATEGIC } from './apiserver-client.ts';
 
 const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
-
-async function endpointsPath(client: Client): Promise<string> {
-  return `/api/v1/namespaces/${await client.namespace()}/endpoints`;
-}
 
 function subsetsOf(...ips: string[]): object[] {
   return [{ addresses: ips.map((ip) => ({ ip })) }];

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { PROTOBUF, PROTOBUF_WATCH } from '../../src/kube/media-type.ts';
 import type { Case } from './apiserver.ts';
-import { MERGE, plain, type Client, type WatchEvent } from './apiserver-client.ts';
+import { endpointsPath, MERGE, plain, type Client, type WatchEvent } from './apiserver-client.ts';
 
 const WATCH_LIST = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
-
-async function endpointsPath(client: Client): Promise<string> {
-  return `/api/v1/namespaces/${await client.namespace()}/endpoints`;
-}
 
 async function create(client: Client, path: string, name: string, labels: object = {}): Promise<number> {
   const { metadata } = await client.ok('POST', path, { metadata: { name, labels } });

@@ -14,6 +14,16 @@ export function settled(config: SimConfig = {}): Sim {
   return sim;
 }
 
+/** One Service with a ready pod, started and written. */
+export function settledWithOne(config: SimConfig = {}, create: (config: SimConfig) => Sim = createSim): Sim {
+  const sim = create(config);
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(2000);
+  return sim;
+}
+
 /** Requests to list or watch pods since `from`, without their query's numbers. */
 export function podRequests(sim: Sim, from: number): string[] {
   return sim.exchanges

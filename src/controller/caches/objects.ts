@@ -36,7 +36,7 @@ import {
   type ObjectState,
 } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, isEndpoints, isWanted, kindOf, needsEndpoints } from './unit.ts';
+import { fateOfObjects, isEndpoints, isWanted, kindOf, needsEndpoints, wantsService } from './unit.ts';
 import { addCheck, addWork } from '../queues/workqueue.ts';
 import { dropNews, noteObserved, noteUncertain, noteUnkept } from '../syncs/planner-view.ts';
 import { projectOutput } from '../../kube/project.ts';
@@ -365,7 +365,7 @@ function takeObject(state: ControllerState, object: ObjectState, seen: SeenState
   // Somebody else has changed the metadata since, and only the server knows how.
   if (seen.content === AS_SENT) noteUnkept(object.service.view, kindOf(object));
   releaseSlice(state, object);
-  // A controller that has not started leaves its slices alone, and another one may wait for the last of them to go.
+  // The service may have been kept for this object alone.
   if (deleted) releaseService(state, object.service);
 }
 
@@ -418,7 +418,7 @@ function takeEndpoints(
   const deleted = seen.record === null;
   const isMirrored = queueDependents(state, service, null, now);
   const controller = endpointsController(state);
-  const isWritten = controller?.wants(service, controller.options) === true;
+  const isWritten = controller !== undefined && wantsService(controller, service);
   if (controller?.running === true && isWritten) {
     const unit = ensureUnit(service, controller);
     // The server may hold what it has not told, and the deletion may be our own doing. The next plan reads the object first.
@@ -438,7 +438,6 @@ function takeEndpoints(
   // them.
   const haveAllStarted = state.controllers.every(({ needs, running }) => running || !needs.includes('endpoints'));
   if (!isMirrored && !isWritten && haveAllStarted) stopFollowingEndpoints(service);
-  if (deleted) releaseService(state, service);
 }
 
 /** Queues the look at leftovers, such as Endpoints without a Service. It is a chore. */
@@ -472,10 +471,10 @@ export function queueDependents(state: ControllerState, service: ServiceState, b
   let isMade = false;
   for (const controller of state.controllers) {
     if (controller.kind === 'endpoints' || !controller.needs.includes('endpoints')) continue;
-    const isWanted = controller.wants(service, controller.options);
-    isMade ||= isWanted;
-    const unit = isWanted ? ensureUnit(service, controller) : getUnit(service, controller.kind);
-    if (unit === undefined || !controller.running || (isWanted && unit === by)) continue;
+    const isDependent = wantsService(controller, service);
+    isMade ||= isDependent;
+    const unit = isDependent ? ensureUnit(service, controller) : getUnit(service, controller.kind);
+    if (unit === undefined || !controller.running || (isDependent && unit === by)) continue;
     addWork(controller.queue, unit.item, 'fresh', now.nowMs);
   }
   return isMade;
@@ -500,7 +499,6 @@ function takeSlice(
   if (!isWanted(unit)) {
     if (unit.sync === null) stopFollowingSlices(state, unit);
     if (fateOfObjects(unit) === 'go' && !deleted) lookLater(unit, now);
-    releaseService(state, unit.service);
   } else if (unit.service.view[controller.kind] === 'uncertain' || isOfThePast(known, object)) {
     // The server may hold what it has not told, and the change may be our own doing. The next plan reads the slices first.
     if (deleted) addWork(controller.queue, unit.item, 'fresh', now.nowMs, firstRepairMs(controller));

@@ -4,7 +4,7 @@ import { stopFollowingEndpoints, stopFollowingSlices } from './objects.ts';
 import { allServices, ensureUnit, getUnit, releaseService } from './services.ts';
 import type { ServiceState, Controller, Unit } from './service-state.ts';
 import type { ControllerState } from '../state.ts';
-import { fateOfObjects, isWanted, needsEndpoints } from './unit.ts';
+import { fateOfObjects, hasWork, isWanted, needsEndpoints } from './unit.ts';
 import { addCheck, addWork } from '../queues/workqueue.ts';
 import { nextFloat } from '../../lib/prng.ts';
 
@@ -28,10 +28,7 @@ function plansFromEndpoints(unit: Unit): boolean {
 }
 
 function unitToSweep(state: ControllerState, service: ServiceState, controller: Controller): Unit | null {
-  const { options } = controller;
-  if (controller.wants(service, options) || controller.hasLeftovers(service, options)) {
-    return ensureUnit(service, controller);
-  }
+  if (hasWork(controller, service)) return ensureUnit(service, controller);
   const unit = getUnit(service, controller.kind);
   if (unit === undefined) return null;
   if (fateOfObjects(unit) === 'go') return unit;

@@ -29,11 +29,21 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
   return Object.assign(unit, { item: createWorkItem(complete, service.namespace) });
 }
 
+/** Whether the controller has something to plan for the service. */
+export function wantsService(controller: Controller, service: ServiceState): boolean {
+  return controller.wants(service, controller.options);
+}
+
+/** Whether the controller has something to plan or to clean up for the service. */
+export function hasWork(controller: Controller, service: ServiceState): boolean {
+  return wantsService(controller, service) || controller.hasLeftovers(service, controller.options);
+}
+
 /**
  * Whether the unit has something to plan. If not, `fateOfObjects` says what becomes of the objects that it has written.
  */
 export function isWanted({ controller, service }: Unit): boolean {
-  return controller.wants(service, controller.options);
+  return wantsService(controller, service);
 }
 
 /** What becomes of the objects of a unit that is not wanted. */

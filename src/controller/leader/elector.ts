@@ -152,7 +152,7 @@ function isLeaving({ phase }: Elector): boolean {
   return phase.name === 'releasing' || phase.name === 'released';
 }
 
-/** The record of another holder, or null. */
+/** The other process that holds the Lease; null = nobody is known to hold it, or this process does. */
 export function holderOf({ seen, options }: Elector): string | null {
   const holder = seen?.lease.record.holder ?? '';
   return holder === '' || holder === options.identity ? null : holder;
@@ -225,8 +225,7 @@ export function releaseLease(elector: Elector, hands: ElectorHands, now: Now): v
 /** Asks who holds the Lease when an answer is late, or a request has failed. @returns as `wakeElector` */
 function wakeRelease(elector: Elector, hands: ElectorHands, askAgainMs: number, now: Now): number {
   if (now.nowMs < askAgainMs) return askAgainMs;
-  if (elector.attempt !== null) hands.cancel(elector.attempt.id);
-  elector.attempt = null;
+  dropAttempt(elector, hands);
   return askWhoHolds(elector, hands, now);
 }
 
@@ -300,9 +299,13 @@ export function abandonLease(elector: Elector, hands: ElectorHands, now: Now): v
 }
 
 function dropRequests(elector: Elector, hands: ElectorHands): void {
+  dropAttempt(elector, hands);
+  closeWatch(elector, hands);
+}
+
+function dropAttempt(elector: Elector, hands: ElectorHands): void {
   if (elector.attempt !== null) hands.cancel(elector.attempt.id);
   elector.attempt = null;
-  closeWatch(elector, hands);
 }
 
 function closeWatch(elector: Elector, hands: ElectorHands): void {
@@ -585,8 +588,7 @@ function endIfLapsed(elector: Elector, hands: ElectorHands, now: Now): void {
 
 function endLeadership(elector: Elector, hands: ElectorHands, reason: string, now: Now): void {
   elector.phase = { name: 'standby' };
-  if (elector.attempt !== null) hands.cancel(elector.attempt.id);
-  elector.attempt = null;
+  dropAttempt(elector, hands);
   elector.pollAtMs = now.nowMs;
   hands.log('warning', 0, 'This process leads no longer', { reason });
   hands.end(now);

@@ -67,12 +67,11 @@ function readObjects(takeOver: TakeOver, unit: Unit, now: Now): void {
 }
 
 function decide({ outbox }: ControllerState, takeOver: TakeOver, unit: Unit, now: Now): void {
-  const { due, from } = takeOver;
+  const { due } = takeOver;
   assert(due.has(unit), `the take-over is decided by ${keyOf(unit.service)}, which is not due`);
   takeOver.step = { name: 'decided', atMs: now.nowMs };
   outbox.log('info', 0, 'Takes over: what is due is not written by the manager any more', {
     ...takeOverFields(takeOver, now),
-    manager: from,
     controller: unit.controller.name,
     service: keyOf(unit.service),
     dueFor: roughDuration(now.nowMs - due.get(unit)!),

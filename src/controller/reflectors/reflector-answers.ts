@@ -203,7 +203,7 @@ function onChecked(
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    countUndecodable(hands, reflector, 'list', error);
+    countUndecodable(hands, reflector, 'list', error.message);
     retry(hands, reflector, 'list', error.message, now);
   }
 }
@@ -256,7 +256,7 @@ function onPage(
     ({ continueToken } = listed);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    countUndecodable(hands, reflector, 'list', error);
+    countUndecodable(hands, reflector, 'list', error.message);
     noteDamaged(reflector);
     retry(hands, reflector, 'list', error.message, now);
     return;
@@ -284,7 +284,7 @@ function applyListed(
     if (!(error instanceof DecodeError)) throw error;
     underWay.hasUnreadable = true;
     if (!markUnreadable(reflector, underWay, item)) underWay.isIncomplete = true;
-    countUndecodable(hands, reflector, 'object', error);
+    countUndecodable(hands, reflector, 'object', error.message);
   }
 }
 
@@ -411,7 +411,7 @@ function onOpened(
     reader = createWatchReader(contentType);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    countUndecodable(hands, reflector, 'stream', error);
+    countUndecodable(hands, reflector, 'stream', error.message);
     retry(hands, reflector, underWay === null ? 'watch' : 'list', error.message, now);
     return;
   }
@@ -469,7 +469,7 @@ function onChunk(
     notePending(life, reader.pendingBytes(), now.nowMs);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    onDamaged(hands, reflector, error, now);
+    onDamaged(hands, reflector, error.message, now);
   }
 }
 
@@ -477,14 +477,14 @@ function onChunk(
  * Takes damage of a stream. What came before in this stream may be damaged too and still look like an object, so
  * everything is listed.
  */
-function onDamaged(hands: ReflectorHands, reflector: Reflector, error: DecodeError, now: Now): void {
-  countUndecodable(hands, reflector, 'stream', error);
+function onDamaged(hands: ReflectorHands, reflector: Reflector, reason: string, now: Now): void {
+  countUndecodable(hands, reflector, 'stream', reason);
   // A list in pages leaves out just the object that cannot be read. A WatchList stops at it.
   if (listOf(reflector) !== null || reflector.hasUnreadable) reflector.inPages = true;
   // The server has an object that cannot be read, as the last list has shown. So the stream may be as it should be.
   if (!reflector.hasUnreadable) noteDamaged(reflector);
   if (now.nowMs - reflector.listedAtMs >= SELDOM_DAMAGED_MS) resetPauses(reflector.reconnect);
-  retry(hands, reflector, 'list', error.message, now);
+  retry(hands, reflector, 'list', reason, now);
 }
 
 /**
@@ -593,10 +593,9 @@ function onEnded(
   const { life } = phase;
   if (phase.name === 'initial') {
     if (error === null) {
-      if (phase.reader.pendingBytes() > 0) noteDamaged(reflector);
       // The server has ended it by choice, and would again: its time limit was too short for all objects, or so much
       // changed meanwhile that the changes no longer fitted the server's buffer for this stream.
-      giveUpWatchList(hands, reflector, phase.list, 'the stream ended before its initial events', now);
+      endWatchList(hands, reflector, phase, 'the stream ended before its initial events', now);
       return;
     }
     if (phase.list.progress.isAnswered) reflector.failedWatchLists++;
@@ -607,17 +606,13 @@ function onEnded(
   }
   const isWhole = phase.reader.pendingBytes() === 0;
   if (!isWhole && (error === null || now.nowMs - life.pendingSinceMs > FRAME_MS_MAX)) {
-    onDamaged(hands, reflector, new DecodeError('the stream ended within a frame'), now);
+    onDamaged(hands, reflector, 'the stream ended within a frame', now);
     return;
   }
   noteWatch(reflector.reconnect, now.nowMs - life.openedAtMs);
   if (error !== null && now.nowMs - life.lastFrameAtMs >= IDLE_MS) {
-    const { resource } = reflector;
     const seconds = Math.floor((now.nowMs - life.lastFrameAtMs) / 1000);
-    const reason = `cut after ${seconds} s without an event: ${error}`;
-    hands.outbox.log('info', 1, 'Watch is opened anew', { resource, reason });
-    noteRestart(hands, reflector, now);
-    check(hands, reflector, now);
+    openAnew(hands, reflector, 1, `cut after ${seconds} s without an event: ${error}`, now);
   } else if (error !== null) {
     retry(hands, reflector, 'watch', error, now);
   } else if (life.frames === 0 && now.nowMs - life.openedAtMs < SHORT_WATCH_MS) {
@@ -638,19 +633,27 @@ function endStream(
   phase: PhaseOf<'initial' | 'watching'>,
   now: Now,
 ): void {
-  const { resource } = reflector;
   const reason = describeEnd(phase.life, now.nowMs);
-  const isDamaged = phase.reader.pendingBytes() > 0;
-  if (phase.name === 'initial') {
-    if (isDamaged) noteDamaged(reflector);
-    giveUpWatchList(hands, reflector, phase.list, reason, now);
-    return;
-  }
-  if (isDamaged) {
-    onDamaged(hands, reflector, new DecodeError(reason), now);
-    return;
-  }
-  hands.outbox.log('info', 0, 'Watch is opened anew', { resource, reason });
+  if (phase.name === 'initial') endWatchList(hands, reflector, phase, reason, now);
+  else if (phase.reader.pendingBytes() > 0) onDamaged(hands, reflector, reason, now);
+  else openAnew(hands, reflector, 0, reason, now);
+}
+
+/** Takes the end of a WatchList that has not come whole. A frame that has begun and not come whole is damage. */
+function endWatchList(
+  hands: ReflectorHands,
+  reflector: Reflector,
+  { reader, list: underWay }: PhaseOf<'initial'>,
+  reason: string,
+  now: Now,
+): void {
+  if (reader.pendingBytes() > 0) noteDamaged(reflector);
+  giveUpWatchList(hands, reflector, underWay, reason, now);
+}
+
+/** @param v the verbosity of the log from which on it tells of it */
+function openAnew(hands: ReflectorHands, reflector: Reflector, v: number, reason: string, now: Now): void {
+  hands.outbox.log('info', v, 'Watch is opened anew', { resource: reflector.resource, reason });
   noteRestart(hands, reflector, now);
   check(hands, reflector, now);
 }
@@ -659,10 +662,10 @@ function countUndecodable(
   { metrics, outbox }: ReflectorHands,
   { resource }: Reflector,
   what: string,
-  error: DecodeError,
+  reason: string,
 ): void {
   metrics.decodeErrors(resource).inc();
-  outbox.log('error', 0, 'What the API server sent cannot be decoded', { resource, what, err: error.message });
+  outbox.log('error', 0, 'What the API server sent cannot be decoded', { resource, what, err: reason });
 }
 
 function describe(status: Status): string {

@@ -6,7 +6,7 @@
 import type { Now } from '../event.ts';
 import { allServices, hasObjects } from '../caches/services.ts';
 import { keyOf, type ServiceState, type Failure, type Unit } from '../caches/service-state.ts';
-import type { ControllerState, ShardState, Asked } from '../state.ts';
+import type { AwaitedEntry, BatchInFlight, ControllerState, ShardState } from '../state.ts';
 import { awaitsAcks, isWanted, mustRead } from '../caches/unit.ts';
 import { nodesWithZones } from '../caches/mirror-zones.ts';
 import {
@@ -63,8 +63,8 @@ export function queuePlan(state: ControllerState, { service, controller, sync }:
 /** Whether a plan of the shard may come late: its thread may hang, or plans a service alone that may end it. */
 export function plansLate({ ending, inFlight }: ShardState, now: Now): boolean {
   if (ending) return true;
-  for (const { asked, postedAtMs } of inFlight.values()) {
-    if (now.nowMs - postedAtMs >= LATE_MS || asked[0]?.service.suspect === true) return true;
+  for (const batch of inFlight.values()) {
+    if (now.nowMs - batch.postedAtMs >= LATE_MS || isOfSuspect(batch)) return true;
   }
   return false;
 }
@@ -124,8 +124,13 @@ function flushShard(
 }
 
 function aloneInFlight(shard: ShardState): boolean {
-  for (const batch of shard.inFlight.values()) if (batch.asked[0]?.service.suspect === true) return true;
+  for (const batch of shard.inFlight.values()) if (isOfSuspect(batch)) return true;
   return false;
+}
+
+/** A suspect has its batch for itself, so the first entry tells. */
+function isOfSuspect({ awaited }: BatchInFlight): boolean {
+  return awaited[0]?.service.suspect === true;
 }
 
 /**
@@ -146,7 +151,7 @@ function postBatch(
   now: Now,
 ): ServiceState[] {
   const { maxBatchBytes } = state.options;
-  const taken: Asked[] = [];
+  const taken: AwaitedEntry[] = [];
   const entries: BatchEntry[] = [];
   const left: ServiceState[] = [];
   let bytes = 0;
@@ -193,14 +198,14 @@ function postBatch(
 function post(
   state: ControllerState,
   index: number,
-  asked: readonly Asked[],
+  awaited: readonly AwaitedEntry[],
   entries: readonly BatchEntry[],
   now: Now,
 ): void {
   const shard = state.shards[index]!;
   const batchId = state.nextBatchId++;
-  shard.inFlight.set(batchId, { asked, postedAtMs: now.nowMs });
-  for (const { service, outputs } of asked) {
+  shard.inFlight.set(batchId, { awaited, postedAtMs: now.nowMs });
+  for (const { service, outputs } of awaited) {
     for (const { sync } of unitsOf(service, outputs)) if (sync !== null) sync.postedAtMs = now.nowMs;
   }
   state.instruments.shardBatches(index).inc();
@@ -222,10 +227,10 @@ function postForgotten(state: ControllerState, index: number, shard: ShardState,
     relisted: [],
     observed: [],
   }));
-  post(state, index, NOTHING_ASKED, entries, now);
+  post(state, index, NOTHING_AWAITED, entries, now);
 }
 
-const NOTHING_ASKED: readonly Asked[] = [];
+const NOTHING_AWAITED: readonly AwaitedEntry[] = [];
 
 function buildEntry(
   state: ControllerState,
@@ -281,7 +286,7 @@ export function dismissService(state: ControllerState, service: ServiceState): v
   noteDismissed(view, keyOf(service), service.view, (kind) => hasObjects(service, kind));
 }
 
-export interface PlannedService extends Asked {
+export interface PlannedService extends AwaitedEntry {
   readonly result: ServiceResult;
 }
 
@@ -296,11 +301,11 @@ export function onShardPlanned(
   const inFlight = state.shards[index]!.inFlight.get(batchId);
   // The answer was under way when its shard was lost.
   if (inFlight === undefined) return [];
-  const { asked } = inFlight;
+  const { awaited } = inFlight;
   state.shards[index]!.inFlight.delete(batchId);
   state.instruments.planSeconds(index).observe((now.nowMs - inFlight.postedAtMs) / 1000);
-  assert(error !== null || asked.length === 0 || results.length === asked.length, `batch ${batchId} is incomplete`);
-  return asked.map(({ service, outputs }, i) => {
+  assert(error !== null || awaited.length === 0 || results.length === awaited.length, `batch ${batchId} is incomplete`);
+  return awaited.map(({ service, outputs }, i) => {
     noteEntryAnswered(service.view, outputs);
     if (error !== null) return { service, outputs, result: failedResult(service, error) };
     service.suspect = false;
@@ -345,13 +350,13 @@ export function onShardLost(
     for (const unit of unitsOf(service, service.view.asked)) again.push({ unit, failure: null });
     takeBack(service.view, service.view.asked);
   }
-  for (const { asked } of shard.inFlight.values()) {
-    for (const { service, outputs } of asked) {
+  for (const { awaited } of shard.inFlight.values()) {
+    for (const { service, outputs } of awaited) {
       noteEntryAnswered(service.view, outputs);
       service.batchesLost++;
       service.suspect = true;
       const units = unitsOf(service, outputs);
-      if (asked.length > 1 || service.batchesLost < BATCHES_LOST_MAX) {
+      if (awaited.length > 1 || service.batchesLost < BATCHES_LOST_MAX) {
         for (const unit of units) again.push({ unit, failure: null });
         continue;
       }

@@ -196,11 +196,8 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
 
 /** The path of the request: the collection for a create, else the object. */
 function pathOf({ unit, object, write }: QueuedWrite): string {
-  const { namespace } = unit.service;
-  if (isEndpoints(object)) {
-    return write.verb === 'create' ? endpointsPath(namespace) : endpointsPath(namespace, object.name);
-  }
-  return write.verb === 'create' ? slicesPath(namespace) : `${slicesPath(namespace)}/${object.name}`;
+  const name = write.verb === 'create' ? '' : object.name;
+  return (isEndpoints(object) ? endpointsPath : slicesPath)(unit.service.namespace, name);
 }
 
 function deleteOptions(write: PlannedWrite): Uint8Array {

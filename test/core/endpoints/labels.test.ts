@@ -7,7 +7,7 @@ const MANAGED = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
 const HEADLESS = { 'service.kubernetes.io/headless': '' };
 
 function check(name: string, service: Parameters<typeof makeService>[0], expected: Record<string, string>): void {
-  test(name, () => assert.deepEqual(endpointsLabels(makeService(service)), expected));
+  test(`the labels of Endpoints: ${name}`, () => assert.deepEqual(endpointsLabels(makeService(service)), expected));
 }
 
 check('no labels but ours', {}, MANAGED);

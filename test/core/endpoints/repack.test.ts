@@ -10,7 +10,7 @@ import { propertyRuns } from '../../support/runs.ts';
 
 /** Order of the subsets aside, which a case of its own looks at. */
 function check(name: string, input: readonly string[], expected: readonly string[]): void {
-  test(name, () => {
+  test(`repacking: ${name}`, () => {
     const subsets = deepFreeze(input.map(parseSubset));
     assert.deepEqual(repackSubsets(subsets).map(subsetText).sort(), [...expected].sort());
   });
@@ -88,7 +88,8 @@ check('port 0 next to a real one', ['1.2.3.4 -> a:0/TCP b:80/TCP'], ['1.2.3.4 ->
 
 // What the Go code gives (docs/spec/endpoints.md "Repacking: golden vectors").
 function checkOrder(name: string, input: readonly string[], expected: readonly string[]): void {
-  test(name, () => assert.deepEqual(repackSubsets(input.map(parseSubset)).map(subsetText), expected));
+  test(`the order after repacking: ${name}`, () =>
+    assert.deepEqual(repackSubsets(input.map(parseSubset)).map(subsetText), expected));
 }
 
 checkOrder(

@@ -12,7 +12,7 @@ function check(
   b: readonly SlicePort[],
   equal: boolean,
 ): void {
-  test(name, () => assert.equal(portMapKey(a) === portMapKey(b), equal));
+  test(`the key of the ports: ${name}`, () => assert.equal(portMapKey(a) === portMapKey(b), equal));
 }
 
 check('no list is an empty one', undefined, [], true);

@@ -4,7 +4,8 @@ import { sliceFamilies } from '../../../src/core/slices/slice-families.ts';
 import { makeService } from '../../support/records.ts';
 
 function check(name: string, ipFamilies: readonly string[], clusterIP: string, expected: readonly string[]): void {
-  test(name, () => assert.deepEqual(sliceFamilies(makeService({ ipFamilies, clusterIP })), expected));
+  test(`the families of a service: ${name}`, () =>
+    assert.deepEqual(sliceFamilies(makeService({ ipFamilies, clusterIP })), expected));
 }
 
 check('IPv4', ['IPv4'], '10.0.0.1', ['IPv4']);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { drawSliceName, newSliceName } from '../../../src/core/slices/slice-name.ts';
 
 function check(name: string, owner: string, expected: { generateName: string; name: string }): void {
-  test(name, () => assert.deepEqual(newSliceName(owner, 'bcd24'), expected));
+  test(`the name of a new slice: ${name}`, () => assert.deepEqual(newSliceName(owner, 'bcd24'), expected));
 }
 
 check('a usual name', 'web', { generateName: 'web-', name: 'web-bcd24' });

@@ -10,7 +10,7 @@ function check(
   podPorts: readonly ContainerPort[],
   expected: readonly SlicePort[],
 ): void {
-  test(name, () => {
+  test(`the ports of a pod in slices: ${name}`, () => {
     const service = makeService({ ports: servicePorts.map((port) => makeServicePort(port)) });
     assert.deepEqual(podSlicePorts(service, makePod('p', { ports: podPorts })).ports, expected);
   });

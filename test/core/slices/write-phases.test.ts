@@ -5,7 +5,7 @@ import type { EndpointSlice } from '../../../src/kube/types.ts';
 
 /** Each change as `endpoints before > endpoints after`, an endpoint as its address, and its pod behind `:`; `-` = no slice. */
 function check(name: string, changes: readonly string[], expected: readonly number[]): void {
-  test(name, () => {
+  test(`write phases: ${name}`, () => {
     const parsed = changes.map((text) => {
       const [before, after] = text.split('>').map((side) => side.trim());
       return { before: slice(before!), after: slice(after!) };

@@ -28,6 +28,7 @@ import type { SecureHttpConfig } from '../../../src/node/serving/secure-http.ts'
 import { AUTHORITIES, CLIENTS } from '../../support/client-certificates.ts';
 import { startReviewServer, type ReviewServer } from '../../support/review-server.ts';
 import { ask, dial, say, serveSecurely } from '../../support/secure-pages.ts';
+import { until } from '../../support/until.ts';
 
 const FILES_EVERY_MS = 20;
 
@@ -146,10 +147,6 @@ async function nameServed(address: string, servername?: string): Promise<string>
   const { subject } = socket.getPeerX509Certificate()!;
   socket.destroy();
   return subject;
-}
-
-async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await isSo())) await sleep(5);
 }
 
 describe('the certificate', () => {

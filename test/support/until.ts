@@ -1,0 +1,15 @@
+/** Waits for what real sockets, files and processes bring about. */
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Far more than anything takes that is waited for, also beside many other tests. */
+const MS_MAX = 30_000;
+
+/** @throws AssertionError when it does not come true */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + MS_MAX;
+  while (!(await isSo())) {
+    assert.ok(Date.now() < endMs, `not so after ${MS_MAX} ms: ${isSo.toString()}`);
+    await sleep(1);
+  }
+}
