@@ -465,7 +465,10 @@ describe('endpointd explain', () => {
   });
 
   for (const { role, said } of [
-    { role: 'leads', said: /: it has seen none since its start, or has no room for it any more \(--journal-size\)\.$/ },
+    {
+      role: 'leads',
+      said: /: since its start no pod of it has changed and nothing was written, or it has no room .* \(--journal-size\)\.$/,
+    },
     { role: 'stands by', said: / notes no changes now: it stands by\. Ask the leader\.$/ },
     { role: 'nobody', said: / notes no changes now: it stands by, and nobody leads\.$/ },
     { role: 'waits', said: / notes no changes now: it waits to take over\.$/ },

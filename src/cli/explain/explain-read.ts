@@ -147,7 +147,8 @@ export async function readChanges(
     const silence = SILENT_ROLES.get(view.role ?? '');
     if (silence !== undefined) return { last, note: `The endpointd at ${origin} notes no changes now: ${silence}.` };
     if (last.length > 0) return { last, note: '' };
-    const why = 'it has seen none since its start, or has no room for it any more (--journal-size)';
+    const why =
+      'since its start no pod of it has changed and nothing was written, or it has no room for it any more (--journal-size)';
     return { last, note: `The endpointd at ${origin} remembers no change of ${namespace}/${name}: ${why}.` };
   } catch (error) {
     if (!(error instanceof MonitorError) && !(error instanceof SyntaxError)) throw error;
