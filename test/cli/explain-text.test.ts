@@ -90,16 +90,8 @@ const cases: [rule: string, world: World, text: string][] = [
   ['all is well', {}, `ready | IPv4 ready | ${NONE} | -`],
 
   // docs/spec/endpoints.md "One sync", docs/spec/endpointslice.md "One sync"
-  [
-    'ExternalName',
-    { service: { type: 'ExternalName' } },
-    'the Service is of type ExternalName: its Endpoints and slices stay as they are',
-  ],
-  [
-    'no selector',
-    { service: { selector: null } },
-    'the Service has no selector: its Endpoints are made by hand, and mirrored into slices',
-  ],
+  ['ExternalName', { service: { type: 'ExternalName' } }, 'the Service is of type ExternalName'],
+  ['no selector', { service: { selector: null } }, 'the Service has no selector'],
   [
     'opted out',
     { service: { labels: { mine: '' } }, config: { optOutLabel: 'mine' } },
@@ -383,7 +375,7 @@ test('Endpoints that are not mirrored name the rule', () => {
     [
       '',
       'there are no Endpoints of that name',
-      'the Service has a selector, and so slices of its own',
+      'the Service has a selector',
       'the Endpoints have the label endpointslice.kubernetes.io/skip-mirror=true',
       'the Endpoints elect a leader (annotation control-plane.alpha.kubernetes.io/leader)',
       'the Endpoints are left from a time when the Service had a selector, and --clean-up-unselected removes them',
@@ -407,9 +399,40 @@ test('a Service that is not planned has no due writes where nothing plans them',
   assert.deepEqual(due({ selector: null, labels: { mine: '' } }, { optOutLabel: 'mine' }), [0, 0]);
 });
 
+test('a Service that is not planned says why, and what becomes of its objects', () => {
+  const object: Endpoints = { apiVersion: 'v1', kind: 'Endpoints', metadata: {} };
+  const byHand: Seen['endpoints'] = { object, record: emptyOutput() };
+  const lines = (service: Service, endpoints: Seen['endpoints'], config?: Partial<ExplainConfig>): string[] => {
+    const seen: Seen = { ...NOTHING, service: makeService(service), endpoints };
+    const { unplanned, unmirrored, notes } = explainService(seen, { ...EXPLAIN_CONFIG, ...config });
+    return [unplanned, unmirrored!, ...notes];
+  };
+  const externalName: Service = { type: 'ExternalName', selector: null };
+  assert.deepEqual(lines(externalName, byHand), ['the Service is of type ExternalName', '']);
+  const noEndpoints = 'there are no Endpoints of that name';
+  assert.deepEqual(lines({ selector: null }, null), ['the Service has no selector', noEndpoints]);
+
+  const cleanUpUnselected = true;
+  const deletes = (kinds: string): string =>
+    `--clean-up-unselected deletes ${kinds} that were written for it while it selected pods`;
+  assert.deepEqual(lines({ type: 'ExternalName' }, null, { cleanUpUnselected }), [
+    'the Service is of type ExternalName',
+    'the Service has a selector',
+    deletes('Endpoints and EndpointSlices'),
+  ]);
+  const leftOut = { endpoints: 'endpoints-controller', slices: '', mirror: '' };
+  assert.deepEqual(lines({ selector: null }, null, { cleanUpUnselected, leftOut }), [
+    'the Service has no selector',
+    noEndpoints,
+    deletes('EndpointSlices'),
+  ]);
+  const optedOut: Service = { selector: null, labels: { mine: '' } };
+  assert.equal(lines(optedOut, null, { cleanUpUnselected, optOutLabel: 'mine' }).length, 2);
+});
+
 test('mirroring shows only what the Service tells if its Endpoints cannot be read', () => {
   assert.equal(explain({ service: { selector: null } }).unmirrored, null);
-  assert.equal(explain({}).unmirrored, 'the Service has a selector, and so slices of its own');
+  assert.equal(explain({}).unmirrored, 'the Service has a selector');
 });
 
 test('an address that is not mirrored names the rule', () => {

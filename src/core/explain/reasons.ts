@@ -82,13 +82,13 @@ export function problemText({ field, message }: Problem): string {
   return `${field}: ${message}`;
 }
 
-/** Why a Service is not planned, as a clause. */
+/** Why a Service is not planned from pods, as a clause. What becomes of its objects is said elsewhere. */
 export function unplannedText(why: Unplanned): string {
   switch (why) {
     case 'no-selector':
-      return 'the Service has no selector: its Endpoints are made by hand, and mirrored into slices';
+      return 'the Service has no selector';
     case 'external-name':
-      return 'the Service is of type ExternalName: its Endpoints and slices stay as they are';
+      return 'the Service is of type ExternalName';
     case 'opted-out':
       return 'the Service has the label of --opt-out-label: its objects are left alone';
   }
@@ -102,7 +102,7 @@ export function unmirroredText(why: Unmirrored): string {
     case 'no-endpoints':
       return 'there are no Endpoints of that name';
     case 'selector':
-      return 'the Service has a selector, and so slices of its own';
+      return 'the Service has a selector';
     case 'opted-out':
       return unplannedText(why);
     case 'left-behind':
@@ -117,6 +117,11 @@ export function unmirroredText(why: Unmirrored): string {
 /** Why a kind of object is not written, as a sentence or the end of one. `name` is that of the controller. */
 export function notWrittenText(name: string): string {
   return `not written, --controllers leaves out ${name}`;
+}
+
+/** What --clean-up-unselected does with a Service that is not planned from pods. @param kinds what is written for Services */
+export function cleanUpText(kinds: readonly string[]): string {
+  return `--clean-up-unselected deletes ${kinds.join(' and ')} that were written for it while it selected pods`;
 }
 
 /**

@@ -22,7 +22,15 @@ import { resolveTargetPorts } from '../target-port.ts';
 import { publishingOf } from '../tolerate-unready.ts';
 import { type EndpointsVerdict, type EndpointsVerdicts, endpointsVerdicts } from './endpoints.ts';
 import { type MirroredAddress, mirroredAddresses } from './mirroring.ts';
-import { notWrittenText, problemText, type Reason, reasonText, unmirroredText, unplannedText } from './reasons.ts';
+import {
+  cleanUpText,
+  notWrittenText,
+  problemText,
+  type Reason,
+  reasonText,
+  unmirroredText,
+  unplannedText,
+} from './reasons.ts';
 import { type HintsVerdict, NO_HINTS, type SlicesVerdicts, type SliceVerdict, slicesVerdicts } from './slices.ts';
 import {
   type Listed,
@@ -70,7 +78,7 @@ export interface ServiceExplanation {
   readonly unplanned: string;
   /** Why its Endpoints are not mirrored; '' = they are; null = they could not be seen. */
   readonly unmirrored: string | null;
-  /** Problems of the Service itself, such as an annotation that cannot be read. */
+  /** What else is to be said of the Service itself, such as an annotation that cannot be read. */
   readonly notes: readonly string[];
   /** A sentence for each kind of object that `--controllers` leaves to nobody. */
   readonly notWritten: readonly string[];
@@ -156,8 +164,8 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   const mirrored = isMirrored ? mirroredAddresses(seen.endpoints.object, config.mirror) : [];
   if (unplanned !== null) {
     const due = unplannedDue(service, unplanned, config);
-    const none = { notes: [], notWritten: [], endpoints: null, families: [], due, pods: [] };
-    return { ...base, ...none, unplanned: unplannedText(unplanned), mirrored };
+    const none = { notWritten: [], endpoints: null, families: [], due, pods: [] };
+    return { ...base, ...none, unplanned: unplannedText(unplanned), notes: cleanUpNotes(unplanned, config), mirrored };
   }
   const { publishNotReady, problem } = publishingOf(service, config);
   const { membership, slices } = takeIn(seen, config);
@@ -195,6 +203,15 @@ function unplannedDue(
   }
   // Mirrored are Endpoints of a Service without a selector, whatever its type.
   return { endpoints: 0, slices: selector === null && mirrors ? null : 0 };
+}
+
+function cleanUpNotes(why: Unplanned, { cleanUpUnselected, leftOut }: ExplainConfig): string[] {
+  if (!cleanUpUnselected || why === 'opted-out') return [];
+  const kinds = [
+    ...(leftOut.endpoints === '' ? ['Endpoints'] : []),
+    ...(leftOut.slices === '' ? ['EndpointSlices'] : []),
+  ];
+  return kinds.length === 0 ? [] : [cleanUpText(kinds)];
 }
 
 /** What nobody writes for a Service with a selector. */
