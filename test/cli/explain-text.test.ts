@@ -133,6 +133,11 @@ const cases: [rule: string, world: World, text: string][] = [
     `left out | IPv4 not ready | ${NONE} | Endpoints: it is being deleted, and the Service does not set publishNotReadyAddresses; IPv4: its condition Ready is not True`,
   ],
   [
+    'being deleted, or ended by its kubelet',
+    { pod: { deleting: true }, config: { kubeletShutdownIsTermination: true } },
+    `left out | IPv4 not ready, serving | ${NONE} | Endpoints: it is being deleted, or its kubelet ends it (DisruptionTarget), and the Service does not set publishNotReadyAddresses; IPv4: it is being deleted, or its kubelet ends it (DisruptionTarget)`,
+  ],
+  [
     'being deleted, and published',
     { pod: { deleting: true }, service: { publishNotReadyAddresses: true } },
     `ready | IPv4 ready | ${NONE} | -`,

@@ -30,7 +30,6 @@ export interface Reading {
   readonly reader: ApiReader;
   readonly interner: Interner;
   readonly config: ExplainConfig;
-  readonly kubeletShutdownIsTermination: boolean;
   /** The most pods, or Services, that are shown although they lack labels. */
   readonly othersMax: number;
   readonly progress: (text: string) => void;
@@ -291,13 +290,13 @@ export async function readPods(
   selector: Labels,
   { begin, keeps }: PodOptions,
 ): Promise<PodRecord[]> {
-  const { reader, interner, kubeletShutdownIsTermination, progress } = reading;
+  const { reader, interner, config, progress } = reading;
   return reader.list(
     { path: `/api/v1/namespaces/${namespace}/pods`, labelSelector: selectorText(selector) },
     {
       begin,
       take: (item) => {
-        const pod = projectPod(item, interner, kubeletShutdownIsTermination);
+        const pod = projectPod(item, interner, config.kubeletShutdownIsTermination);
         return keeps(pod) ? pod : null;
       },
       progress: (count) => progress(`${count} pods read`),

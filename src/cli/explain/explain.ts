@@ -119,7 +119,6 @@ export async function explain(args: readonly string[]): Promise<number> {
       ...options,
       mirror: { endpointsPerSubsetMax: options.mirroringMaxEndpointsPerSubset, all: options.mirroringAllEndpoints },
     },
-    kubeletShutdownIsTermination: options.kubeletShutdownIsTermination,
     othersMax: options.others,
     progress: process.stderr.isTTY ? progress.show : () => undefined,
     endpointd: monitor === null ? null : { origin: new URL(options.endpointd).origin, monitor },
@@ -188,7 +187,7 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   );
   if (source === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
   if (source === null) return notFound(`pod ${key}`);
-  const pod = projectPod(source, interner, reading.kubeletShutdownIsTermination);
+  const pod = projectPod(source, interner, reading.config.kubeletShutdownIsTermination);
   const listing = await readListing(reading, pod);
   const found = await servicesOf(reading, pod, listing ?? new Set());
   if (found === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };

@@ -30,10 +30,13 @@ export interface ReasonContext {
   readonly pod: PodRecord;
   readonly missing: readonly MissingLabel[];
   readonly problem: Problem | null;
+  /** A pod that its kubelet ends counts as one that is being deleted (--kubelet-shutdown-is-termination). */
+  readonly kubeletEnds: boolean;
 }
 
 /** The reason as a clause, such as `its phase is Failed`. */
-export function reasonText(reason: Reason, { service, pod, missing, problem }: ReasonContext): string {
+export function reasonText(reason: Reason, { service, pod, missing, problem, kubeletEnds }: ReasonContext): string {
+  const ending = kubeletEnds ? 'it is being deleted, or its kubelet ends it (DisruptionTarget)' : 'it is being deleted';
   switch (reason) {
     case 'not-selected':
       return missingText(missing);
@@ -46,7 +49,7 @@ export function reasonText(reason: Reason, { service, pod, missing, problem }: R
     case 'no-ip':
       return 'it has no IP yet: status.podIP and status.podIPs are empty';
     case 'terminating':
-      return 'it is being deleted, and the Service does not set publishNotReadyAddresses';
+      return `${ending}, and the Service does not set publishNotReadyAddresses`;
     case 'no-address':
       return problem === null ? 'it has no address of a family of the Service' : problemText(problem);
     case 'no-port':
@@ -64,7 +67,7 @@ export function reasonText(reason: Reason, { service, pod, missing, problem }: R
     case 'not-ready':
       return 'its condition Ready is not True';
     case 'ending':
-      return 'it is being deleted';
+      return ending;
   }
 }
 

@@ -44,6 +44,7 @@ import {
 export interface ExplainConfig extends SlicesConfig, MirrorScope {
   readonly mirror: MirrorConfig;
   readonly leftOut: LeftOutControllers;
+  readonly kubeletShutdownIsTermination: boolean;
 }
 
 /** The names of the controllers that `--controllers` leaves out, by what they write; '' = it runs. */
@@ -173,6 +174,7 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   const inSlices = slicesVerdicts(slices, seen.shares, hintsUnseen(seen));
   const verdicts: Verdicts = {
     leftOut: config.leftOut,
+    kubeletEnds: config.kubeletShutdownIsTermination,
     endpoints: inEndpoints.pods,
     slices: inSlices.pods,
     families: slices.families.map(({ family }) => family),
@@ -320,6 +322,7 @@ function sliceNamesByPod(slices: readonly EndpointSlice[]): ReadonlyMap<string, 
 /** What was found of all pods, by name. A pod that is not selected has no verdict. */
 interface Verdicts {
   readonly leftOut: LeftOutControllers;
+  readonly kubeletEnds: boolean;
   readonly endpoints: ReadonlyMap<string, EndpointsVerdict>;
   readonly slices: ReadonlyMap<string, readonly SliceVerdict[]>;
   readonly families: readonly IpFamily[];
@@ -363,10 +366,11 @@ function explainPlaces(
   missing: readonly MissingLabel[],
   verdicts: Verdicts,
 ): Pick<PodExplanation, 'endpoints' | 'slices'> {
+  const { leftOut, kubeletEnds, storedAddresses, storedEndpoints, families } = verdicts;
   const say = ({ state, reason, problem }: Pick<EndpointsVerdict, 'state' | 'reason' | 'problem'>): Verdict => {
-    return { state, reason, why: reason === null ? '' : reasonText(reason, { service, pod, missing, problem }) };
+    const why = reason === null ? '' : reasonText(reason, { service, pod, missing, problem, kubeletEnds });
+    return { state, reason, why };
   };
-  const { leftOut, storedAddresses, storedEndpoints, families } = verdicts;
   const inEndpoints = verdicts.endpoints.get(pod.name) ?? NOT_SELECTED;
   const listed = storedAddresses && listedInEndpoints(inEndpoints, storedAddresses.get(pod.name) ?? []);
   const inSlices = verdicts.slices.get(pod.name);
