@@ -344,6 +344,31 @@ describe('endpointd explain', () => {
     assert.equal(pods[0]!.slices[0]!.hintZones, null);
   });
 
+  it('explain says of a cluster in one zone why there are no hints by CPU', async () => {
+    const annotations = { 'service.kubernetes.io/topology-mode': 'Auto' };
+    const node = (name: string, zone: string, ready = 'True'): object => ({
+      metadata: { name, labels: zone === '' ? {} : { 'topology.kubernetes.io/zone': zone } },
+      status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: ready }] },
+    });
+    const noteOf = async (...nodes: readonly object[]): Promise<string | undefined> => {
+      answers = {
+        ...all(),
+        [`${V1}/services/web`]: { ...SERVICE, metadata: { ...SERVICE.metadata, annotations } },
+        '/api/v1/nodes': list('Node', nodes),
+      };
+      const { stdout } = await explain('service', 'shop/web');
+      assert.match(stdout, /hints Auto: none: Insufficient Node information: /);
+      return /^Note: (.*)$/m.exec(stdout)?.[1];
+    };
+    assert.equal(
+      await noteOf(node('node-1', 'a'), node('node-2', 'b', 'False')),
+      'all ready nodes that count are in one zone: a',
+    );
+    assert.equal(await noteOf(node('node-1', 'a', 'False')), 'no ready node counts');
+    const spoils = 'node node-2: label topology.kubernetes.io/zone is missing or empty';
+    assert.equal(await noteOf(node('node-1', 'a'), node('node-2', '')), spoils);
+  });
+
   it('explain has status 1 if the pods cannot be read, and counts none', async () => {
     answers = { ...all(), [`${V1}/pods`]: 403 };
     const { status, stdout } = await explain('service', 'shop/web');

@@ -110,15 +110,21 @@ export async function readNodes(reading: Reading): Promise<NodeTable | undefined
   return (await see(reading, 'nodes (zones and hints)', listed)) === undefined ? undefined : table;
 }
 
-/** Names of the nodes because of which no Service gets hints by CPU. */
-function spoilers(nodes: NodeTable): string[] {
+/** Why no Service gets hints by CPU: the nodes because of which, or that the others are not in two zones. */
+function whyNoShares(nodes: NodeTable): string[] {
   const found: string[] = [];
+  const zones = new Set<string>();
   for (const node of allNodes(nodes)) {
-    const { spoils } = shareOf(node);
+    const { spoils, zone } = shareOf(node);
     if (spoils !== '') found.push(`node ${node.name}: ${spoils}`);
+    else if (zone !== '') zones.add(zone);
   }
-  return found.sort();
+  if (found.length > 0) return found.sort().slice(0, SPOILERS_MAX);
+  const [zone] = zones;
+  return [zone === undefined ? 'no ready node counts' : `all ready nodes that count are in one zone: ${zone}`];
 }
+
+const SPOILERS_MAX = 3;
 
 const NO_CHANGES: Changes = { last: [], note: '' };
 
@@ -378,7 +384,7 @@ export function tell(
     config,
   );
   const wantsShares = explanation.families.some(({ hintsFailure }) => hintsFailure?.startsWith('Insufficient Node'));
-  const notes = wantsShares && nodes !== undefined ? spoilers(nodes).slice(0, SPOILERS_MAX) : [];
+  const notes = wantsShares && nodes !== undefined ? whyNoShares(nodes) : [];
   return {
     explanation: { ...explanation, notes: [...explanation.notes, ...notes] },
     summary: summaryOf(service),
@@ -391,8 +397,6 @@ export function tell(
     changes,
   };
 }
-
-const SPOILERS_MAX = 3;
 
 function zonesOf(nodes: NodeTable, pods: readonly PodRecord[]): Map<string, string> {
   const zones = new Map<string, string>();
