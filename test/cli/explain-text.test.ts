@@ -43,6 +43,7 @@ function explain({
   const seen: Seen = {
     service: makeService(service),
     pods: [makePod('p', pod), ...others],
+    asked: null,
     allPods,
     zones: zones === null ? null : new Map(Object.entries(zones)),
     shares: shares ?? null,
@@ -54,6 +55,7 @@ function explain({
 
 const NOTHING: Omit<Seen, 'service'> = {
   pods: [],
+  asked: null,
   allPods: true,
   zones: null,
   shares: null,
@@ -342,6 +344,18 @@ test('unseen nodes matter for the writes only if there is an endpoint', () => {
 test('counts and writes are not told if pods could not be seen', () => {
   const { endpoints, families, due } = explain({ allPods: false });
   assert.deepEqual([endpoints, families, due], [null, [], { endpoints: null, slices: null }]);
+});
+
+test('where one pod is asked for, each Service explains it alone, and counts all', () => {
+  const pods = [makePod('p', { ready: false, podIPs: ['10.9.0.1'] }), ...manyPods(50)];
+  for (const name of ['web', 'api']) {
+    const seen: Seen = { ...NOTHING, service: makeService({ name }), pods };
+    const all = explainService(seen, EXPLAIN_CONFIG);
+    const one = explainService({ ...seen, asked: 'p' }, EXPLAIN_CONFIG);
+    assert.equal(all.pods.length, 51);
+    assert.deepEqual(one, { ...all, pods: all.pods.filter(({ pod }) => pod === 'ns/p') });
+    assert.deepEqual(one.endpoints, { ready: 50, notReady: 1, truncated: 0 });
+  }
 });
 
 test('pods with one uid and address are listed once', () => {

@@ -272,6 +272,8 @@ function storedOutput(source: ObjectSource): StoredOutput {
 /** The pods that a Service is explained with. */
 export interface Candidates {
   readonly pods: readonly PodRecord[];
+  /** The name of the one pod that is explained; null = all are. */
+  readonly asked: string | null;
   /** Whether `pods` has every pod that the Service selects. */
   readonly all: boolean;
   /** How many pods have some of the labels and are not in `pods`; null = the pods could not be seen. */
@@ -335,10 +337,11 @@ export async function readCandidates(
     }),
   );
   const isSelected = ({ labels }: PodRecord): boolean => labelsMissing(labels, selector).length === 0;
-  if (pods === undefined) return { pods: [], all: false, others: null };
+  if (pods === undefined) return { pods: [], asked: null, all: false, others: null };
   const sorted = sortedByName(pods);
   return {
     pods: [...sorted.filter(isSelected), ...sorted.filter((pod) => !isSelected(pod))],
+    asked: null,
     all: true,
     others: Math.max(0, others - reading.othersMax),
   };
@@ -365,7 +368,7 @@ export function tell(
   reading: Reading,
   service: ServiceRecord,
   outputs: Outputs,
-  { pods, all, others }: Candidates,
+  { pods, asked, all, others }: Candidates,
   nodes: NodeTable | undefined,
   changes: Changes = NO_CHANGES,
 ): Told {
@@ -375,6 +378,7 @@ export function tell(
     {
       service,
       pods,
+      asked,
       allPods: all,
       zones,
       shares: nodes === undefined ? null : currentShares(nodes),

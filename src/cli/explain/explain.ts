@@ -162,7 +162,9 @@ async function explainOneService(reading: Reading, { namespace, name }: ExplainO
     readChanges(reading, service),
   ]);
   const candidates =
-    service.selector === null ? { pods: [], all: true, others: 0 } : await readCandidates(reading, service, outputs);
+    service.selector === null
+      ? { pods: [], asked: null, all: true, others: 0 }
+      : await readCandidates(reading, service, outputs);
   const told = tell(reading, service, outputs, candidates, nodes, changes);
   const explained = told.podsSeen || told.explanation.unplanned !== '';
   return { status: explained ? 0 : 1, lines: serviceLines(told), json: { ...toldJson(told), unseen } };
@@ -203,7 +205,7 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   const missed: Told[] = [];
   for (const service of others) {
     const outputs = await readOutputs(reading, service);
-    missed.push(tell(reading, service, outputs, { pods: [pod], all: false, others: 0 }, nodes));
+    missed.push(tell(reading, service, outputs, { pods: [pod], asked: name, all: false, others: 0 }, nodes));
   }
   const explanations = [...told, ...missed].map(({ explanation }) => explanation);
   const lines = podLines(key, explanations);
@@ -215,7 +217,7 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   if (more > 0) lines.push(`${more} more Services have selectors that the pod meets in part (--others shows more).`);
   const shown = ({ explanation: one }: Told): object => {
     const { service, unplanned, notWritten, due } = one;
-    return { service, unplanned, notWritten, due, explanation: one.pods.find((each) => each.pod === key) ?? null };
+    return { service, unplanned, notWritten, due, explanation: one.pods[0] ?? null };
   };
   const services = [
     ...told.map((one) => Object.assign(shown(one), { changes: one.changes.last, changesNote: one.changes.note })),
@@ -281,6 +283,6 @@ async function podsOf(reading: Reading, pod: PodRecord, services: readonly Servi
     return byName;
   };
   const byName = await see(reading, `pods of ${pod.namespace}`, read());
-  if (byName === undefined) return { pods: [pod], all: false, others: null };
-  return { pods: sortedByName([...byName.values()]), all: true, others: 0 };
+  if (byName === undefined) return { pods: [pod], asked: pod.name, all: false, others: null };
+  return { pods: sortedByName([...byName.values()]), asked: pod.name, all: true, others: 0 };
 }

@@ -56,8 +56,10 @@ export interface LeftOutControllers {
 
 export interface Seen {
   readonly service: ServiceRecord;
-  /** Pods to be explained, ascending by name. */
+  /** Pods that may belong to the Service, ascending by name. */
   readonly pods: readonly PodRecord[];
+  /** The name of the one pod that is explained; null = all are. Counts and verdicts are of all in any case. */
+  readonly asked: string | null;
   /** Whether `pods` has every pod that the Service selects. */
   readonly allPods: boolean;
   /**
@@ -154,8 +156,8 @@ export interface SliceExplanation extends Verdict, HintsVerdict, Omit<ListedEndp
 }
 
 /**
- * Explains each pod of `seen`. A pod whose labels match the selector belongs to the Service. Any other pod is explained
- * by the labels that it lacks.
+ * Explains the pods of `seen`, or the one that was asked for. A pod whose labels match the selector belongs to the Service.
+ * Any other pod is explained by the labels that it lacks.
  */
 export function explainService(seen: Seen, config: ExplainConfig): ServiceExplanation {
   const { service } = seen;
@@ -188,7 +190,9 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
     notes: problem === null ? [] : [problemText(problem)],
     notWritten: notWrittenOf(config.leftOut),
     ...writtenCounts(seen.allPods ? countsOf(seen, membership, inEndpoints, inSlices) : NO_COUNTS, config.leftOut),
-    pods: seen.pods.map((pod) => explainPod(seen, pod, publishNotReady, verdicts)),
+    pods: seen.pods
+      .filter(({ name }) => seen.asked === null || name === seen.asked)
+      .map((pod) => explainPod(seen, pod, publishNotReady, verdicts)),
     mirrored,
   };
 }
