@@ -618,6 +618,19 @@ for (const [what, cell, text] of [
   test(`a pod that is stored ${what}`, () => assert.equal(cell, text));
 }
 
+test('a pod that is gone is named where all were seen, by what somebody writes', () => {
+  const seen: Seen = { ...NOTHING, service: makeService({ selector: {} }), slices: [sliceAs('web-0', {})] };
+  const names = (of: Partial<Seen>, slices = ''): string[] =>
+    explainService({ ...seen, ...of }, { ...EXPLAIN_CONFIG, leftOut: { endpoints: '', slices, mirror: '' } }).pods.map(
+      ({ pod, selected }) => `${pod} ${selected}`,
+    );
+  assert.deepEqual(names({}), ['ns/p false']);
+  assert.deepEqual(names({ pods: [makePod('p')] }), ['ns/p true']);
+  assert.deepEqual(names({ allPods: false }), []);
+  assert.deepEqual(names({ asked: 'q' }), []);
+  assert.deepEqual(names({}, 'endpointslice-controller'), []);
+});
+
 test('a controller that --controllers leaves out writes nothing, and no write is due', () => {
   const leftOut = { endpoints: 'endpoints-controller', slices: '', mirror: '' };
   const seen: Seen = { ...NOTHING, service: makeService(), pods: [makePod('p')], slices: [sliceAs('web-0', {})] };

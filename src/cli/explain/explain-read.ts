@@ -192,26 +192,37 @@ export async function readOutputs(reading: Reading, { namespace, name }: Service
   };
 }
 
-/** Names of the Services whose slices list the pod. undefined = the slices could not be seen. */
+/** A slice that lists a pod, and the Service that it is of; '' = it names none. */
+interface Listing {
+  readonly slice: string;
+  readonly service: string;
+}
+
+/**
+ * The slices that list the pod, ascending by name. undefined = they could not be seen.
+ * @param uid null = any pod of the name
+ */
 export async function readListing(
   reading: Reading,
-  { namespace, name, uid }: PodRecord,
-): Promise<ReadonlySet<string> | undefined> {
+  { namespace, name }: Pick<PodRecord, 'namespace' | 'name'>,
+  uid: string | null,
+): Promise<readonly Listing[] | undefined> {
   const { reader, progress } = reading;
   const isPod = ({ targetRef }: Endpoint): boolean =>
-    targetRef?.kind === 'Pod' && targetRef.name === name && (targetRef.uid ?? uid) === uid;
+    targetRef?.kind === 'Pod' && targetRef.name === name && (uid === null || (targetRef.uid ?? uid) === uid);
   const listed = reader.list(
     { path: slicesPath(namespace), form: 'json' },
     {
-      take: (item) => {
+      take: (item): Listing | null => {
         const { metadata, endpoints } = valueOf(item) as KubeObject & Partial<Pick<EndpointSlice, 'endpoints'>>;
-        return endpoints?.some(isPod) === true ? (metadata.labels?.[SERVICE_NAME_LABEL] ?? null) : null;
+        if (endpoints?.some(isPod) !== true) return null;
+        return { slice: metadata.name ?? '', service: metadata.labels?.[SERVICE_NAME_LABEL] ?? '' };
       },
       progress: (count) => progress(`${count} EndpointSlices read`),
     },
   );
-  const names = await see(reading, `endpointslices of ${namespace}`, listed);
-  return names && new Set(names);
+  const found = await see(reading, `endpointslices of ${namespace}`, listed);
+  return found?.toSorted((a, b) => (a.slice < b.slice ? -1 : 1));
 }
 
 /** Endpoints that cannot be decoded count as not seen. */

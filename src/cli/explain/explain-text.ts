@@ -148,7 +148,8 @@ const STATES: Readonly<Record<Listed, string>> = {
   outdated: 'outdated',
 };
 
-function readyText({ ready, readySince, publishNotReady, terminating }: PodExplanation): string {
+function readyText({ exists, ready, readySince, publishNotReady, terminating }: PodExplanation): string {
+  if (!exists) return '';
   const since = readySince === 0 ? '' : ` since ${formatTime(readySince)}`;
   const published = publishNotReady ? ', published anyway' : '';
   return `${ready ? 'yes' : 'no'}${since}${terminating ? ', terminating' : ''}${published}`;

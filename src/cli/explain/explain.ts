@@ -188,10 +188,10 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
     reader.get(`/api/v1/namespaces/${namespace}/pods/${name}`).catch(missing),
   );
   if (source === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
-  if (source === null) return notFound(`pod ${key}`);
+  if (source === null) return explainMissingPod(reading, key, { namespace, name });
   const pod = projectPod(source, interner, reading.config.kubeletShutdownIsTermination);
-  const listing = await readListing(reading, pod);
-  const found = await servicesOf(reading, pod, listing ?? new Set());
+  const listing = await readListing(reading, pod, pod.uid);
+  const found = await servicesOf(reading, pod, new Set(listing?.map(({ service }) => service)));
   if (found === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
   const { selecting, others, more } = found;
   const nodes = await readNodes(reading);
@@ -225,6 +225,21 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
     ...missed.map(shown),
   ];
   return { status: 0, lines, json: { pod: key, services, moreServices: more, unseen } };
+}
+
+/** A pod that does not exist may be listed all the same, as an earlier pod of its name. */
+async function explainMissingPod(
+  reading: Reading,
+  key: string,
+  pod: Pick<PodRecord, 'namespace' | 'name'>,
+): Promise<Answer> {
+  const listing = await readListing(reading, pod, null);
+  const { status, lines, json } = notFound(`pod ${key}`);
+  const listed = (listing ?? []).map(({ slice, service }) =>
+    printable(`EndpointSlice ${slice}${service === '' ? '' : ` of Service ${service}`} lists it.`),
+  );
+  if (listing?.length === 0) listed.push('No EndpointSlice lists it.');
+  return { status, lines: [...lines, ...listed], json: { ...json, listedIn: listing ?? null, unseen: reading.unseen } };
 }
 
 interface ServicesOfPod {

@@ -13,6 +13,8 @@ export type Reason =
   | Absence
   | Unplanned
   | 'not-selected'
+  /** The objects list the name of a pod that does not exist. */
+  | 'gone'
   | 'unknown-node'
   /** The object is full. */
   | 'truncated'
@@ -40,6 +42,8 @@ export function reasonText(reason: Reason, { service, pod, missing, problem, kub
   switch (reason) {
     case 'not-selected':
       return missingText(missing);
+    case 'gone':
+      return 'there is no such pod';
     case 'no-selector':
     case 'external-name':
     case 'opted-out':
