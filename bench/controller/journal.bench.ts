@@ -39,7 +39,7 @@ function prepare(size: Size): readonly BenchCase[] {
 
 function unitOf(i: number): Unit {
   const service = { namespace: 'ns', name: `svc-${i}` };
-  return { controller: { name: 'endpoints' }, service } as Unit;
+  return { controller: { name: 'endpoints' }, service, item: { coveredMs: 990 } } as Unit;
 }
 
 const SYNC = {

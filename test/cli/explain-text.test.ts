@@ -43,6 +43,7 @@ function explain({
   const seen: Seen = {
     service: makeService(service),
     pods: [makePod('p', pod), ...others],
+    asked: null,
     allPods,
     zones: zones === null ? null : new Map(Object.entries(zones)),
     shares: shares ?? null,
@@ -54,6 +55,7 @@ function explain({
 
 const NOTHING: Omit<Seen, 'service'> = {
   pods: [],
+  asked: null,
   allPods: true,
   zones: null,
   shares: null,
@@ -90,16 +92,8 @@ const cases: [rule: string, world: World, text: string][] = [
   ['all is well', {}, `ready | IPv4 ready | ${NONE} | -`],
 
   // docs/spec/endpoints.md "One sync", docs/spec/endpointslice.md "One sync"
-  [
-    'ExternalName',
-    { service: { type: 'ExternalName' } },
-    'the Service is of type ExternalName: its Endpoints and slices stay as they are',
-  ],
-  [
-    'no selector',
-    { service: { selector: null } },
-    'the Service has no selector: its Endpoints are made by hand, and mirrored into slices',
-  ],
+  ['ExternalName', { service: { type: 'ExternalName' } }, 'the Service is of type ExternalName'],
+  ['no selector', { service: { selector: null } }, 'the Service has no selector'],
   [
     'opted out',
     { service: { labels: { mine: '' } }, config: { optOutLabel: 'mine' } },
@@ -139,6 +133,11 @@ const cases: [rule: string, world: World, text: string][] = [
     'being deleted, and not ready',
     { pod: { deleting: true, ready: false } },
     `left out | IPv4 not ready | ${NONE} | Endpoints: it is being deleted, and the Service does not set publishNotReadyAddresses; IPv4: its condition Ready is not True`,
+  ],
+  [
+    'being deleted, or ended by its kubelet',
+    { pod: { deleting: true }, config: { kubeletShutdownIsTermination: true } },
+    `left out | IPv4 not ready, serving | ${NONE} | Endpoints: it is being deleted, or its kubelet ends it (DisruptionTarget), and the Service does not set publishNotReadyAddresses; IPv4: it is being deleted, or its kubelet ends it (DisruptionTarget)`,
   ],
   [
     'being deleted, and published',
@@ -347,6 +346,18 @@ test('counts and writes are not told if pods could not be seen', () => {
   assert.deepEqual([endpoints, families, due], [null, [], { endpoints: null, slices: null }]);
 });
 
+test('where one pod is asked for, each Service explains it alone, and counts all', () => {
+  const pods = [makePod('p', { ready: false, podIPs: ['10.9.0.1'] }), ...manyPods(50)];
+  for (const name of ['web', 'api']) {
+    const seen: Seen = { ...NOTHING, service: makeService({ name }), pods };
+    const all = explainService(seen, EXPLAIN_CONFIG);
+    const one = explainService({ ...seen, asked: 'p' }, EXPLAIN_CONFIG);
+    assert.equal(all.pods.length, 51);
+    assert.deepEqual(one, { ...all, pods: all.pods.filter(({ pod }) => pod === 'ns/p') });
+    assert.deepEqual(one.endpoints, { ready: 50, notReady: 1, truncated: 0 });
+  }
+});
+
 test('pods with one uid and address are listed once', () => {
   const twin = makePod('q', { uid: 'uid-p' });
   const { pods } = explain({ others: [twin] });
@@ -383,7 +394,7 @@ test('Endpoints that are not mirrored name the rule', () => {
     [
       '',
       'there are no Endpoints of that name',
-      'the Service has a selector, and so slices of its own',
+      'the Service has a selector',
       'the Endpoints have the label endpointslice.kubernetes.io/skip-mirror=true',
       'the Endpoints elect a leader (annotation control-plane.alpha.kubernetes.io/leader)',
       'the Endpoints are left from a time when the Service had a selector, and --clean-up-unselected removes them',
@@ -407,9 +418,40 @@ test('a Service that is not planned has no due writes where nothing plans them',
   assert.deepEqual(due({ selector: null, labels: { mine: '' } }, { optOutLabel: 'mine' }), [0, 0]);
 });
 
+test('a Service that is not planned says why, and what becomes of its objects', () => {
+  const object: Endpoints = { apiVersion: 'v1', kind: 'Endpoints', metadata: {} };
+  const byHand: Seen['endpoints'] = { object, record: emptyOutput() };
+  const lines = (service: Service, endpoints: Seen['endpoints'], config?: Partial<ExplainConfig>): string[] => {
+    const seen: Seen = { ...NOTHING, service: makeService(service), endpoints };
+    const { unplanned, unmirrored, notes } = explainService(seen, { ...EXPLAIN_CONFIG, ...config });
+    return [unplanned, unmirrored!, ...notes];
+  };
+  const externalName: Service = { type: 'ExternalName', selector: null };
+  assert.deepEqual(lines(externalName, byHand), ['the Service is of type ExternalName', '']);
+  const noEndpoints = 'there are no Endpoints of that name';
+  assert.deepEqual(lines({ selector: null }, null), ['the Service has no selector', noEndpoints]);
+
+  const cleanUpUnselected = true;
+  const deletes = (kinds: string): string =>
+    `--clean-up-unselected deletes ${kinds} that were written for it while it selected pods`;
+  assert.deepEqual(lines({ type: 'ExternalName' }, null, { cleanUpUnselected }), [
+    'the Service is of type ExternalName',
+    'the Service has a selector',
+    deletes('Endpoints and EndpointSlices'),
+  ]);
+  const leftOut = { endpoints: 'endpoints-controller', slices: '', mirror: '' };
+  assert.deepEqual(lines({ selector: null }, null, { cleanUpUnselected, leftOut }), [
+    'the Service has no selector',
+    noEndpoints,
+    deletes('EndpointSlices'),
+  ]);
+  const optedOut: Service = { selector: null, labels: { mine: '' } };
+  assert.equal(lines(optedOut, null, { cleanUpUnselected, optOutLabel: 'mine' }).length, 2);
+});
+
 test('mirroring shows only what the Service tells if its Endpoints cannot be read', () => {
   assert.equal(explain({ service: { selector: null } }).unmirrored, null);
-  assert.equal(explain({}).unmirrored, 'the Service has a selector, and so slices of its own');
+  assert.equal(explain({}).unmirrored, 'the Service has a selector');
 });
 
 test('an address that is not mirrored names the rule', () => {
@@ -575,6 +617,19 @@ for (const [what, cell, text] of [
 ] as const) {
   test(`a pod that is stored ${what}`, () => assert.equal(cell, text));
 }
+
+test('a pod that is gone is named where all were seen, by what somebody writes', () => {
+  const seen: Seen = { ...NOTHING, service: makeService({ selector: {} }), slices: [sliceAs('web-0', {})] };
+  const names = (of: Partial<Seen>, slices = ''): string[] =>
+    explainService({ ...seen, ...of }, { ...EXPLAIN_CONFIG, leftOut: { endpoints: '', slices, mirror: '' } }).pods.map(
+      ({ pod, selected }) => `${pod} ${selected}`,
+    );
+  assert.deepEqual(names({}), ['ns/p false']);
+  assert.deepEqual(names({ pods: [makePod('p')] }), ['ns/p true']);
+  assert.deepEqual(names({ allPods: false }), []);
+  assert.deepEqual(names({ asked: 'q' }), []);
+  assert.deepEqual(names({}, 'endpointslice-controller'), []);
+});
 
 test('a controller that --controllers leaves out writes nothing, and no write is due', () => {
   const leftOut = { endpoints: 'endpoints-controller', slices: '', mirror: '' };

@@ -225,6 +225,34 @@ describe('endpointd explain', () => {
     );
   });
 
+  it('explain names a pod that is gone and that the objects still list', async () => {
+    answers = stale({ app: 'web' });
+    Object.assign(answers, { [`${V1}/pods`]: list('Pod', [pod('web-2')]), [`${V1}/pods/web-1`]: 404 });
+    const { stdout } = await explain('service', 'shop/web');
+    const rows = stdout.replaceAll(/ {2,}/g, ' | ').split('\n');
+    assert.deepEqual(
+      rows.filter((line) => line.startsWith('web-1')),
+      ['web-1 | - | - | - | - | - | left out (now ready) | IPv4 left out still in web-x | - | there is no such pod'],
+    );
+    const { pods } = JSON.parse((await explain('service', 'shop/web', '-o', 'json')).stdout) as {
+      pods: { pod: string; exists: boolean; selected: boolean; endpoints: { reason: string } }[];
+    };
+    assert.deepEqual(
+      pods.map(({ pod: key, exists, selected, endpoints }) => [key, exists, selected, endpoints.reason]),
+      [
+        ['shop/web-2', true, true, null],
+        ['shop/web-1', false, false, 'gone'],
+      ],
+    );
+
+    const one = await explain('pod', 'shop/web-1');
+    assert.equal(one.status, 1);
+    assert.equal(one.stdout, 'There is no pod shop/web-1.\nEndpointSlice web-x of Service web lists it.\n');
+    const json = JSON.parse((await explain('pod', 'shop/web-1', '-o', 'json')).stdout) as object;
+    const listedIn = [{ slice: 'web-x', service: 'web' }];
+    assert.deepEqual(json, { error: 'there is no pod shop/web-1', listedIn, unseen: [] });
+  });
+
   it('explain counts no write of a controller that --controllers leaves out', async () => {
     answers = { ...all(), [`${V1}/pods`]: list('Pod', [pod('web-1')]), [SLICES]: slices(sliceOf('web')) };
     const flag = '--controllers=*,-endpoints-controller';
@@ -298,11 +326,15 @@ describe('endpointd explain', () => {
   });
 
   it('explain names an object that does not exist, with status 1', async () => {
-    answers = {};
+    answers = { [SLICES]: slices(sliceOf('web')) };
     const service = await explain('service', 'shop/web');
-    const one = await explain('pod', 'shop/web-1', '-o', 'json');
+    const one = await explain('pod', 'shop/web-3');
     assert.deepEqual([service.status, service.stdout], [1, 'There is no service shop/web.\n']);
-    assert.deepEqual([one.status, JSON.parse(one.stdout)], [1, { error: 'there is no pod shop/web-1' }]);
+    assert.deepEqual([one.status, one.stdout], [1, 'There is no pod shop/web-3.\nNo EndpointSlice lists it.\n']);
+    answers = {};
+    const unseen = ['endpointslices of shop: user may not\u001B[2J: NotFound'];
+    const blind = await explain('pod', 'shop/web-3', '-o', 'json');
+    assert.deepEqual(JSON.parse(blind.stdout), { error: 'there is no pod shop/web-3', listedIn: null, unseen });
   });
 
   it('explain names what it could not read, and answers for the rest', async () => {
@@ -342,6 +374,31 @@ describe('endpointd explain', () => {
     };
     assert.deepEqual(due, { endpoints: 1, slices: null });
     assert.equal(pods[0]!.slices[0]!.hintZones, null);
+  });
+
+  it('explain says of a cluster in one zone why there are no hints by CPU', async () => {
+    const annotations = { 'service.kubernetes.io/topology-mode': 'Auto' };
+    const node = (name: string, zone: string, ready = 'True'): object => ({
+      metadata: { name, labels: zone === '' ? {} : { 'topology.kubernetes.io/zone': zone } },
+      status: { allocatable: { cpu: '4' }, conditions: [{ type: 'Ready', status: ready }] },
+    });
+    const noteOf = async (...nodes: readonly object[]): Promise<string | undefined> => {
+      answers = {
+        ...all(),
+        [`${V1}/services/web`]: { ...SERVICE, metadata: { ...SERVICE.metadata, annotations } },
+        '/api/v1/nodes': list('Node', nodes),
+      };
+      const { stdout } = await explain('service', 'shop/web');
+      assert.match(stdout, /hints Auto: none: Insufficient Node information: /);
+      return /^Note: (.*)$/m.exec(stdout)?.[1];
+    };
+    assert.equal(
+      await noteOf(node('node-1', 'a'), node('node-2', 'b', 'False')),
+      'all ready nodes that count are in one zone: a',
+    );
+    assert.equal(await noteOf(node('node-1', 'a', 'False')), 'no ready node counts');
+    const spoils = 'node node-2: label topology.kubernetes.io/zone is missing or empty';
+    assert.equal(await noteOf(node('node-1', 'a'), node('node-2', '')), spoils);
   });
 
   it('explain has status 1 if the pods cannot be read, and counts none', async () => {
@@ -465,7 +522,10 @@ describe('endpointd explain', () => {
   });
 
   for (const { role, said } of [
-    { role: 'leads', said: /: it has seen none since its start, or has no room for it any more \(--journal-size\)\.$/ },
+    {
+      role: 'leads',
+      said: /: since its start no pod of it has changed and nothing was written, or it has no room .* \(--journal-size\)\.$/,
+    },
     { role: 'stands by', said: / notes no changes now: it stands by\. Ask the leader\.$/ },
     { role: 'nobody', said: / notes no changes now: it stands by, and nobody leads\.$/ },
     { role: 'waits', said: / notes no changes now: it waits to take over\.$/ },

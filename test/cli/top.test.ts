@@ -244,6 +244,21 @@ describe('metrics as text', () => {
     );
   });
 
+  it('more services are stuck than the metrics name: all are counted', () => {
+    const stuck = ['a', 'b', 'c'].map((service) => {
+      return `endpointd_stuck_service{controller="endpoints",namespace="shop",service="${service}",class="invalid"} 1`;
+    });
+    const counts = ['endpoints', 'endpointslice'].map((controller) => {
+      return `endpointd_services{controller="${controller}",state="stuck"} 200\nendpointd_services{controller="${controller}",state="known"} 900`;
+    });
+    const noteOf = (lines: readonly string[], stuckMax?: number): string =>
+      metricsSections({ metrics: parseMetrics(`${lines.join('\n')}\n`), atMs: 0 }, null, stuckMax)[0]!.note;
+    assert.equal(noteOf([...stuck, ...counts]), '397 more');
+    assert.equal(noteOf([...stuck, ...counts], 2), '398 more');
+    assert.equal(noteOf(stuck), '');
+    assert.equal(noteOf(stuck, 2), '1 more');
+  });
+
   it('metrics of endpointd name what only the debug page has', () => {
     const look = { metrics: parseMetrics('endpointd_build_info{version="1"} 1\n'), atMs: 0 };
     assert.match(sourceOf(look), /^metrics of endpointd: without shards/);

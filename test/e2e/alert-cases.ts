@@ -6,8 +6,10 @@ export type Series = Readonly<Record<string, string>>;
 export interface AlertCase {
   readonly title: string;
   readonly series: Series;
-  /** What fires after 40 minutes: `<alert> <instance>`, with `-` where the alert is of no instance. */
+  /** What fires at the end: `<alert> <instance>`, with `-` where the alert is of no instance. */
   readonly firing: readonly string[];
+  /** When that is; default: after 40 minutes. */
+  readonly at?: string;
 }
 
 const A = 'job="endpointd",instance="10.0.0.1:10267"';
@@ -269,6 +271,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   { title: 'all have gone without a trace', series: { [`up{${A}}`]: '1x10' }, firing: ['EndpointdDown -'] },
   {
+    title: 'all have gone for more than a day, and the rules are still there',
+    series: { [`up{${A}}`]: '1x10' },
+    firing: ['EndpointdDown -'],
+    at: '26h',
+  },
+  {
     title: 'the leadership changes hands four times within a quarter of an hour: none',
     series: {
       ...BOTH_UP,
@@ -290,14 +298,14 @@ export const ALERT_CASES: readonly AlertCase[] = [
 
 /** A file of unit tests for `promtool test rules`. */
 export function unitTests(rules: string, cases: readonly AlertCase[]): string {
-  const tests = cases.map(({ title, series, firing }) => ({
+  const tests = cases.map(({ title, series, firing, at = '40m' }) => ({
     name: title,
     interval: '1m',
     input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
     promql_expr_test: [
       {
         expr: 'group by (alertname, instance) (ALERTS{alertstate="firing"})',
-        eval_time: '40m',
+        eval_time: at,
         exp_samples: firing.map((alert) => {
           const [name, instance] = alert.split(' ');
           const labels = instance === '-' ? '' : `, instance="${instance}"`;

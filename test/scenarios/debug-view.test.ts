@@ -5,6 +5,7 @@ import { debugHeadline, debugJson, debugPage } from '../../src/cli/live/debug-pa
 import { debugViews } from '../../src/cli/live/debug-views.ts';
 import { debugChanges, debugSummary, type DebugView } from '../../src/controller/reports/debug-view.ts';
 import { leadershipOf } from '../support/election-world.ts';
+import { replicas } from '../support/sim-replicas.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
 
 function settled(config: SimConfig = {}): Sim {
@@ -108,6 +109,41 @@ describe('the debug view', () => {
     sim.cutWatches();
     sim.run(10_000);
     assert.ok(viewOf(sim).watches.every(({ downMs }) => downMs > 8000));
+  });
+
+  it('no watch is down while a first list takes long', () => {
+    const sim = createSim();
+    sim.lag = ({ path }) => ({ toMs: 0, backMs: path.startsWith('/api/v1/pods') ? 20_000 : 0 });
+    sim.start();
+    sim.run(5000);
+    const view = viewOf(sim);
+    assert.deepEqual(
+      view.watches.map(({ downMs }) => downMs),
+      [-1, -1, -1],
+    );
+    assert.deepEqual(debugHeadline(view), { figure: 'starting', words: '1 Services, starting', tone: 'unsure' });
+  });
+
+  it('a watch whose first list fails is down', () => {
+    const sim = createSim();
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods') ? 503 : 0);
+    sim.start();
+    sim.run(5000);
+    assert.equal(debugHeadline(viewOf(sim)).figure, '1 watch down');
+  });
+
+  it('a cold standby stands by without caches, and its watches start when it leads', () => {
+    const { leader, standby } = replicas('cold');
+    leader.run(600_000);
+    assert.deepEqual(debugHeadline(viewOf(standby)), { figure: 'stands by', words: 'without caches', tone: 'good' });
+    leader.kill();
+    standby.refuse = ({ path }) => (path.startsWith('/api/v1/pods') ? 503 : 0);
+    leader.run(25_000);
+    for (const { resource, downMs } of viewOf(standby).watches) {
+      assert.ok(resource === 'pods' ? downMs > 0 && downMs < 20_000 : downMs === -1, `${resource} ${downMs}`);
+    }
+    const outages = standby.logLines.map(({ fields }) => fields['outage']).filter((outage) => outage !== undefined);
+    assert.ok(outages.length > 0 && outages.every((outage) => /^\d+m?s$/.test(String(outage))), outages.join());
   });
 
   it("the view sums up the journal's changes, and those of one service", () => {

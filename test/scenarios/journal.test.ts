@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { journalEntries, type JournalEntry } from '../../src/controller/reports/journal.ts';
 import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
-import { edit, ENDPOINTS } from '../support/sim-objects.ts';
+import { edit, editService, ENDPOINTS } from '../support/sim-objects.ts';
 import { histogramSamples } from '../../src/metrics/store.ts';
 
 function settled(config: SimConfig = {}): Sim {
@@ -27,6 +27,19 @@ function stagesOf(sim: Sim): Map<string, { readonly seconds: number; readonly ch
       .filter(({ labels }) => labels['controller'] === 'endpoints')
       .map(({ labels, histogram: { sum, count } }) => [labels['stage']!, { seconds: sum, changes: count }]),
   );
+}
+
+const PORTS = { ports: [{ port: 82, targetPort: 9001 }] };
+
+/** The one slot has been held for 0.1 s, and will be for 5 s. */
+function heldSlot(): Sim {
+  const sim = settled({ options: { concurrentEndpointSyncs: 1 } });
+  createService(sim, { name: 'other' });
+  sim.run(2000);
+  sim.lag = ({ method }) => ({ toMs: 0, backMs: method === 'PUT' ? 5000 : 0 });
+  editService(sim, 'other', { ports: [{ port: 81, targetPort: 9000 }] });
+  sim.run(100);
+  return sim;
 }
 
 describe('the journal', () => {
@@ -69,6 +82,42 @@ describe('the journal', () => {
     assert.ok(writeMs >= 3000 && writeMs < 3100, `write ${writeMs}`);
     const { batchWaitMs, planMs } = entry;
     assert.equal(totalMs, queueMs + batchWaitMs + planMs + throttleMs + writeMs);
+  });
+
+  it('the journal tells what the change of a Service waited for', () => {
+    const sim = heldSlot();
+    editService(sim, 'web', PORTS);
+    sim.run(12_000);
+    const { name, result, watchInMs, queueMs, writeMs, totalMs } = entriesOf(sim)[0]!;
+    assert.deepEqual([name, result, watchInMs], ['web', 'written', -1]);
+    assert.ok(queueMs > 4800 && queueMs < 5000, `queue ${queueMs}`);
+    assert.ok(totalMs >= queueMs + writeMs && totalMs < 10_100, `total ${totalMs}`);
+  });
+
+  it('the first change counts, also where it is not the one of a pod', () => {
+    const sim = heldSlot();
+    editService(sim, 'web', PORTS);
+    sim.run(3000);
+    const before = stagesOf(sim).get('queue')?.seconds ?? 0;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(9000);
+    const { name, queueMs } = entriesOf(sim)[0]!;
+    assert.equal(name, 'web');
+    assert.ok(queueMs > 4800 && queueMs < 5000, `queue ${queueMs}`);
+    const podMs = (stagesOf(sim).get('queue')!.seconds - before) * 1000;
+    assert.ok(podMs > 1800 && podMs < 2000, `the metric has the pod's change: ${podMs}`);
+  });
+
+  it('the change of a Service is as old with its next try', () => {
+    const sim = settled();
+    sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
+    editService(sim, 'web', PORTS);
+    sim.run(2000);
+    sim.refuse = () => 0;
+    sim.run(20_000);
+    const [last, failed] = entriesOf(sim);
+    assert.deepEqual([last!.result, failed!.result], ['written', 'server']);
+    assert.ok(last!.queueMs > failed!.queueMs && last!.totalMs > failed!.totalMs, String(last!.queueMs));
   });
 
   it('the journal tells the age of a Ready transition when it was seen', () => {

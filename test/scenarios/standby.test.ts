@@ -341,6 +341,19 @@ describe('a replica that stands by', () => {
   });
 });
 
+describe('a cold standby that leads late', () => {
+  it('its watches have been missing since it leads, not since its start', () => {
+    const { leader, standby } = replicas('cold', { watchList: false });
+    leader.run(600_000);
+    standby.lag = ({ path }) => ({ toMs: 0, backMs: path.startsWith('/api/v1/pods?watch') ? 30_000 : 0 });
+    leader.kill();
+    leader.run(22_000);
+    const { ok, message } = standby.loop!.readiness().find(({ name }) => name === 'watch-pods')!;
+    assert.ok(ok, message);
+    assert.match(message, /^no watch for \d+ s$/);
+  });
+});
+
 describe('a standby that runs other controllers than the leader', () => {
   const SLICES_ONLY = { endpoints: false, slices: true, mirror: false };
   const WARNING = 'Another process holds the Lease for other controllers: this one never writes while it does';

@@ -7,6 +7,7 @@ export const EXPLAIN_CONFIG: ExplainConfig = {
   compactSlices: false,
   optOutLabel: '',
   cleanUpUnselected: false,
+  kubeletShutdownIsTermination: false,
   leftOut: { endpoints: '', slices: '', mirror: '' },
   mirror: { endpointsPerSubsetMax: 1000, all: false },
 };

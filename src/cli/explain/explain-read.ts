@@ -30,7 +30,6 @@ export interface Reading {
   readonly reader: ApiReader;
   readonly interner: Interner;
   readonly config: ExplainConfig;
-  readonly kubeletShutdownIsTermination: boolean;
   /** The most pods, or Services, that are shown although they lack labels. */
   readonly othersMax: number;
   readonly progress: (text: string) => void;
@@ -111,15 +110,21 @@ export async function readNodes(reading: Reading): Promise<NodeTable | undefined
   return (await see(reading, 'nodes (zones and hints)', listed)) === undefined ? undefined : table;
 }
 
-/** Names of the nodes because of which no Service gets hints by CPU. */
-function spoilers(nodes: NodeTable): string[] {
+/** Why no Service gets hints by CPU: the nodes because of which, or that the others are not in two zones. */
+function whyNoShares(nodes: NodeTable): string[] {
   const found: string[] = [];
+  const zones = new Set<string>();
   for (const node of allNodes(nodes)) {
-    const { spoils } = shareOf(node);
+    const { spoils, zone } = shareOf(node);
     if (spoils !== '') found.push(`node ${node.name}: ${spoils}`);
+    else if (zone !== '') zones.add(zone);
   }
-  return found.sort();
+  if (found.length > 0) return found.sort().slice(0, SPOILERS_MAX);
+  const [zone] = zones;
+  return [zone === undefined ? 'no ready node counts' : `all ready nodes that count are in one zone: ${zone}`];
 }
+
+const SPOILERS_MAX = 3;
 
 const NO_CHANGES: Changes = { last: [], note: '' };
 
@@ -147,7 +152,8 @@ export async function readChanges(
     const silence = SILENT_ROLES.get(view.role ?? '');
     if (silence !== undefined) return { last, note: `The endpointd at ${origin} notes no changes now: ${silence}.` };
     if (last.length > 0) return { last, note: '' };
-    const why = 'it has seen none since its start, or has no room for it any more (--journal-size)';
+    const why =
+      'since its start no pod of it has changed and nothing was written, or it has no room for it any more (--journal-size)';
     return { last, note: `The endpointd at ${origin} remembers no change of ${namespace}/${name}: ${why}.` };
   } catch (error) {
     if (!(error instanceof MonitorError) && !(error instanceof SyntaxError)) throw error;
@@ -186,26 +192,37 @@ export async function readOutputs(reading: Reading, { namespace, name }: Service
   };
 }
 
-/** Names of the Services whose slices list the pod. undefined = the slices could not be seen. */
+/** A slice that lists a pod, and the Service that it is of; '' = it names none. */
+interface Listing {
+  readonly slice: string;
+  readonly service: string;
+}
+
+/**
+ * The slices that list the pod, ascending by name. undefined = they could not be seen.
+ * @param uid null = any pod of the name
+ */
 export async function readListing(
   reading: Reading,
-  { namespace, name, uid }: PodRecord,
-): Promise<ReadonlySet<string> | undefined> {
+  { namespace, name }: Pick<PodRecord, 'namespace' | 'name'>,
+  uid: string | null,
+): Promise<readonly Listing[] | undefined> {
   const { reader, progress } = reading;
   const isPod = ({ targetRef }: Endpoint): boolean =>
-    targetRef?.kind === 'Pod' && targetRef.name === name && (targetRef.uid ?? uid) === uid;
+    targetRef?.kind === 'Pod' && targetRef.name === name && (uid === null || (targetRef.uid ?? uid) === uid);
   const listed = reader.list(
     { path: slicesPath(namespace), form: 'json' },
     {
-      take: (item) => {
+      take: (item): Listing | null => {
         const { metadata, endpoints } = valueOf(item) as KubeObject & Partial<Pick<EndpointSlice, 'endpoints'>>;
-        return endpoints?.some(isPod) === true ? (metadata.labels?.[SERVICE_NAME_LABEL] ?? null) : null;
+        if (endpoints?.some(isPod) !== true) return null;
+        return { slice: metadata.name ?? '', service: metadata.labels?.[SERVICE_NAME_LABEL] ?? '' };
       },
       progress: (count) => progress(`${count} EndpointSlices read`),
     },
   );
-  const names = await see(reading, `endpointslices of ${namespace}`, listed);
-  return names && new Set(names);
+  const found = await see(reading, `endpointslices of ${namespace}`, listed);
+  return found?.toSorted((a, b) => (a.slice < b.slice ? -1 : 1));
 }
 
 /** Endpoints that cannot be decoded count as not seen. */
@@ -266,6 +283,8 @@ function storedOutput(source: ObjectSource): StoredOutput {
 /** The pods that a Service is explained with. */
 export interface Candidates {
   readonly pods: readonly PodRecord[];
+  /** The name of the one pod that is explained; null = all are. */
+  readonly asked: string | null;
   /** Whether `pods` has every pod that the Service selects. */
   readonly all: boolean;
   /** How many pods have some of the labels and are not in `pods`; null = the pods could not be seen. */
@@ -290,13 +309,13 @@ export async function readPods(
   selector: Labels,
   { begin, keeps }: PodOptions,
 ): Promise<PodRecord[]> {
-  const { reader, interner, kubeletShutdownIsTermination, progress } = reading;
+  const { reader, interner, config, progress } = reading;
   return reader.list(
     { path: `/api/v1/namespaces/${namespace}/pods`, labelSelector: selectorText(selector) },
     {
       begin,
       take: (item) => {
-        const pod = projectPod(item, interner, kubeletShutdownIsTermination);
+        const pod = projectPod(item, interner, config.kubeletShutdownIsTermination);
         return keeps(pod) ? pod : null;
       },
       progress: (count) => progress(`${count} pods read`),
@@ -329,10 +348,11 @@ export async function readCandidates(
     }),
   );
   const isSelected = ({ labels }: PodRecord): boolean => labelsMissing(labels, selector).length === 0;
-  if (pods === undefined) return { pods: [], all: false, others: null };
+  if (pods === undefined) return { pods: [], asked: null, all: false, others: null };
   const sorted = sortedByName(pods);
   return {
     pods: [...sorted.filter(isSelected), ...sorted.filter((pod) => !isSelected(pod))],
+    asked: null,
     all: true,
     others: Math.max(0, others - reading.othersMax),
   };
@@ -359,7 +379,7 @@ export function tell(
   reading: Reading,
   service: ServiceRecord,
   outputs: Outputs,
-  { pods, all, others }: Candidates,
+  { pods, asked, all, others }: Candidates,
   nodes: NodeTable | undefined,
   changes: Changes = NO_CHANGES,
 ): Told {
@@ -369,6 +389,7 @@ export function tell(
     {
       service,
       pods,
+      asked,
       allPods: all,
       zones,
       shares: nodes === undefined ? null : currentShares(nodes),
@@ -378,7 +399,7 @@ export function tell(
     config,
   );
   const wantsShares = explanation.families.some(({ hintsFailure }) => hintsFailure?.startsWith('Insufficient Node'));
-  const notes = wantsShares && nodes !== undefined ? spoilers(nodes).slice(0, SPOILERS_MAX) : [];
+  const notes = wantsShares && nodes !== undefined ? whyNoShares(nodes) : [];
   return {
     explanation: { ...explanation, notes: [...explanation.notes, ...notes] },
     summary: summaryOf(service),
@@ -391,8 +412,6 @@ export function tell(
     changes,
   };
 }
-
-const SPOILERS_MAX = 3;
 
 function zonesOf(nodes: NodeTable, pods: readonly PodRecord[]): Map<string, string> {
   const zones = new Map<string, string>();

@@ -148,7 +148,8 @@ const STATES: Readonly<Record<Listed, string>> = {
   outdated: 'outdated',
 };
 
-function readyText({ ready, readySince, publishNotReady, terminating }: PodExplanation): string {
+function readyText({ exists, ready, readySince, publishNotReady, terminating }: PodExplanation): string {
+  if (!exists) return '';
   const since = readySince === 0 ? '' : ` since ${formatTime(readySince)}`;
   const published = publishNotReady ? ', published anyway' : '';
   return `${ready ? 'yes' : 'no'}${since}${terminating ? ', terminating' : ''}${published}`;
@@ -227,10 +228,9 @@ function nameOf({ pod }: PodExplanation): string {
   return pod.slice(pod.indexOf('/') + 1);
 }
 
-/** The explanation of one pod: a line for each Service. */
+/** The explanation of one pod: a line for each Service, of which no other pod is explained. */
 export function podLines(pod: string, services: readonly ServiceExplanation[]): string[] {
-  const rows = services.map(({ service, unplanned, pods }) => {
-    const found = pods.find((each) => each.pod === pod);
+  const rows = services.map(({ service, unplanned, pods: [found] }) => {
     if (found !== undefined) return [service, ...podCells(found)];
     return [service, ...POD_HEAD.map((column) => (column === 'WHY' ? unplanned : ''))];
   });

@@ -119,7 +119,6 @@ export async function explain(args: readonly string[]): Promise<number> {
       ...options,
       mirror: { endpointsPerSubsetMax: options.mirroringMaxEndpointsPerSubset, all: options.mirroringAllEndpoints },
     },
-    kubeletShutdownIsTermination: options.kubeletShutdownIsTermination,
     othersMax: options.others,
     progress: process.stderr.isTTY ? progress.show : () => undefined,
     endpointd: monitor === null ? null : { origin: new URL(options.endpointd).origin, monitor },
@@ -163,7 +162,9 @@ async function explainOneService(reading: Reading, { namespace, name }: ExplainO
     readChanges(reading, service),
   ]);
   const candidates =
-    service.selector === null ? { pods: [], all: true, others: 0 } : await readCandidates(reading, service, outputs);
+    service.selector === null
+      ? { pods: [], asked: null, all: true, others: 0 }
+      : await readCandidates(reading, service, outputs);
   const told = tell(reading, service, outputs, candidates, nodes, changes);
   const explained = told.podsSeen || told.explanation.unplanned !== '';
   return { status: explained ? 0 : 1, lines: serviceLines(told), json: { ...toldJson(told), unseen } };
@@ -187,10 +188,10 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
     reader.get(`/api/v1/namespaces/${namespace}/pods/${name}`).catch(missing),
   );
   if (source === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
-  if (source === null) return notFound(`pod ${key}`);
-  const pod = projectPod(source, interner, reading.kubeletShutdownIsTermination);
-  const listing = await readListing(reading, pod);
-  const found = await servicesOf(reading, pod, listing ?? new Set());
+  if (source === null) return explainMissingPod(reading, key, { namespace, name });
+  const pod = projectPod(source, interner, reading.config.kubeletShutdownIsTermination);
+  const listing = await readListing(reading, pod, pod.uid);
+  const found = await servicesOf(reading, pod, new Set(listing?.map(({ service }) => service)));
   if (found === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
   const { selecting, others, more } = found;
   const nodes = await readNodes(reading);
@@ -204,7 +205,7 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   const missed: Told[] = [];
   for (const service of others) {
     const outputs = await readOutputs(reading, service);
-    missed.push(tell(reading, service, outputs, { pods: [pod], all: false, others: 0 }, nodes));
+    missed.push(tell(reading, service, outputs, { pods: [pod], asked: name, all: false, others: 0 }, nodes));
   }
   const explanations = [...told, ...missed].map(({ explanation }) => explanation);
   const lines = podLines(key, explanations);
@@ -216,7 +217,7 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   if (more > 0) lines.push(`${more} more Services have selectors that the pod meets in part (--others shows more).`);
   const shown = ({ explanation: one }: Told): object => {
     const { service, unplanned, notWritten, due } = one;
-    return { service, unplanned, notWritten, due, explanation: one.pods.find((each) => each.pod === key) ?? null };
+    return { service, unplanned, notWritten, due, explanation: one.pods[0] ?? null };
   };
   const services = [
     ...told.map((one) => Object.assign(shown(one), { changes: one.changes.last, changesNote: one.changes.note })),
@@ -224,6 +225,21 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
     ...missed.map(shown),
   ];
   return { status: 0, lines, json: { pod: key, services, moreServices: more, unseen } };
+}
+
+/** A pod that does not exist may be listed all the same, as an earlier pod of its name. */
+async function explainMissingPod(
+  reading: Reading,
+  key: string,
+  pod: Pick<PodRecord, 'namespace' | 'name'>,
+): Promise<Answer> {
+  const listing = await readListing(reading, pod, null);
+  const { status, lines, json } = notFound(`pod ${key}`);
+  const listed = (listing ?? []).map(({ slice, service }) =>
+    printable(`EndpointSlice ${slice}${service === '' ? '' : ` of Service ${service}`} lists it.`),
+  );
+  if (listing?.length === 0) listed.push('No EndpointSlice lists it.');
+  return { status, lines: [...lines, ...listed], json: { ...json, listedIn: listing ?? null, unseen: reading.unseen } };
 }
 
 interface ServicesOfPod {
@@ -282,6 +298,6 @@ async function podsOf(reading: Reading, pod: PodRecord, services: readonly Servi
     return byName;
   };
   const byName = await see(reading, `pods of ${pod.namespace}`, read());
-  if (byName === undefined) return { pods: [pod], all: false, others: null };
-  return { pods: sortedByName([...byName.values()]), all: true, others: 0 };
+  if (byName === undefined) return { pods: [pod], asked: pod.name, all: false, others: null };
+  return { pods: sortedByName([...byName.values()]), asked: pod.name, all: true, others: 0 };
 }

@@ -51,6 +51,10 @@ export function debugHeadline(view: DebugView): Page['headline'] {
   if (down > 0) return bad(`${down} ${down === 1 ? 'watch' : 'watches'} down`);
   if (stuckTotal > 0) return bad(`${stuckTotal} stuck`);
   if (role === 'nobody') return bad('nobody leads');
+  // A cold standby starts when it leads.
+  if (phase === 'starting' && role === 'stands by' && watches.length === 0) {
+    return { figure: 'stands by', words: 'without caches', tone: 'good' };
+  }
   if (phase !== 'running') return unsure(phase);
   const oldestMs = role === 'leads' ? Math.max(...queues.map(({ oldestChangeMs }) => oldestChangeMs)) : -1;
   if (oldestMs > LATE_MS) return bad(`${time(oldestMs)} since the oldest change`);

@@ -141,6 +141,9 @@ function stuckOf({ metrics }: MetricsLook, stuckMax: number): Section | null {
     labels['controller'] ?? '',
     labels['class'] ?? '',
   ]);
-  const section = table('Stuck services', ['service', 'controller', 'class'], rows.slice(0, stuckMax));
-  return section && { ...section, note: moreNote(rows.length - stuckMax) };
+  const shown = rows.slice(0, stuckMax);
+  // Only so many stuck services have a series of their own (SERIES_MAX).
+  const total = sumOf(metrics, 'endpointd_services', { state: 'stuck' }) ?? rows.length;
+  const section = table('Stuck services', ['service', 'controller', 'class'], shown);
+  return section && { ...section, note: moreNote(total - shown.length) };
 }

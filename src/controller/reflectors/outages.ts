@@ -6,8 +6,9 @@ import { roughDuration } from '../../lib/duration.ts';
 /** What is told of a reflector. */
 export interface Watch {
   readonly resource: string;
-  /** Monotonic ms since when it has been lost; -1 = it runs, 0 = it has never run. */
+  /** Monotonic ms since when it has been lost, or since the start of one that has never run; -1 = it runs. */
   downSinceMs: number;
+  hasRun: boolean;
   /** Monotonic ms by which `logBack` must be called. */
   wakeAtMs: number;
 }
@@ -24,6 +25,8 @@ export interface Outages {
 /** A watch that is lost. Times in monotonic ms. */
 interface Loss {
   readonly sinceMs: number;
+  /** The watch had never run before. */
+  readonly isFirst: boolean;
   toldAtMs: number;
   reason: string;
   /** When the watch was opened again. */
@@ -71,7 +74,7 @@ export function logRetry(
   });
   if (loss === undefined) {
     if (losses.size === 0) Object.assign(outages, { sinceMs: watch.downSinceMs, back: 0 });
-    loss = { sinceMs: watch.downSinceMs, toldAtMs: now.nowMs, reason, backAtMs: -1 };
+    loss = { sinceMs: watch.downSinceMs, isFirst: !watch.hasRun, toldAtMs: now.nowMs, reason, backAtMs: -1 };
     losses.set(watch, loss);
   }
   if (isNews) Object.assign(loss, { toldAtMs: now.nowMs, reason });
@@ -82,6 +85,7 @@ export function logRetry(
 /** Notes that the watch runs. It is told as back only after a while. */
 export function watchRuns(outages: Outages, watch: Watch, now: Now): void {
   watch.downSinceMs = -1;
+  watch.hasRun = true;
   const loss = outages.losses.get(watch);
   if (loss === undefined) return;
   loss.backAtMs = now.nowMs;
@@ -97,7 +101,7 @@ export function logBack(log: Log, outages: Outages, watch: Watch, now: Now): voi
   const loss = losses.get(watch);
   if (loss === undefined || watch.downSinceMs >= 0 || now.nowMs < loss.backAtMs + SETTLED_MS) return;
   losses.delete(watch);
-  if (loss.sinceMs === 0) return;
+  if (loss.isFirst) return;
   outages.back++;
   log('info', 0, 'Watch is back', { resource: watch.resource, outage: roughDuration(loss.backAtMs - loss.sinceMs) });
   if (losses.size > 0 || outages.back === 1) return;

@@ -31,7 +31,9 @@ const WATCH_TIMEOUT_MS = 150_000;
 const WATCH_LIST_TIMEOUT_MS = 30_000;
 
 export function startReflector(hands: ReflectorHands, reflector: Reflector, now: Now): void {
-  if (reflector.phase.name === 'idle') list(hands, reflector, now);
+  if (reflector.phase.name !== 'idle') return;
+  reflector.downSinceMs = now.nowMs;
+  list(hands, reflector, now);
 }
 
 /** Ends the reflector for good. */

@@ -198,8 +198,10 @@ export interface Reflector<R extends Versioned = Versioned> {
   refused: boolean;
   /** Why the last list or watch failed; '' = it did not. */
   failure: string;
-  /** Monotonic ms since when the watch has been lost; -1 = it runs, 0 = it has never run. */
+  /** Monotonic ms since when the watch has been lost, or since the start of one that has never run; -1 = it runs. */
   downSinceMs: number;
+  /** The watch has run. */
+  hasRun: boolean;
   readonly reconnect: Reconnect;
 }
 
@@ -233,6 +235,7 @@ export function createReflector<R extends Versioned>(
     refused: false,
     failure: '',
     downSinceMs: 0,
+    hasRun: false,
     reconnect: createReconnect(),
   };
 }

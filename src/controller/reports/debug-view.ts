@@ -78,6 +78,7 @@ export interface WatchView {
   readonly phase: string;
   readonly lastEventMs: number;
   readonly openMs: number;
+  /** Since it was lost, or since the start where the first list has failed. One that is only starting is not down. */
   readonly downMs: number;
 }
 
@@ -199,14 +200,16 @@ function writesView({ writes, options }: ControllerState, nowMs: number): Writes
   };
 }
 
-function watchView({ resource, phase, synced, downSinceMs }: Reflector, nowMs: number): WatchView {
+function watchView(reflector: Reflector, nowMs: number): WatchView {
+  const { resource, phase, synced, downSinceMs, hasRun, failure } = reflector;
+  const isDown = downSinceMs >= 0 && (hasRun || failure !== '');
   const life = phase.name === 'watching' ? phase.life : null;
   return {
     resource,
     phase: synced || phase.name === 'watching' ? phase.name : `${phase.name}, not listed yet`,
     lastEventMs: life === null || life.frames === 0 ? -1 : nowMs - life.lastFrameAtMs,
     openMs: life === null ? -1 : nowMs - life.openedAtMs,
-    downMs: downSinceMs < 0 ? -1 : nowMs - downSinceMs,
+    downMs: isDown ? nowMs - downSinceMs : -1,
   };
 }
 

@@ -54,11 +54,13 @@ export function createJournal(size: number): Journal {
 }
 
 /**
- * Notes a sync that has ended. It is no change if nothing had changed before it and it changed nothing. A standby notes
- * nothing: the leader's journal has the change.
+ * Notes a sync that has ended. It is no change if no pod had changed before it and it changed nothing: so the looks at all
+ * Services after a start leave those before them in the journal. A standby notes nothing: the leader's journal has the
+ * change.
  */
-export function noteSync(journal: Journal, { controller, service }: Unit, sync: Sync, now: Now): void {
+export function noteSync(journal: Journal, unit: Unit, sync: Sync, now: Now): void {
   const { size, numbers } = journal;
+  const { controller, service } = unit;
   const { failure, applied, changedAtMs, startedAtMs } = sync;
   if (size === 0 || sync.shadow !== null || (changedAtMs < 0 && applied === 0 && failure === null)) return;
   const at = journal.count++ % size;
@@ -67,12 +69,20 @@ export function noteSync(journal: Journal, { controller, service }: Unit, sync: 
   journal.controllers[at] = controller.name;
   journal.results[at] = failure === null ? (applied > 0 ? 'written' : 'unchanged') : failure.class;
   const from = at * COLUMNS;
+  const firstMs = firstChangeMs(unit, sync);
   numbers[from] = startedAtMs;
   numbers[from + 1] = now.wallMs;
   numbers[from + 2] = applied;
   for (let i = 0; i < STAGE_NAMES.length; i++) {
-    numbers[from + OTHER_COLUMNS + i] = stageMs(STAGE_NAMES[i]!, sync, now.nowMs);
+    numbers[from + OTHER_COLUMNS + i] = stageMs(STAGE_NAMES[i]!, sync, firstMs, now.nowMs);
   }
+}
+
+/** When the first change came that the sync covers, a pod's or another; -1 = nothing has changed. */
+function firstChangeMs({ item: { coveredMs } }: Unit, { changedAtMs }: Sync): number {
+  if (coveredMs < 0) return changedAtMs;
+  // The queue has whole milliseconds.
+  return changedAtMs < 0 || coveredMs < Math.floor(changedAtMs) ? coveredMs : changedAtMs;
 }
 
 /** The newest `max` changes among those that are wanted, newest first. */

@@ -246,7 +246,7 @@ function isWritten({ standsBy }: ReportHands, { shadow }: Sync): boolean {
  */
 function observeStages({ controller }: Unit, sync: Sync, now: Now): void {
   for (const stage of STAGE_NAMES) {
-    const ms = stageMs(stage, sync, now.nowMs);
+    const ms = stageMs(stage, sync, sync.changedAtMs, now.nowMs);
     if (ms >= 0 && stage !== 'watch_in') controller.instruments.stage(stage).observe(ms / 1000);
   }
 }

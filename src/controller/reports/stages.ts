@@ -35,7 +35,6 @@ export const STAGE_NAMES = Object.keys(STAGES) as readonly Stage[];
 interface SyncTimes {
   /** -1 = there was no transition. */
   readonly watchInSeconds: number;
-  readonly changedAtMs: number;
   readonly startedAtMs: number;
   readonly postedAtMs: number;
   readonly plannedAtMs: number;
@@ -43,9 +42,13 @@ interface SyncTimes {
   readonly answeredMs: number;
 }
 
-/** How long a stage of the sync took. @param nowMs when it ended */
-export function stageMs(stage: Stage, sync: SyncTimes, nowMs: number): number {
-  const { watchInSeconds, changedAtMs, startedAtMs, postedAtMs, plannedAtMs, throttledMs, answeredMs } = sync;
+/**
+ * How long a stage of the sync took.
+ * @param changedAtMs when the first change was seen; -1 = there was none
+ * @param nowMs when it ended
+ */
+export function stageMs(stage: Stage, sync: SyncTimes, changedAtMs: number, nowMs: number): number {
+  const { watchInSeconds, startedAtMs, postedAtMs, plannedAtMs, throttledMs, answeredMs } = sync;
   switch (stage) {
     case 'watch_in':
       return watchInSeconds < 0 ? -1 : watchInSeconds * 1000;

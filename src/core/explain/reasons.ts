@@ -13,6 +13,8 @@ export type Reason =
   | Absence
   | Unplanned
   | 'not-selected'
+  /** The objects list the name of a pod that does not exist. */
+  | 'gone'
   | 'unknown-node'
   /** The object is full. */
   | 'truncated'
@@ -30,13 +32,18 @@ export interface ReasonContext {
   readonly pod: PodRecord;
   readonly missing: readonly MissingLabel[];
   readonly problem: Problem | null;
+  /** A pod that its kubelet ends counts as one that is being deleted (--kubelet-shutdown-is-termination). */
+  readonly kubeletEnds: boolean;
 }
 
 /** The reason as a clause, such as `its phase is Failed`. */
-export function reasonText(reason: Reason, { service, pod, missing, problem }: ReasonContext): string {
+export function reasonText(reason: Reason, { service, pod, missing, problem, kubeletEnds }: ReasonContext): string {
+  const ending = kubeletEnds ? 'it is being deleted, or its kubelet ends it (DisruptionTarget)' : 'it is being deleted';
   switch (reason) {
     case 'not-selected':
       return missingText(missing);
+    case 'gone':
+      return 'there is no such pod';
     case 'no-selector':
     case 'external-name':
     case 'opted-out':
@@ -46,7 +53,7 @@ export function reasonText(reason: Reason, { service, pod, missing, problem }: R
     case 'no-ip':
       return 'it has no IP yet: status.podIP and status.podIPs are empty';
     case 'terminating':
-      return 'it is being deleted, and the Service does not set publishNotReadyAddresses';
+      return `${ending}, and the Service does not set publishNotReadyAddresses`;
     case 'no-address':
       return problem === null ? 'it has no address of a family of the Service' : problemText(problem);
     case 'no-port':
@@ -64,7 +71,7 @@ export function reasonText(reason: Reason, { service, pod, missing, problem }: R
     case 'not-ready':
       return 'its condition Ready is not True';
     case 'ending':
-      return 'it is being deleted';
+      return ending;
   }
 }
 
@@ -82,13 +89,13 @@ export function problemText({ field, message }: Problem): string {
   return `${field}: ${message}`;
 }
 
-/** Why a Service is not planned, as a clause. */
+/** Why a Service is not planned from pods, as a clause. What becomes of its objects is said elsewhere. */
 export function unplannedText(why: Unplanned): string {
   switch (why) {
     case 'no-selector':
-      return 'the Service has no selector: its Endpoints are made by hand, and mirrored into slices';
+      return 'the Service has no selector';
     case 'external-name':
-      return 'the Service is of type ExternalName: its Endpoints and slices stay as they are';
+      return 'the Service is of type ExternalName';
     case 'opted-out':
       return 'the Service has the label of --opt-out-label: its objects are left alone';
   }
@@ -102,7 +109,7 @@ export function unmirroredText(why: Unmirrored): string {
     case 'no-endpoints':
       return 'there are no Endpoints of that name';
     case 'selector':
-      return 'the Service has a selector, and so slices of its own';
+      return 'the Service has a selector';
     case 'opted-out':
       return unplannedText(why);
     case 'left-behind':
@@ -117,6 +124,11 @@ export function unmirroredText(why: Unmirrored): string {
 /** Why a kind of object is not written, as a sentence or the end of one. `name` is that of the controller. */
 export function notWrittenText(name: string): string {
   return `not written, --controllers leaves out ${name}`;
+}
+
+/** What --clean-up-unselected does with a Service that is not planned from pods. @param kinds what is written for Services */
+export function cleanUpText(kinds: readonly string[]): string {
+  return `--clean-up-unselected deletes ${kinds.join(' and ')} that were written for it while it selected pods`;
 }
 
 /**

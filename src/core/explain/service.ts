@@ -1,6 +1,6 @@
 /** Why a Service has the endpoints that it has, explained pod by pod. */
 import { labelsMissing, type MissingLabel } from '../../kube/labels.ts';
-import { podIPsOf } from '../../kube/record.ts';
+import { emptyPod, podIPsOf } from '../../kube/record.ts';
 import type { Endpoints, EndpointSlice, IpFamily, OutputRecord, PodRecord, ServiceRecord } from '../../kube/types.ts';
 import { applyPod, createMembership, type Membership, subsetsOf } from '../endpoints/membership.ts';
 import { planEndpoints } from '../endpoints/plan.ts';
@@ -22,7 +22,15 @@ import { resolveTargetPorts } from '../target-port.ts';
 import { publishingOf } from '../tolerate-unready.ts';
 import { type EndpointsVerdict, type EndpointsVerdicts, endpointsVerdicts } from './endpoints.ts';
 import { type MirroredAddress, mirroredAddresses } from './mirroring.ts';
-import { notWrittenText, problemText, type Reason, reasonText, unmirroredText, unplannedText } from './reasons.ts';
+import {
+  cleanUpText,
+  notWrittenText,
+  problemText,
+  type Reason,
+  reasonText,
+  unmirroredText,
+  unplannedText,
+} from './reasons.ts';
 import { type HintsVerdict, NO_HINTS, type SlicesVerdicts, type SliceVerdict, slicesVerdicts } from './slices.ts';
 import {
   type Listed,
@@ -36,6 +44,7 @@ import {
 export interface ExplainConfig extends SlicesConfig, MirrorScope {
   readonly mirror: MirrorConfig;
   readonly leftOut: LeftOutControllers;
+  readonly kubeletShutdownIsTermination: boolean;
 }
 
 /** The names of the controllers that `--controllers` leaves out, by what they write; '' = it runs. */
@@ -47,9 +56,11 @@ export interface LeftOutControllers {
 
 export interface Seen {
   readonly service: ServiceRecord;
-  /** Pods to be explained, ascending by name. */
+  /** Pods that may belong to the Service, ascending by name. */
   readonly pods: readonly PodRecord[];
-  /** Whether `pods` has every pod that the Service selects. */
+  /** The name of the one pod that is explained; null = all are. Counts and verdicts are of all in any case. */
+  readonly asked: string | null;
+  /** Whether `pods` has every pod that the Service selects and, where none is asked for, every one that it lists. */
   readonly allPods: boolean;
   /**
    * Zones by node; '' = the node has no zone label. A node that is missing here does not exist. null = the nodes could
@@ -70,7 +81,7 @@ export interface ServiceExplanation {
   readonly unplanned: string;
   /** Why its Endpoints are not mirrored; '' = they are; null = they could not be seen. */
   readonly unmirrored: string | null;
-  /** Problems of the Service itself, such as an annotation that cannot be read. */
+  /** What else is to be said of the Service itself, such as an annotation that cannot be read. */
   readonly notes: readonly string[];
   /** A sentence for each kind of object that `--controllers` leaves to nobody. */
   readonly notWritten: readonly string[];
@@ -104,6 +115,8 @@ export interface FamilyExplanation {
 
 export interface PodExplanation {
   readonly pod: string;
+  /** Of a pod that does not exist only the name is known: the objects list it. */
+  readonly exists: boolean;
   readonly selected: boolean;
   readonly addresses: readonly { readonly ip: string; readonly family: IpFamily | '' }[];
   readonly phase: string;
@@ -145,8 +158,8 @@ export interface SliceExplanation extends Verdict, HintsVerdict, Omit<ListedEndp
 }
 
 /**
- * Explains each pod of `seen`. A pod whose labels match the selector belongs to the Service. Any other pod is explained
- * by the labels that it lacks.
+ * Explains the pods of `seen`, or the one that was asked for. A pod whose labels match the selector belongs to the Service.
+ * Any other pod is explained by the labels that it lacks. Behind them come the pods that do not exist and are listed.
  */
 export function explainService(seen: Seen, config: ExplainConfig): ServiceExplanation {
   const { service } = seen;
@@ -156,8 +169,8 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   const mirrored = isMirrored ? mirroredAddresses(seen.endpoints.object, config.mirror) : [];
   if (unplanned !== null) {
     const due = unplannedDue(service, unplanned, config);
-    const none = { notes: [], notWritten: [], endpoints: null, families: [], due, pods: [] };
-    return { ...base, ...none, unplanned: unplannedText(unplanned), mirrored };
+    const none = { notWritten: [], endpoints: null, families: [], due, pods: [] };
+    return { ...base, ...none, unplanned: unplannedText(unplanned), notes: cleanUpNotes(unplanned, config), mirrored };
   }
   const { publishNotReady, problem } = publishingOf(service, config);
   const { membership, slices } = takeIn(seen, config);
@@ -165,6 +178,7 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   const inSlices = slicesVerdicts(slices, seen.shares, hintsUnseen(seen));
   const verdicts: Verdicts = {
     leftOut: config.leftOut,
+    kubeletEnds: config.kubeletShutdownIsTermination,
     endpoints: inEndpoints.pods,
     slices: inSlices.pods,
     families: slices.families.map(({ family }) => family),
@@ -178,7 +192,12 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
     notes: problem === null ? [] : [problemText(problem)],
     notWritten: notWrittenOf(config.leftOut),
     ...writtenCounts(seen.allPods ? countsOf(seen, membership, inEndpoints, inSlices) : NO_COUNTS, config.leftOut),
-    pods: seen.pods.map((pod) => explainPod(seen, pod, publishNotReady, verdicts)),
+    pods: [
+      ...seen.pods
+        .filter(({ name }) => seen.asked === null || name === seen.asked)
+        .map((pod) => explainPod(seen, pod, NOT_SELECTED, publishNotReady, verdicts)),
+      ...gonePods(seen, verdicts).map((pod) => explainPod(seen, pod, GONE, publishNotReady, verdicts)),
+    ],
     mirrored,
   };
 }
@@ -195,6 +214,15 @@ function unplannedDue(
   }
   // Mirrored are Endpoints of a Service without a selector, whatever its type.
   return { endpoints: 0, slices: selector === null && mirrors ? null : 0 };
+}
+
+function cleanUpNotes(why: Unplanned, { cleanUpUnselected, leftOut }: ExplainConfig): string[] {
+  if (!cleanUpUnselected || why === 'opted-out') return [];
+  const kinds = [
+    ...(leftOut.endpoints === '' ? ['Endpoints'] : []),
+    ...(leftOut.slices === '' ? ['EndpointSlices'] : []),
+  ];
+  return kinds.length === 0 ? [] : [cleanUpText(kinds)];
 }
 
 /** What nobody writes for a Service with a selector. */
@@ -303,6 +331,7 @@ function sliceNamesByPod(slices: readonly EndpointSlice[]): ReadonlyMap<string, 
 /** What was found of all pods, by name. A pod that is not selected has no verdict. */
 interface Verdicts {
   readonly leftOut: LeftOutControllers;
+  readonly kubeletEnds: boolean;
   readonly endpoints: ReadonlyMap<string, EndpointsVerdict>;
   readonly slices: ReadonlyMap<string, readonly SliceVerdict[]>;
   readonly families: readonly IpFamily[];
@@ -311,14 +340,39 @@ interface Verdicts {
   readonly storedAddresses: ReadonlyMap<string, readonly ListedAddress[]> | null;
 }
 
-function explainPod(seen: Seen, pod: PodRecord, publishNotReady: boolean, verdicts: Verdicts): PodExplanation {
+/** The pods that do not exist and that the objects list, ascending by name: records that have the name alone. */
+function gonePods(
+  { service: { namespace }, pods, asked, allPods }: Seen,
+  { leftOut, families, listedIn, storedAddresses }: Verdicts,
+): PodRecord[] {
+  if (asked !== null || !allPods) return [];
+  const names = new Set<string>(leftOut.endpoints === '' ? storedAddresses?.keys() : null);
+  for (const key of (leftOut.slices === '' ? listedIn?.keys() : null) ?? []) {
+    const family = families.find((each) => key.startsWith(`${each}/`));
+    if (family !== undefined) names.add(key.slice(family.length + 1));
+  }
+  for (const { name } of pods) names.delete(name);
+  names.delete('');
+  return [...names].sort().map((name) => Object.assign(emptyPod(), { namespace, name }));
+}
+
+/** @param absent the verdict of a pod that planning does not know */
+function explainPod(
+  seen: Seen,
+  pod: PodRecord,
+  absent: AbsentVerdict,
+  publishNotReady: boolean,
+  verdicts: Verdicts,
+): PodExplanation {
   const { service, zones } = seen;
+  const exists = absent.reason !== 'gone';
   const missing = labelsMissing(pod.labels, service.selector ?? []);
   const numbers = resolveTargetPorts(service.ports, pod);
   const inEndpoints = verdicts.endpoints.get(pod.name);
   return {
     pod: `${pod.namespace}/${pod.name}`,
-    selected: missing.length === 0,
+    exists,
+    selected: exists && missing.length === 0,
     addresses: podIPsOf(pod)
       .filter((ip) => ip !== '')
       .map((ip) => ({ ip, family: parseIp(ip)?.family ?? '' })),
@@ -335,7 +389,7 @@ function explainPod(seen: Seen, pod: PodRecord, publishNotReady: boolean, verdic
     ports: service.ports.map(({ name, targetPort, protocol }, i) => {
       return { name, target: `${targetPort}/${protocol}`, number: numbers[i]! };
     }),
-    ...explainPlaces(seen, pod, missing, verdicts),
+    ...explainPlaces(seen, pod, missing, absent, verdicts),
     notes: notesOf(inEndpoints, verdicts.leftOut),
   };
 }
@@ -344,20 +398,22 @@ function explainPlaces(
   { service, zones }: Seen,
   pod: PodRecord,
   missing: readonly MissingLabel[],
+  absent: AbsentVerdict,
   verdicts: Verdicts,
 ): Pick<PodExplanation, 'endpoints' | 'slices'> {
+  const { leftOut, kubeletEnds, storedAddresses, storedEndpoints, families } = verdicts;
   const say = ({ state, reason, problem }: Pick<EndpointsVerdict, 'state' | 'reason' | 'problem'>): Verdict => {
-    return { state, reason, why: reason === null ? '' : reasonText(reason, { service, pod, missing, problem }) };
+    const why = reason === null ? '' : reasonText(reason, { service, pod, missing, problem, kubeletEnds });
+    return { state, reason, why };
   };
-  const { leftOut, storedAddresses, storedEndpoints, families } = verdicts;
-  const inEndpoints = verdicts.endpoints.get(pod.name) ?? NOT_SELECTED;
+  const inEndpoints = verdicts.endpoints.get(pod.name) ?? absent;
   const listed = storedAddresses && listedInEndpoints(inEndpoints, storedAddresses.get(pod.name) ?? []);
   const inSlices = verdicts.slices.get(pod.name);
   const ofFamily = (family: IpFamily, at: number): SliceExplanation => {
     const key = `${family}/${pod.name}`;
     const verdict = inSlices?.[at];
     const facts =
-      verdict === undefined ? { ...say(NOT_SELECTED), ...NO_ENDPOINT } : { ...say(verdict), ...endpointFacts(verdict) };
+      verdict === undefined ? { ...say(absent), ...NO_ENDPOINT } : { ...say(verdict), ...endpointFacts(verdict) };
     const now = listedInSlices(verdict?.endpoint ?? null, storedEndpoints.get(key) ?? [], zones !== null);
     const { listedIn } = verdicts;
     if (listedIn === null) return { ...facts, family, ...now, listed: null, listedIn };
@@ -370,6 +426,8 @@ function explainPlaces(
 }
 
 const NOT_SELECTED = { state: 'left-out', reason: 'not-selected', address: null, problem: null } as const;
+const GONE = { ...NOT_SELECTED, reason: 'gone' } as const;
+type AbsentVerdict = typeof NOT_SELECTED | typeof GONE;
 
 const NO_ENDPOINT: EndpointFacts = { serving: false, terminating: false, ...NO_HINTS };
 

@@ -116,7 +116,7 @@ function explainStored(
   const { service: record, pods, zones } = made;
   const shares = sharesIn(zones);
   const endpoints = object && { object, record: emptyOutput() };
-  const seen: Seen = { service: record, pods, allPods: true, zones, shares, endpoints, slices };
+  const seen: Seen = { service: record, pods, asked: null, allPods: true, zones, shares, endpoints, slices };
   const { due, pods: explained } = explainService(seen, { ...EXPLAIN_CONFIG, maxEndpointsPerSlice: 3 });
   return { due, pods: explained as readonly Written<PodExplanation>[] };
 }
@@ -308,6 +308,7 @@ test('a Service that is not planned from pods says why, and explains no pod', ()
     {
       service: makeService({ selector: null }),
       pods: [],
+      asked: null,
       allPods: true,
       zones: null,
       shares: null,
