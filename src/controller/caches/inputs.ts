@@ -13,6 +13,7 @@ import { isOptedOut, isPlannedFromPods, type ServiceState, type Unit } from './s
 import type { ControllerState } from '../state.ts';
 import { noteChangedPod, noteChangedSpec, outdateInputs } from '../syncs/planner-view.ts';
 import { followNode, followShares, linger, wantsHints } from './replan.ts';
+import { hasWork } from './unit.ts';
 import { addWork } from '../queues/workqueue.ts';
 import {
   allNodes,
@@ -243,12 +244,7 @@ function dropService(state: ControllerState, service: ServiceState, now: Now): v
  * Makes a unit for each controller that has something to plan or to clean up. A unit that owns slices is there already.
  */
 function ensureUnits(state: ControllerState, service: ServiceState): void {
-  for (const controller of state.controllers) {
-    const { options } = controller;
-    if (controller.wants(service, options) || controller.hasLeftovers(service, options)) {
-      ensureUnit(service, controller);
-    }
-  }
+  for (const controller of state.controllers) if (hasWork(controller, service)) ensureUnit(service, controller);
 }
 
 function serviceChanged(service: ServiceState, before: ServiceRecord | null, now: Now): void {
