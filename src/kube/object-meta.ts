@@ -92,12 +92,16 @@ function metaOfMessage(bytes: Uint8Array): MetaRecord {
 function readMetaFields(reader: ProtoReader, meta: MetaRecord): void {
   const labels: [string, string][] = [];
   const annotations: [string, string][] = [];
+  const owners: string[] = [];
+  const finalizers: string[] = [];
   for (;;) {
     const tag = readTag(reader);
     switch (tag) {
       case 0: {
         meta.labels = labelsFromPairs(labels);
         meta.annotations = labelsFromPairs(annotations);
+        if (owners.length > 0) meta.owners = owners;
+        if (finalizers.length > 0) meta.finalizers = finalizers;
         return;
       }
       case META_NAME: {
@@ -125,11 +129,11 @@ function readMetaFields(reader: ProtoReader, meta: MetaRecord): void {
         break;
       }
       case META_OWNERS: {
-        meta.owners = [...meta.owners, readOwnerUid(reader)];
+        owners.push(readOwnerUid(reader));
         break;
       }
       case META_FINALIZERS: {
-        meta.finalizers = [...meta.finalizers, readUtf8(reader)];
+        finalizers.push(readUtf8(reader));
         break;
       }
       case META_DELETION_TIMESTAMP: {

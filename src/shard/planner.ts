@@ -4,6 +4,7 @@
  * thread, on the main thread and in the simulator. Its state is a cache: a full snapshot and the observed objects
  * rebuild all of it.
  */
+import { TooManyAddresses } from '../core/endpoints/layout-size.ts';
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { ServiceRecord } from '../kube/types.ts';
@@ -86,9 +87,9 @@ export function createPlanner(config: PlannerConfig): Planner {
 }
 
 /**
- * Works on a batch. Two things can fail. An entry that cannot be taken is answered with an error, and the planner drops
+ * Works on a batch. Three things can fail. An entry that cannot be taken is answered with an error, and the planner drops
  * the state of its service. An output that throws fails alone: the other outputs are planned, and then the state of the
- * service is dropped.
+ * service is dropped. An output that is too large fails alone too, and nothing is dropped.
  */
 export function plan(planner: Planner, batch: Batch): PlanReply {
   if (batch.shares !== undefined) planner.shares = batch.shares;
@@ -244,11 +245,23 @@ function planOutputs({ suffix, nextId }: BatchContext, task: Task): Pick<Service
       failures.push({ output: kind, message: `not planned: ${endpoints.unreadable.message}` });
       continue;
     }
-    const planned = attempt(task, kind, () => planOutput(outputs, kind, input, problems));
+    const planned = attempt(task, kind, () => planOrRefuse(outputs, kind, input, problems));
     if (planned === undefined) failures.push({ output: kind, message: task.thrown?.get(kind) ?? '' });
-    else plans.push(planned);
+    else if (planned instanceof TooManyAddresses) {
+      failures.push({ output: kind, message: `not planned: ${service.key}: ${planned.message}` });
+    } else plans.push(planned);
   }
   return { plans, failures };
+}
+
+/** A service that is too large is no error of the planner: what is kept of it stays. */
+function planOrRefuse(...asked: Parameters<typeof planOutput>): Plan | TooManyAddresses {
+  try {
+    return planOutput(...asked);
+  } catch (error) {
+    if (error instanceof TooManyAddresses) return error;
+    throw error;
+  }
 }
 
 /** Appends one by one. `push(...list)` would fail for a long list, because the arguments of a call are limited. */

@@ -29,7 +29,7 @@ export function namedValues(object: Endpoints | EndpointSlice): NamedValues {
   const fields = metadataValues(object.metadata);
   const parts: [string, Values][] = [];
   if (object.kind === 'Endpoints') {
-    for (const subset of object.subsets ?? []) parts.push(...subsetParts(subset));
+    for (const subset of object.subsets ?? []) for (const part of subsetParts(subset)) parts.push(part);
   } else {
     fields.set('addressType', object.addressType);
     for (const port of object.ports ?? []) parts.push([`ports[${port.name ?? ''}]`, slicePortValues(port)]);

@@ -344,7 +344,7 @@ function differencesFound({ controller, plan }: Standing, { endpoints, slices }:
     if ((stored === null) !== (verb === 'create')) return null;
     if (stored !== null && resourceVersion !== '' && stored.metadata.resourceVersion !== resourceVersion) return null;
     const planned = verb === 'delete' ? null : (decodeObject(body) as unknown as Endpoints | EndpointSlice);
-    found.push(...differencesOf(KINDS[controller], name, stored, planned));
+    for (const difference of differencesOf(KINDS[controller], name, stored, planned)) found.push(difference);
   }
   return found;
 }

@@ -667,3 +667,9 @@ test('names and labels of others cannot steer a terminal', () => {
   assert.ok(!/[\p{Cc}\p{Cf}]/u.test(text.replaceAll('\n', '')));
   assert.ok(text.includes(String.raw`label app is "\u001b[2J\u202e"`), text);
 });
+
+test('a pod may have a line for more Services than a call has arguments', () => {
+  const explanation = explainService({ ...NOTHING, service: makeService() }, EXPLAIN_CONFIG);
+  const services = Array.from({ length: 200_000 }, () => explanation);
+  assert.equal(podLines('ns/p', services).length, 200_003);
+});

@@ -5,6 +5,7 @@ import { createPod, createService, deleteObject, setPodStatus, type Sim, type Si
 import { edit, editService, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
 import { createSliceSim, namesOf, sizesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
+import { subsetsByBits } from '../support/subsets-by-bits.ts';
 import { makeStatus } from '../../src/kube/status.ts';
 
 const HTTP = [{ name: 'http', port: 8080 }];
@@ -587,6 +588,22 @@ describe('Endpoints that make more than they are', () => {
     sim.run(60_000);
     const writes = sim.exchanges.slice(from).filter(({ method, path }) => method === 'PUT' && path.startsWith(SLICES));
     assert.equal(writes.length, 7 * 34, 'a plan has 34 slices, and is tried ever more rarely');
+  });
+
+  it('subsets that share ports in thousands of ways make them stuck and no other', () => {
+    const sim = world();
+    for (const name of ['bad', 'good']) createService(sim, { name, spec: { selector: null } });
+    // 560 kB that would be 24.6 million addresses.
+    makeEndpoints(sim, 'bad', subsetsByBits(12, 1000, 4095));
+    makeEndpoints(sim, 'good', ONE);
+    sim.start();
+    sim.run(60_000);
+    assert.deepEqual(slicesTable(sim), ['default/good (mirror) IPv4 10.0.0.1 : http:8080/TCP']);
+    const stuck = sim.logLines.find(({ message }) => message.startsWith('Service is stuck'));
+    assert.match(
+      String(stuck?.fields['err']),
+      /default\/bad: subsets: more than 250000 addresses, because ports with other addresses/,
+    );
   });
 
   it('millions of endpoints, by ports of one name, make them stuck and no other', () => {

@@ -32,6 +32,8 @@ const ALL = { endpoints: true, slices: true, mirror: true };
 interface World {
   readonly manager: Sim;
   readonly endpointd: Sim;
+  /** Who has written, by resourceVersion. */
+  readonly writers: Map<string, string>;
   /** A further replica of endpointd, with the same flags. */
   readonly replica: (identity: string, seed: number) => Sim;
 }
@@ -39,12 +41,12 @@ interface World {
 /** Two services with a pod each; both controllers run. */
 function world(standby: LeadershipOptions['standby'] = 'warm', seed = 2): World {
   const manager = createSim({ options: ALL });
-  const byVersion = new Map<string, string>();
+  const writers = new Map<string, string>();
   manager.observer = {
     before() {},
     stepped() {},
     after({ pool }, status) {
-      if (pool === 'write' && status < 300) byVersion.set(String(manager.server.revision), MANAGER);
+      if (pool === 'write' && status < 300) writers.set(String(manager.server.revision), MANAGER);
     },
   };
   const replica = (identity: string, seed: number): Sim => {
@@ -57,7 +59,7 @@ function world(standby: LeadershipOptions['standby'] = 'warm', seed = 2): World 
       const event = JSON.parse(Buffer.from(bytes).toString()) as { object: KubeObject };
       const { metadata } = event.object as unknown as { metadata: { resourceVersion: string; managedFields?: object } };
       const time = formatTime(START_SECONDS + sim.nowMs() / 1000);
-      metadata.managedFields = [{ manager: byVersion.get(metadata.resourceVersion) ?? 'kubectl', time }];
+      metadata.managedFields = [{ manager: writers.get(metadata.resourceVersion) ?? 'kubectl', time }];
       return Buffer.from(`${JSON.stringify(event)}\n`);
     };
     return sim;
@@ -72,7 +74,7 @@ function world(standby: LeadershipOptions['standby'] = 'warm', seed = 2): World 
   manager.run(2000);
   endpointd.start();
   manager.run(5000);
-  return { manager, endpointd, replica };
+  return { manager, endpointd, writers, replica };
 }
 
 function setReady(sim: Sim, service: string, ready: boolean): void {
@@ -176,8 +178,26 @@ describe('while the manager writes, endpointd', () => {
       ],
     );
     assert.match(told[5]!.message, /the manager still writes objects of some controllers/);
-    assert.match(String(told[5]!.fields?.['managerWrote']), /endpoints \d+m?s ago, endpointslice 4m\d+s ago/);
+    assert.match(
+      String(told[5]!.fields?.['managerWrote']),
+      /endpoints \d+m?s ago \(default\/web\), endpointslice 4m\d+s ago \(default\/api\)/,
+    );
     assert.ok(metric(endpointd, 'endpointd_take_over_longest_due_seconds') > 290);
+  });
+
+  it('a write in the name of the manager is told with its Service', () => {
+    const { manager, endpointd, writers } = world();
+    manager.kill();
+    setReady(manager, 'web', false);
+    for (let i = 0; i < 12; i++) {
+      edit(manager, `${ENDPOINTS}/api`, { annotations: { theirs: String(i) } });
+      writers.set(String(manager.server.revision), MANAGER);
+      manager.run(20_000);
+    }
+    assert.equal(hasBegun(endpointd), false);
+    const told = endpointd.logLines.findLast(({ message }) => message.startsWith(WAITS))!;
+    assert.equal(told.fields['managerStillWrites'], 'endpoints');
+    assert.match(String(told.fields['managerWrote']), /endpoints \d+s ago \(default\/api\)/);
   });
 
   it('a cold endpointd fills its caches and waits too', () => {

@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { encodeBare, decodeObject } from '../../src/kube/codec.ts';
 import { TRIGGER_TIME_ANNOTATION } from '../../src/kube/names.ts';
-import type { Endpoints } from '../../src/kube/types.ts';
+import type { Member } from '../../src/core/member.ts';
+import type { Endpoints, ServiceRecord } from '../../src/kube/types.ts';
 import { decodeReply, encodeBatch } from '../../src/shard/codec.ts';
 import { planBytes } from '../../src/shard/plan-bytes.ts';
-import { createPlanner, type Planner } from '../../src/shard/planner.ts';
+import { createPlanner, plan, type Planner } from '../../src/shard/planner.ts';
 import type { Ack, BatchEntry, Observed, PlannedWrite } from '../../src/shard/protocol.ts';
 import { batchEntry, batchOf, member, serviceRecord } from '../support/batches.ts';
 import { ENDPOINTS_ONLY } from '../support/planner-config.ts';
 import { type Planned, plannedOf, send } from '../support/planner-talk.ts';
+import { makeServicePort } from '../support/records.ts';
 
 /** A planner that has planned shop/web with pods 1 and 2 and not heard what became of the create. */
 function planned(): { planner: Planner; write: PlannedWrite } {
@@ -277,6 +279,30 @@ suite('one service', () => {
     }
   });
 
+  test('subsets of too many addresses fail alone, and what is known stays', () => {
+    const planner = createPlanner(ENDPOINTS_ONLY);
+    const { wide, upserts } = wideService();
+    const bad = batchEntry({ ...snapshot(), service: 'shop/wide', spec: wide, upserts });
+    const good = batchEntry(snapshot());
+    const [first, other] = plan(planner, batchOf(bad, good)).results;
+    assert.deepEqual([first!.plans.length, first!.needFull, first!.error], [0, false, null]);
+    assert.deepEqual(first!.failures, [
+      {
+        output: 'endpoints',
+        message:
+          'not planned: shop/wide: subsets: more than 250000 addresses, because ports with other addresses need subsets of their own',
+      },
+    ]);
+    assert.equal(plannedOf(other!).writes[0]?.verb, 'create');
+
+    // 512 addresses less for each.
+    const removals = upserts.slice(0, 12).map(({ pod }) => pod.name);
+    const [again] = plan(planner, batchOf(batchEntry({ ...change({ removals }), service: 'shop/wide' }))).results;
+    assert.equal(again!.needFull, false);
+    const { writes, facts } = plannedOf(again!);
+    assert.deepEqual([writes[0]?.verb, facts.endpoints!.ready], ['create', 1000]);
+  });
+
   test('a pod with a bad address is left out, and the problem is told once', () => {
     const planner = settled();
     const bad = member(3, { podIP: 'localhost', podIPs: ['localhost'] });
@@ -299,6 +325,22 @@ suite('one service', () => {
     assert.equal(bodyOf(removed).metadata.annotations, undefined);
   });
 });
+
+/**
+ * A service of 1,023 named ports and 500 pods of ten kinds. Each port is on other kinds, and so has a subset of its own:
+ * 256,000 addresses.
+ */
+function wideService(): { readonly wide: ServiceRecord; readonly upserts: readonly Member[] } {
+  const numbers = Array.from({ length: 1023 }, (_, i) => i + 1);
+  const ports = numbers.map((port) => makeServicePort({ name: `p-${port}`, port, targetPort: `p-${port}` }));
+  const offered = Array.from({ length: 10 }, (_, kind) =>
+    numbers
+      .filter((port) => ((port >> kind) & 1) === 1)
+      .map((port) => ({ name: `p-${port}`, containerPort: port, protocol: 'TCP' })),
+  );
+  const upserts = Array.from({ length: 500 }, (_, n) => member(n, { ports: offered[n % offered.length]! }));
+  return { wide: serviceRecord({ name: 'wide', ports }), upserts };
+}
 
 function snapshot(): Partial<BatchEntry> {
   return { version: 1, outputs: ['endpoints'], spec: serviceRecord(), upserts: [member(1), member(2)] };

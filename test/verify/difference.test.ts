@@ -32,6 +32,12 @@ const lines = (found: ReturnType<typeof differencesOf>): string[] =>
   found.map(({ name, field, stored, planned }) => `${name} ${field}: ${stored} -> ${planned}`);
 
 describe('the differences of two objects', () => {
+  it('an object may have more addresses than a call has arguments', () => {
+    const addresses = Array.from({ length: 200_000 }, (_, i) => ({ ip: `10.1.${i >> 8}.${i & 255}` }));
+    const many: Endpoints = { ...endpointsOf(), subsets: [{ addresses, ports: [{ port: 80 }] }] };
+    assert.equal(differencesOf('Endpoints', 'web', many, endpointsOf()).length, 200_000);
+  });
+
   it('differences are named by address and field', () => {
     assert.deepEqual(lines(differencesOf('Endpoints', 'web', endpointsOf('10.0.0.1'), endpointsOf('10.0.0.2'))), [
       'web subsets.addresses[10.0.0.1]: ready=true, ports=:80/TCP -> null',

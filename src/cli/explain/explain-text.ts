@@ -23,12 +23,10 @@ export function serviceLines(told: Told): string[] {
     lines.push('No pod of the namespace has all the labels that the selector asks for.');
   }
   if (explanation.pods.length > 0) {
-    lines.push(
-      '',
-      ...textTable(
-        ['POD', ...POD_HEAD],
-        explanation.pods.map((pod) => [nameOf(pod), ...podCells(pod)]),
-      ),
+    addTable(
+      lines,
+      ['POD', ...POD_HEAD],
+      explanation.pods.map((pod) => [nameOf(pod), ...podCells(pod)]),
     );
   }
   if (others !== null && others > 0) lines.push(`${others} more pods have some of the labels (--others shows more).`);
@@ -36,7 +34,7 @@ export function serviceLines(told: Told): string[] {
     const rows = explanation.mirrored.map(({ ip, state, ports, reason }) => {
       return [ip, STATES[state], ports.join(','), reason === null ? '' : leftOutText(reason, told.mirrorLimit)];
     });
-    lines.push('', ...textTable(['ADDRESS', 'MIRRORED', 'PORTS', 'WHY'], rows));
+    addTable(lines, ['ADDRESS', 'MIRRORED', 'PORTS', 'WHY'], rows);
   }
   const objects = [...endpoints, ...slices];
   if (objects.length > 0) {
@@ -48,7 +46,7 @@ export function serviceLines(told: Told): string[] {
       object.writtenAt === 0 ? '' : formatTime(object.writtenAt),
       object.writtenBy,
     ]);
-    lines.push('', ...textTable(['OBJECT', 'TYPE', 'ADDRESSES', 'MANAGED BY', 'LAST WRITTEN', 'WRITER'], rows));
+    addTable(lines, ['OBJECT', 'TYPE', 'ADDRESSES', 'MANAGED BY', 'LAST WRITTEN', 'WRITER'], rows);
   }
   lines.push(...changeLines([told]));
   return lines;
@@ -59,7 +57,7 @@ export function changeLines(services: readonly Told[]): string[] {
   const lines: string[] = [];
   const head = CHANGE_HEAD.map((title) => title.toUpperCase());
   for (const { changes } of services) {
-    if (changes.last.length > 0) lines.push('', ...textTable(head, changes.last.map(changeCells)));
+    if (changes.last.length > 0) addTable(lines, head, changes.last.map(changeCells));
   }
   const notes = new Set(services.map(({ changes }) => changes.note).filter((note) => note !== ''));
   if (notes.size > 0) lines.push('', ...[...notes].map(printable));
@@ -235,6 +233,12 @@ export function podLines(pod: string, services: readonly ServiceExplanation[]): 
     return [service, ...POD_HEAD.map((column) => (column === 'WHY' ? unplanned : ''))];
   });
   const lines = [`Pod ${printable(pod)}`, ...new Set(services.flatMap(({ notWritten }) => notWritten))];
-  if (rows.length > 0) lines.push('', ...textTable(['SERVICE', ...POD_HEAD], rows));
+  if (rows.length > 0) addTable(lines, ['SERVICE', ...POD_HEAD], rows);
   return lines;
+}
+
+/** Adds line by line: the arguments of a call are limited, and a Service may have more pods. */
+function addTable(lines: string[], head: readonly string[], rows: readonly (readonly string[])[]): void {
+  lines.push('');
+  for (const line of textTable(head, rows)) lines.push(line);
 }

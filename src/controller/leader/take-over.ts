@@ -4,7 +4,7 @@
  * works no longer: something has been due for a while, and it has written nothing meanwhile. An annotation of the Lease
  * remembers that endpointd has begun.
  */
-import type { Sync, Unit } from '../caches/service-state.ts';
+import { keyOf, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Now } from '../event.ts';
 import { lastWritersOf } from '../caches/writer-name.ts';
 import { leaseAnnotation } from '../../kube/lease.ts';
@@ -22,14 +22,18 @@ export interface TakeOverOptions {
 export interface TakeOver extends TakeOverOptions {
   /** Units with planned writes, each with the monotonic ms since when. The one that has been due longest is first. */
   readonly due: Map<Unit, number>;
-  /**
-   * Monotonic ms at which a write of the other controller was last seen, by the name of the controller here that keeps
-   * the object.
-   */
-  readonly wroteAtMs: Map<string, number>;
+  /** The last write of the other controller that was seen, by the name of the controller here that keeps the object. */
+  readonly wrote: Map<string, SeenWrite>;
   step: TakeOverStep;
   /** Monotonic ms of the next log line. */
   tellAtMs: number;
+}
+
+interface SeenWrite {
+  /** Monotonic. */
+  readonly atMs: number;
+  /** The key of the Service. Anybody may write under the name of the other controller: it tells where to look. */
+  readonly service: string;
 }
 
 /** The part of the leadership that a take-over needs. */
@@ -63,7 +67,7 @@ export const TOOK_OVER_ANNOTATION = 'endpointd/took-over-from';
 const TOO_LONG = 5;
 
 export function createTakeOver(options: TakeOverOptions): TakeOver {
-  return { ...options, due: new Map(), wroteAtMs: new Map(), step: WAITING, tellAtMs: -Infinity };
+  return { ...options, due: new Map(), wrote: new Map(), step: WAITING, tellAtMs: -Infinity };
 }
 
 /** Whether this process or one before has taken over, so that the holder of the Lease writes. */
@@ -79,12 +83,12 @@ export function hasTakenOver({ takeOver, elector }: TakeOverHolder): boolean {
 /** Notes a state of an object that endpointd keeps for the unit. */
 export function noteObjectWritten(
   { takeOver }: TakeOverHolder,
-  { controller }: Unit,
+  { controller, service }: Unit,
   content: ObjectBytes,
   now: Now,
 ): void {
   if (takeOver !== null && lastWritersOf(content).names.includes(takeOver.from))
-    takeOver.wroteAtMs.set(controller.name, now.nowMs);
+    takeOver.wrote.set(controller.name, { atMs: now.nowMs, service: keyOf(service) });
 }
 
 /**
@@ -112,9 +116,10 @@ export function noteDue(
  * Monotonic ms at which a last look may begin: something has been due for `afterMs`, and the other controller has not
  * written for `afterMs`. Infinity = nothing is due.
  */
-export function ripeAtMs({ due, wroteAtMs, afterMs }: TakeOver): number {
+export function ripeAtMs({ due, wrote, afterMs }: TakeOver): number {
   const [longest] = due.values();
-  return longest === undefined ? Infinity : Math.max(longest, ...wroteAtMs.values()) + afterMs;
+  if (longest === undefined) return Infinity;
+  return Math.max(longest, ...Array.from(wrote.values(), ({ atMs }) => atMs)) + afterMs;
 }
 
 /** Whether something has been due for so long that a person should look: the take-over is stuck. */
@@ -126,19 +131,21 @@ export function waitsTooLong({ due, afterMs }: TakeOver, now: Now): boolean {
 /**
  * The controllers whose objects the other controller still writes, by name. Each of them delays the take-over for all.
  */
-export function stillWritten({ wroteAtMs, afterMs }: TakeOver, now: Now): string[] {
-  return [...wroteAtMs].filter(([, atMs]) => now.nowMs - atMs < afterMs).map(([name]) => name);
+export function stillWritten({ wrote, afterMs }: TakeOver, now: Now): string[] {
+  return [...wrote].filter(([, { atMs }]) => now.nowMs - atMs < afterMs).map(([name]) => name);
 }
 
 /** For the line in the log. */
-export function takeOverFields({ from, due, wroteAtMs, afterMs }: TakeOver, now: Now): Record<string, string | number> {
+export function takeOverFields({ from, due, wrote, afterMs }: TakeOver, now: Now): Record<string, string | number> {
   const [longest] = due.values();
-  const wrote = [...wroteAtMs].map(([name, atMs]) => `${name} ${roughDuration(now.nowMs - atMs)} ago`);
+  const seen = [...wrote].map(
+    ([name, { atMs, service }]) => `${name} ${roughDuration(now.nowMs - atMs)} ago (${service})`,
+  );
   return {
     manager: from,
     due: due.size,
     ...(longest === undefined ? {} : { longestDue: roughDuration(now.nowMs - longest) }),
-    managerWrote: wrote.length === 0 ? 'not seen' : wrote.join(', '),
+    managerWrote: seen.length === 0 ? 'not seen' : seen.join(', '),
     after: roughDuration(afterMs),
   };
 }

@@ -25,6 +25,7 @@ import { resolveTargetPorts, servicePortsEqual } from '../target-port.ts';
 import { type PlanningConfig, publishingOf } from '../tolerate-unready.ts';
 import { addressEqual } from './equality.ts';
 import { compareHashed, portsInOrder, subsetHash } from './hash-order.ts';
+import { TooManyAddresses } from './layout-size.ts';
 import { groupPorts } from './port-groups.ts';
 import { repackSubsets } from './repack.ts';
 import {
@@ -175,10 +176,12 @@ export function setSpec(membership: Membership, spec: ServiceRecord): void {
 /**
  * The canonical subsets, not truncated. Neither the list nor its parts ever change. A part that has not changed since
  * the last call is the same object again; so is the list.
+ * @param max the most addresses of several subsets together; what lays them out only once needs no bound
+ * @throws TooManyAddresses before anything is merged
  */
-export function subsetsOf(membership: Membership): readonly EndpointSubset[] {
+export function subsetsOf(membership: Membership, max = Infinity): readonly EndpointSubset[] {
   if (!membership.subsetsValid) {
-    membership.subsets = membership.sharedUids > 0 ? layOutFromScratch(membership) : layOut(membership);
+    membership.subsets = membership.sharedUids > 0 ? layOutFromScratch(membership) : layOut(membership, max);
     membership.subsetsValid = true;
   }
   return membership.subsets;
@@ -325,9 +328,10 @@ function endpointPorts(ports: readonly ServicePort[], numbers: readonly (number 
   return made;
 }
 
-function layOut(membership: Membership): readonly EndpointSubset[] {
+function layOut(membership: Membership, max: number): readonly EndpointSubset[] {
   const known = membership.layout;
   const groups = (membership.layout ??= groupPortSets([...membership.portSets.values()]));
+  if (groups.length > 1 && addressesOf(groups) > max) throw new TooManyAddresses();
   let changed = known === null;
   for (const group of groups) {
     const ready = group.portSets.map((portSet) => sortedAddresses(portSet.ready));
@@ -344,6 +348,12 @@ function layOut(membership: Membership): readonly EndpointSubset[] {
     for (const group of groups) if (group.hash === '') group.hash = subsetHash(group.subset);
   }
   return groups.toSorted(compareHashed).map((group) => group.subset);
+}
+
+function addressesOf(groups: readonly Group[]): number {
+  let addresses = 0;
+  for (const { portSets } of groups) for (const { size } of portSets) addresses += size;
+  return addresses;
 }
 
 function groupPortSets(portSets: readonly PortSet[]): Group[] {

@@ -11,6 +11,7 @@ import type { Problem } from '../problem.ts';
 import { selectsPods } from '../selects-pods.ts';
 import { subsetsEqual } from './equality.ts';
 import { endpointsLabels, recordsEqual } from './labels.ts';
+import { TooManyAddresses } from './layout-size.ts';
 import { capAddresses, type Capped } from './over-capacity.ts';
 import { repackStored, repackSubsets } from './repack.ts';
 
@@ -80,8 +81,13 @@ function storedIsRight(
   const subsets = stored.subsets ?? [];
   if (subsetsEqual(subsets, capped.subsets)) return true;
   if (subsets === planned || countAddresses(subsets) > ENDPOINTS_ADDRESSES_MAX) return false;
-  // Several subsets need not be canonical any more after truncation.
-  return subsetsEqual(repackStored(subsets), capped.truncated > 0 ? repackSubsets(capped.subsets) : capped.subsets);
+  try {
+    // Several subsets need not be canonical any more after truncation.
+    return subsetsEqual(repackStored(subsets), capped.truncated > 0 ? repackSubsets(capped.subsets) : capped.subsets);
+  } catch (error) {
+    if (error instanceof TooManyAddresses) return false;
+    throw error;
+  }
 }
 
 /**

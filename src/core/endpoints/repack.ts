@@ -1,7 +1,8 @@
 import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../kube/types.ts';
 import { portsInOrder, subsetsInOrder } from './hash-order.ts';
 import { addressKey, compareAddresses, portKey, storedPortKeys } from './identity.ts';
-import { groupPorts } from './port-groups.ts';
+import { LAID_OUT_MAX, TooManyAddresses } from './layout-size.ts';
+import { groupPorts, type PortGroup } from './port-groups.ts';
 import { makeSubset, NO_PORT } from './subset.ts';
 
 /** Whether each address is ready, by the number of the address. */
@@ -10,12 +11,16 @@ type Readiness = Map<number, boolean>;
 /**
  * The one canonical layout of what `subsets` say (docs/spec/endpoints.md "Repacking: groups"): ports that are equal are
  * one port.
+ * @throws TooManyAddresses
  */
 export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
   return subsetsInOrder(mergeSubsets(subsets, portKey));
 }
 
-/** The layout that upstream makes of subsets that the server holds. */
+/**
+ * The layout that upstream makes of subsets that the server holds.
+ * @throws TooManyAddresses
+ */
 export function repackStored(subsets: readonly EndpointSubset[]): EndpointSubset[] {
   return subsetsInOrder(mergeStored(subsets));
 }
@@ -23,6 +28,7 @@ export function repackStored(subsets: readonly EndpointSubset[]): EndpointSubset
 /**
  * How upstream merges the subsets that the server holds, in any order. A port with appProtocol is another port in each
  * of them: two merged subsets may have equal ports, and one may have a port twice.
+ * @throws TooManyAddresses
  */
 export function mergeStored(subsets: readonly EndpointSubset[]): EndpointSubset[] {
   return mergeSubsets(subsets, storedPortKeys());
@@ -33,6 +39,7 @@ export function mergeStored(subsets: readonly EndpointSubset[]): EndpointSubset[
  * lists but the list of subsets are sorted. Of addresses with the same IP and uid, the first is kept. An address that
  * is both ready and not ready for a port is not ready. Ports without addresses vanish. The input never changes; its
  * address and port objects are reused.
+ * @throws TooManyAddresses before anything is merged
  */
 function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: EndpointPort) => string): EndpointSubset[] {
   const addresses: EndpointAddress[] = [];
@@ -59,7 +66,9 @@ function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: Endpoint
   const ports = subsets.map((subset) =>
     subset.ports === undefined || subset.ports.length === 0 ? [NO_PORT] : subset.ports,
   );
-  for (const { indices, ports: members } of groupPorts(ports, keyOf)) {
+  const groups = groupPorts(ports, keyOf);
+  if (sizeToMerge(groups, readiness) > LAID_OUT_MAX) throw new TooManyAddresses();
+  for (const { indices, ports: members } of groups) {
     const states = merge(indices.map((index) => readiness[index]!));
     if (states.size === 0) continue;
     const key = [...states]
@@ -78,6 +87,15 @@ function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: Endpoint
     notReady.sort(compareAddresses);
     return makeSubset(ready, notReady, portsInOrder(ports.filter((port) => port.port > 0)));
   });
+}
+
+/** How many addresses are merged for all groups together. Those of a single subset are taken as they are. */
+function sizeToMerge(groups: readonly PortGroup[], readiness: readonly Readiness[]): number {
+  let size = 0;
+  for (const { indices } of groups) {
+    if (indices.length > 1) for (const index of indices) size += readiness[index]!.size;
+  }
+  return size;
 }
 
 /** Not ready wins. */

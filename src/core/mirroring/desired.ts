@@ -1,5 +1,6 @@
 import type { Endpoint, EndpointAddress, EndpointPort, EndpointSubset, IpFamily, SlicePort } from '../../kube/types.ts';
 import { subsetsInOrder } from '../endpoints/hash-order.ts';
+import { LAID_OUT_MAX, TooManyAddresses } from '../endpoints/layout-size.ts';
 import { mergeStored } from '../endpoints/repack.ts';
 import { forbiddenAddress, type Ip, parseIp } from '../ip.ts';
 import { endpointIdentity } from '../slices/endpoint-identity.ts';
@@ -29,12 +30,6 @@ export function groupKey(addressType: string, ports: readonly SlicePort[] | null
   return `${addressType}\n${portMapKey(ports)}`;
 }
 
-/**
- * The most endpoints of one Endpoints object over all groups. An address counts once for each list of ports that it is
- * in, so a few thousand addresses with thousands of ports of one name would else be millions of endpoints.
- */
-const ENDPOINTS_MAX = 250_000;
-
 /** Why an address is not mirrored: a slice cannot hold it, or its subset has more addresses than are taken. */
 export type LeftOut = 'invalid' | 'above-limit';
 
@@ -45,7 +40,7 @@ export type LeftOut = 'invalid' | 'above-limit';
  * @param acceptedMax how many addresses of a merged subset are taken, both families together; ready ones first
  * @param zones by node; null = endpoints get no zone
  * @param tell is called for each address that is left out; only explanations need it
- * @throws Error if there are more than `ENDPOINTS_MAX` endpoints
+ * @throws TooManyAddresses
  */
 export function desiredGroups(
   subsets: readonly EndpointSubset[],
@@ -87,10 +82,7 @@ export function desiredGroups(
         // Addresses of equal identity are one endpoint. The last one counts, so not ready wins.
         const endpoint = mirroredEndpoint(address, ip, isReady, zones);
         made += lists.length;
-        if (made > ENDPOINTS_MAX)
-          throw new Error(
-            `subsets: more than ${ENDPOINTS_MAX} endpoints, because ports of one name have lists of their own`,
-          );
+        if (made > LAID_OUT_MAX) throw new TooManyAddresses('endpoints', 'ports of one name have lists of their own');
         for (const group of ip.family === 'IPv4' ? ipv4 : ipv6) {
           group.endpoints.set(endpointIdentity(endpoint), endpoint);
         }

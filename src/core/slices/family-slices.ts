@@ -20,7 +20,7 @@ export interface FamilySlices {
   dirtyGroups: Few<PortGroup>;
   /** Groups of several slices whose endpoints fit in half of these slices; null = `--compact-slices` is not given. */
   readonly fragmented: Set<PortGroup> | null;
-  /** By pod name: the slices that list the pod. A slice that lists the pod twice comes twice. */
+  /** By pod name: the slices that list the pod. A slice that lists the pod more than once comes twice. */
   readonly slicesByPod: Map<string, SliceEntry | SliceEntry[]>;
   /** Slices of this family that belong to an earlier Service of the same name, which is gone. */
   ofEarlierService: Few<SliceEntry>;
@@ -172,7 +172,7 @@ export function settleGroup(family: FamilySlices, group: PortGroup): void {
   if (group.pods > 0 && group.dirtyEntries === null && group.dirtyPods === null) unmarkGroup(family, group);
 }
 
-/** The slices that list the pod, in no order. A slice that lists it twice comes twice. */
+/** The slices that list the pod, in no order. A slice that lists it more than once comes twice. */
 export function slicesListing(family: FamilySlices, pod: string): readonly SliceEntry[] {
   const listing = family.slicesByPod.get(pod);
   return listing === undefined ? [] : Array.isArray(listing) ? listing : [listing];
@@ -256,21 +256,23 @@ function addListing(family: FamilySlices, pod: string, entry: SliceEntry): void 
     return;
   }
   const all = Array.isArray(listing) ? listing : [listing];
+  // A slice may list one pod a thousand times. Twice tells as much.
+  if (all.at(-1) === entry && all.at(-2) === entry) return;
   all.push(entry);
   family.slicesByPod.set(pod, all);
   // Planning must decide again which of these slices keeps the pod.
   for (const other of all) if (other.group !== null) markEntry(family, other.group, other);
 }
 
+/** Does nothing for the third place of the pod in the slice, and those after it. */
 function removeListing(family: FamilySlices, pod: string, entry: SliceEntry): void {
   const listing = family.slicesByPod.get(pod);
   if (!Array.isArray(listing)) {
-    assert(listing === entry, 'a slice is registered under its pods');
-    family.slicesByPod.delete(pod);
+    if (listing === entry) family.slicesByPod.delete(pod);
     return;
   }
   const at = listing.indexOf(entry);
-  assert(at >= 0, 'a slice is registered under its pods');
+  if (at < 0) return;
   listing.splice(at, 1);
   if (listing.length === 1) family.slicesByPod.set(pod, listing[0]!);
 }

@@ -107,10 +107,9 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
       continue;
     }
     const alone = family.slicesByPod.get(pod) === entry;
-    // An earlier plan gave the pod to a slice that is right by now. The write that was to take the pod from this slice
-    // has failed.
-    const elsewhere = kept.has(pod) || (!alone && isInSettledSlice(family, group, pod));
-    if (elsewhere || !sameEndpoint(endpoint, wanted)) {
+    // The last of these looks at all slices that list the pod. An earlier plan gave the pod to one that is right by now,
+    // and the write that was to take it from this slice has failed.
+    if (!sameEndpoint(endpoint, wanted) || kept.has(pod) || (!alone && isInSettledSlice(family, group, pod))) {
       // The pod may be in no other slice.
       group.dirtyPods = fewWith(group.dirtyPods, pod);
       removed++;

@@ -224,6 +224,20 @@ test('of several subsets only the changed one is new', () => {
   assert.equal(subsetsOf(membership).filter((subset) => before.includes(subset)).length, 1);
 });
 
+test('several subsets may have a bound, and are laid out again below it', () => {
+  const membership = membershipOf(named, [offering('a', 8080), offering('b', 9090), offering('c', 9090)]);
+  assert.throws(() => subsetsOf(membership, 2), /more than 250000 addresses/);
+  assert.equal(subsetsOf(membership, 3).length, 2);
+  applyPod(membership, 'd', offering('d', 9090));
+  assert.throws(() => subsetsOf(membership, 3), /more than 250000 addresses/);
+  applyPod(membership, 'a', null);
+  assert.deepEqual(
+    subsetsOf(membership, 2).map(({ addresses }) => addresses!.map(({ ip }) => ip)),
+    [['10.0.0.2', '10.0.0.3', '10.0.0.4']],
+    'the pods of one subset have no bound',
+  );
+});
+
 // Pods that no API server makes
 
 test('of two pods with one IP and uid the first name counts, and not ready wins', () => {

@@ -5,6 +5,7 @@ import { type EndpointsPlan, planEndpoints } from '../../../src/core/endpoints/p
 import type { Endpoints, EndpointSubset, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import { makePod, makeService, makeServicePort } from '../../support/records.ts';
+import { subsetsByBits } from '../../support/subsets-by-bits.ts';
 
 const MANAGED = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
 const HEADLESS = { 'service.kubernetes.io/headless': '' };
@@ -398,4 +399,8 @@ test('a full object in another order of subsets is left alone', () => {
   const { object } = planFor({ service, pods });
   assert.equal(object!.subsets!.length, 2);
   assert.equal(planFor({ service, pods, stored: { ...object!, subsets: object!.subsets!.toReversed() } }).verb, 'none');
+});
+
+test('stored Endpoints that are too large to be laid out are not right', () => {
+  assert.equal(planFor({ pods: [pod], stored: storedEndpoints(subsetsByBits(14, 71, 8000)) }).verb, 'update');
 });

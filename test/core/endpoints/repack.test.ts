@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { subsetsEqual } from '../../../src/core/endpoints/equality.ts';
-import { repackSubsets } from '../../../src/core/endpoints/repack.ts';
+import { repackStored, repackSubsets } from '../../../src/core/endpoints/repack.ts';
 import type { EndpointSubset } from '../../../src/kube/types.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import { parseSubset, subsetText } from '../../support/subset-text.ts';
+import { subsetsByBits } from '../../support/subsets-by-bits.ts';
 import { propertyRuns } from '../../support/runs.ts';
 
 /** Order of the subsets aside, which a case of its own looks at. */
@@ -211,4 +212,19 @@ test('repacking keeps the ports and states of each address', () => {
     fc.property(subsets, (input) => assert.deepEqual(facts(repackSubsets(input)), facts(input))),
     propertyRuns(500, 4),
   );
+});
+
+test('subsets that share ports in thousands of ways are refused before a merge', () => {
+  // 3.7 million addresses.
+  const subsets = subsetsByBits(14, 71, 8000);
+  for (const repack of [repackStored, repackSubsets])
+    assert.throws(() => repack(subsets), /^Error: subsets: more than 250000 addresses, because ports with other/);
+  assert.equal(repackStored(subsetsByBits(8, 71, 255)).length, 255);
+});
+
+test('many addresses of the same ports are laid out, in however many subsets', () => {
+  const [{ addresses, ports }] = subsetsByBits(1, 300_000, 1) as [EndpointSubset];
+  assert.equal(repackStored([{ addresses, ports }]).length, 1);
+  const apart = addresses!.slice(0, 100_000).map((address) => ({ addresses: [address], ports }));
+  assert.equal(repackStored(apart).length, 1);
 });

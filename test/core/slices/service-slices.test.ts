@@ -13,6 +13,7 @@ import {
   storedSlice,
 } from '../../../src/core/slices/service-slices.ts';
 import type { FamilyFacts } from '../../../src/core/slices/facts.ts';
+import { slicesListing } from '../../../src/core/slices/family-slices.ts';
 import { makePod, makeService, makeServicePort } from '../../support/records.ts';
 import {
   carryOut,
@@ -495,6 +496,29 @@ test('an endpoint twice in one slice is removed once', () => {
   const world = createSlicesWorld({ pods: [pod!], stored: [slice('web-x', [endpointOf(pod!), endpointOf(pod!)])] });
   assert.equal(verbs(sync(world)), '1 update');
   assert.deepEqual(sizes(world), [1]);
+});
+
+test('a slice that lists a pod thousands of times counts for two', () => {
+  const [pod] = manyPods(1);
+  const [right, other] = [endpointOf(pod!), endpointOf(pod!, { addresses: ['10.9.9.9'] })];
+  for (const endpoint of [right, other]) {
+    const stored = Array.from({ length: 20 }, (_, i) =>
+      slice(
+        `web-${10 + i}`,
+        Array.from({ length: 1000 }, () => endpoint),
+      ),
+    );
+    const world = createSlicesWorld({ pods: [pod!], stored });
+    const [family] = world.slices.families;
+    assert.equal(slicesListing(family!, pod!.name).length, 40);
+    sync(world);
+    assert.deepEqual(sizes(world), [1]);
+    const [left] = world.server.values();
+    assert.deepEqual(left!.endpoints, [right]);
+    assert.equal(slicesListing(family!, pod!.name).length, 1);
+    putSlice(world, { ...left!, endpoints: [] });
+    assert.equal(slicesListing(family!, pod!.name).length, 0);
+  }
 });
 
 test('a duplicate that cannot be deleted stays a duplicate', () => {
