@@ -350,7 +350,10 @@ function endNow(server: ApiServer, nowMs: number, record: StoredRecord, options:
   const left = finalizersAfter(record, options);
   if (left.length === 0) return { record: remove(server, record), gone: true };
   if (deletionTimestamp !== undefined && equal(left, finalizers)) return { record, gone: false };
-  return { record: mark(server, record, { seconds: secondsOf(nowMs), graceSeconds: 0 }, left), gone: false };
+  // A second delete, with another policy, keeps the time of the first.
+  const first = deletionTimestamp === undefined ? Number.POSITIVE_INFINITY : parseTime(deletionTimestamp);
+  const seconds = Math.min(first, secondsOf(nowMs));
+  return { record: mark(server, record, { seconds, graceSeconds: 0 }, left), gone: false };
 }
 
 /** A longer period would exceed the range of timestamps. */
