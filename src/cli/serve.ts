@@ -223,7 +223,11 @@ const SERVE_FLAGS = {
   'pod-step': { kind: duration(0), default: '300ms', help: 'how long each step of a pod takes on average' },
   nodes: { kind: integer(0, 5000), default: '3', help: "nodes to create in addition to the profile's" },
   'churn-rate': { kind: number(0, 10_000), default: '0', help: "changes of the profile's objects a second" },
-  'dual-stack': { kind: bool, default: 'false', help: 'Services can have addresses of both families' },
+  'dual-stack': {
+    kind: bool,
+    default: 'false',
+    help: 'Services can have addresses of both families, and new pods have them',
+  },
   'watch-list': { kind: bool, default: 'true', help: 'offer WatchList streaming' },
 } as const;
 
@@ -286,12 +290,12 @@ async function fill(client: Pick<ApiClient, 'send'>, profile: Profile, seed: num
 
 /** With churn, the workload itself is the scheduler and kubelet of the profile's pods. */
 function startLife(client: ApiClient, cluster: Cluster | null, options: ServeOptions): readonly ClusterLife[] {
-  const { seed, podStepMs, churnRate } = options;
+  const { seed, podStepMs, churnRate, dualStack } = options;
   const churns = cluster !== null && churnRate > 0;
   const lives: ClusterLife[] = [];
   if (options.life) {
     const leftAlone = new Set(churns ? cluster.namespaces : []);
-    lives.push(runKubelets(client, { seed, stepMs: podStepMs, leftAlone }));
+    lives.push(runKubelets(client, { seed, stepMs: podStepMs, leftAlone, dualStack }));
   }
   if (options.endNamespaces) lives.push(runNamespaceController(client, namespacedCollections()));
   if (options.collectGarbage) lives.push(runGarbageCollector(client));
