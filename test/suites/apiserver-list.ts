@@ -263,6 +263,8 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     );
     for (const [selector, expected] of [
       ['spec.nodeName=n1', ['a']],
+      ['spec.host=n2', ['b']],
+      ['spec.host!=n2', ['a']],
       ['status.phase!=Running', ['b']],
       ['status.podIP=10.2.3.4', ['a']],
     ] as const) {
@@ -340,8 +342,13 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
       'BadRequest',
       '"foo" is not a known field selector: only "metadata.name", "metadata.namespace"',
     ]);
-    const { body } = await client.call('GET', '/api/v1/pods?fieldSelector=spec.foo%3Dbar');
-    assert.equal(body.message, 'field label not supported: spec.foo');
+    for (const [resource, field] of [
+      ['pods', 'spec.foo'],
+      ['services', 'spec.host'],
+    ] as const) {
+      const { body } = await client.call('GET', `/api/v1/${resource}?fieldSelector=${field}%3Dbar`);
+      assert.equal(body.message, `field label not supported: ${field}`);
+    }
     assert.deepEqual(await listError(client, 'fieldSelector=foo'), [
       400,
       'BadRequest',
