@@ -23,7 +23,7 @@ export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: T
   checkPreconditions(record, binding);
   const why = refusal(old);
   if (why !== null) throw conflict({ name: 'pods/binding', group: '' }, name, why);
-  const status = child(old, 'status');
+  const { nominatedNodeName: _, ...status } = child(old, 'status');
   const conditions = items(status, 'conditions').filter((condition) => text(condition, 'type') !== 'PodScheduled');
   const lastTransitionTime = formatTime(Math.floor(nowMs / 1000));
   const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime };

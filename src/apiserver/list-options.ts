@@ -24,7 +24,7 @@ export interface ListOptions {
 export function parseListOptions(query: URLSearchParams, watchListServed: boolean): ListOptions {
   const sendInitialEvents = query.get('sendInitialEvents');
   const options: ListOptions = {
-    watch: flag(query.get('watch')),
+    watch: asksForWatch(query),
     resourceVersion: query.get('resourceVersion') ?? '',
     resourceVersionMatch: query.get('resourceVersionMatch') ?? '',
     limit: Math.max(0, integer(query.get('limit'))),
@@ -38,6 +38,11 @@ export function parseListOptions(query: URLSearchParams, watchListServed: boolea
   const errors = options.watch ? watchErrors(options, watchListServed) : listErrors(options);
   if (errors.length > 0) throw invalidKind('ListOptions', 'meta.k8s.io', '', errors);
   return options;
+}
+
+/** Whether a GET of a collection is a watch. */
+export function asksForWatch(query: URLSearchParams): boolean {
+  return flag(query.get('watch'));
 }
 
 const MATCH = 'resourceVersionMatch';

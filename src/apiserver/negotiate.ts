@@ -28,9 +28,12 @@ const NOT_ACCEPTABLE =
 const NOT_CONVERTIBLE =
   'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
 
-/** The first clause of an Accept header that can be served. Other clauses and unknown parameters are ignored. */
+/**
+ * The first clause of an Accept header that can be served. One of any type counts after the others. Other clauses and
+ * unknown parameters are ignored.
+ */
 export function negotiate(accept: string): Negotiated {
-  if (accept === '' || accept === JSON_TYPE || accept === '*/*') return PLAIN_JSON;
+  if (accept === '' || accept === JSON_TYPE || accept === ANY_TYPE) return PLAIN_JSON;
   const known = cache.get(accept);
   if (known !== undefined) return known;
   const found = parseAccept(accept);
@@ -46,14 +49,15 @@ const CACHE_MAX = 64;
 /** @throws ApiError 406 */
 function parseAccept(accept: string): Negotiated {
   let served = false;
-  for (const clause of accept.split(',')) {
+  const clauses = accept.split(',').toSorted((left, right) => Number(isOfAnyType(left)) - Number(isOfAnyType(right)));
+  for (const clause of clauses) {
     const [type = '', ...parameters] = clause.split(';').map((part) => part.trim());
     const yaml = type === YAML;
     const encoding = type === PROTOBUF ? 'protobuf' : yaml || JSON_TYPES.includes(type) ? 'json' : null;
     if (encoding === null) continue;
     served = true;
     const given = new Map(parameters.map((parameter) => parameter.split('=', 2) as [string, string]));
-    const jsonToo = accept.split(',').some((other) => JSON_TYPES.includes(other.trim()));
+    const jsonToo = clauses.some((other) => JSON_TYPES.includes(other.trim()));
     const base: Negotiated = { ...PLAIN_JSON, encoding, jsonToo, yaml };
     switch (given.get('as') ?? '') {
       case '':
@@ -72,9 +76,14 @@ function parseAccept(accept: string): Negotiated {
   throw served ? notAcceptable(NOT_CONVERTIBLE) : notAcceptable(NOT_ACCEPTABLE, {});
 }
 
+function isOfAnyType(clause: string): boolean {
+  return clause.trim().startsWith(ANY_TYPE);
+}
+
 function isTableVersion(text: string): text is Negotiated['tableVersion'] {
   return text === 'meta.k8s.io/v1' || text === 'meta.k8s.io/v1beta1';
 }
 
 export const YAML = 'application/yaml';
-const JSON_TYPES: readonly string[] = [JSON_TYPE, '*/*'];
+const ANY_TYPE = '*/*';
+const JSON_TYPES: readonly string[] = [JSON_TYPE, ANY_TYPE];

@@ -14,7 +14,7 @@ import { invalid } from './field-error.ts';
 import { fromMap, goKindOf } from './from-map.ts';
 import { goKind, JsonSyntaxError, parseGoJson } from './go-json.ts';
 import { JsonTypeError } from './json-body.ts';
-import { MERGE_LISTS } from './merge-lists.ts';
+import { MERGE_LISTS, type MergeList } from './merge-lists.ts';
 import { equal, isRecord } from './object.ts';
 import type { Resource } from './resource.ts';
 
@@ -136,6 +136,7 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
   if (Array.isArray(retained)) {
     for (const key of Object.keys(merged)) if (!retained.includes(key)) delete merged[key];
   }
+  sortLists(merged, patch, message);
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith('$')) {
       if (key.startsWith(DELETE_VALUES)) removeValues(merged, key.slice(DELETE_VALUES.length), value);
@@ -146,7 +147,7 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
       continue;
     }
     const field = message?.fields.find(({ name }) => name === key);
-    const list = message === undefined ? undefined : MERGE_LISTS[message.name]?.[key];
+    const list = mergeListOf(message, key);
     if (list === undefined || !Array.isArray(value)) {
       const inner = field?.shape === 'one' ? field.message : undefined;
       setKey(merged, key, strategicPatch(ownValue(merged, key), value, inner));
@@ -165,6 +166,26 @@ function strategicPatch(target: unknown, patch: unknown, message: Message | unde
         : mergeList(records(before), records(value), mergeKey, field?.message, orderOf(patch, key, value));
   }
   return merged;
+}
+
+function mergeListOf(message: Message | undefined, key: string): MergeList | undefined {
+  return message === undefined ? undefined : MERGE_LISTS[message.name]?.[key];
+}
+
+/** Sorts the lists of which the patch has an order and no items. Their items stay as they are. */
+function sortLists(merged: Json, patch: Json, message: Message | undefined): void {
+  for (const [directive, order] of Object.entries(patch)) {
+    if (!directive.startsWith(ORDER) || !Array.isArray(order)) continue;
+    const key = directive.slice(ORDER.length);
+    const list = mergeListOf(message, key);
+    const before = listAt(merged, key);
+    if (list === undefined || before.length === 0 || Object.hasOwn(patch, key)) continue;
+    const mergeKey = list['x-kubernetes-patch-merge-key'];
+    merged[key] =
+      mergeKey === undefined
+        ? inOrder(before, order, before, (item) => item)
+        : inOrder(records(before), records(order), records(before), (item) => item[mergeKey]);
+  }
 }
 
 /** A list that the target does not have. It is taken as it is, and keys are not looked at. */
@@ -215,21 +236,23 @@ function mergeList(
   order: readonly unknown[],
 ): Json[] {
   if (patch.some((item) => item['$patch'] === 'replace')) return patch.filter((item) => item['$patch'] === undefined);
-  const merged = [...target];
-  for (const item of patch) {
-    if (item[mergeKey] === undefined) {
-      throw internalError(`map: ${goMap(item)} does not contain declared merge key: ${mergeKey}`);
-    }
-    const at = merged.findIndex((other) => other[mergeKey] === item[mergeKey]);
-    if (item['$patch'] === 'delete') {
-      if (at >= 0) merged.splice(at, 1);
-    } else if (at >= 0) {
-      merged[at] = strategicPatch(merged[at], item, message) as Json;
-    } else {
-      merged.push(strategicPatch({}, item, message) as Json);
-    }
+  const keyOf = (item: Json): unknown => item[mergeKey];
+  const keyless = patch.find((item) => keyOf(item) === undefined);
+  if (keyless !== undefined) {
+    throw internalError(`map: ${goMap(keyless)} does not contain declared merge key: ${mergeKey}`);
   }
-  return inOrder(merged, records(order), target, (item) => item[mergeKey]);
+  const isDelete = (item: Json): boolean => item['$patch'] === 'delete';
+  const deleted = new Set(patch.filter(isDelete).map(keyOf));
+  // Several items may have the same key, such as ports of two protocols. All of them go, before others come.
+  const kept = target.filter((item) => !deleted.has(keyOf(item)));
+  const merged = [...kept];
+  for (const item of patch) {
+    if (isDelete(item)) continue;
+    const at = merged.findIndex((other) => keyOf(other) === keyOf(item));
+    if (at >= 0) merged[at] = strategicPatch(merged[at], item, message) as Json;
+    else merged.push(strategicPatch({}, item, message) as Json);
+  }
+  return inOrder(merged, records(order), kept, keyOf);
 }
 
 /** The order that a patch asks for: the order of its directive, else the order of its own items. */
@@ -243,8 +266,8 @@ function orderOf(patch: Json, key: string, items: readonly unknown[]): readonly 
  * preceded in the target. So new items come first, as in the server's merge.
  */
 function inOrder<T>(merged: readonly T[], order: readonly T[], target: readonly T[], keyOf: (item: T) => unknown): T[] {
-  const wanted = new Map(order.map((item, at) => [keyOf(item), at]));
-  const was = new Map(target.map((item, at) => [keyOf(item), at]));
+  const wanted = firstPlaces(order.map(keyOf));
+  const was = firstPlaces(target.map(keyOf));
   const named = merged.filter((item) => wanted.has(keyOf(item)));
   named.sort((left, right) => wanted.get(keyOf(left))! - wanted.get(keyOf(right))!);
   const others = merged.filter((item) => !wanted.has(keyOf(item)));
@@ -258,6 +281,13 @@ function inOrder<T>(merged: readonly T[], order: readonly T[], target: readonly 
     result.push(item);
   }
   return [...result, ...others.slice(next)];
+}
+
+/** Where each key comes first. */
+function firstPlaces(keys: readonly unknown[]): ReadonlyMap<unknown, number> {
+  const places = new Map<unknown, number>();
+  for (const [at, key] of keys.entries()) if (!places.has(key)) places.set(key, at);
+  return places;
 }
 
 const OPERATIONS_MAX = 10_000;

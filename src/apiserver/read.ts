@@ -29,8 +29,7 @@ export function listObjects(server: ApiServer, target: Target, options: ListOpti
     throw expired('The resourceVersion for the provided list is too old.');
   }
   const revision = exact ? wanted : server.revision;
-  const ignoresLimit = options.resourceVersion === '0' && match === '';
-  return page(store, target.namespace, selection, revision, '', ignoresLimit ? 0 : limit);
+  return page(store, target.namespace, selection, revision, '', options.resourceVersion === '0' ? 0 : limit);
 }
 
 const CONTINUE_EXPIRED =

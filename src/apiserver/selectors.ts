@@ -1,7 +1,7 @@
 import { badRequest } from './api-error.ts';
 import { invalid, joinFieldErrors, type FieldError } from './field-error.ts';
 import { textAt, type ApiObject } from './object.ts';
-import type { Resource } from './resource.ts';
+import { PODS, type Resource } from './resource.ts';
 import { labelValue, qualifiedName } from './rules/name-rules.ts';
 
 /** What a list or watch selects; null = everything. */
@@ -198,6 +198,9 @@ function unreadable(why: string): Error {
   return badRequest(`unable to parse requirement: ${why}`);
 }
 
+/** What old clients call `spec.nodeName` of a pod. */
+const OLD_NODE_NAME = 'spec.host';
+
 function parseFieldSelector(resource: Resource, text: string): readonly FieldRequirement[] {
   if (text === '') return [];
   const known = ['metadata.name', ...(resource.namespaced ? ['metadata.namespace'] : []), ...resource.selectableFields];
@@ -205,7 +208,8 @@ function parseFieldSelector(resource: Resource, text: string): readonly FieldReq
   const terms = (text.match(/(?:\\[^]|[^,\\]|\\$)+/g) ?? []).map((term) => {
     const match = /^([^]*?)(!=|==|=)([^]*)$/.exec(term);
     if (match === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
-    const [, path = '', operator = '', escaped = ''] = match;
+    const [, given = '', operator = '', escaped = ''] = match;
+    const path = resource === PODS && given === OLD_NODE_NAME ? 'spec.nodeName' : given;
     return { path, operator, value: unescape(escaped) };
   });
   return terms.map(({ path, operator, value }) => {

@@ -129,6 +129,7 @@ function dispatch(call: Call): ApiReply {
   const collection = target.name === '';
   const ofAllNamespaces = collection && target.resource.namespaced && target.namespace === '';
   if (target.subresource === 'binding') return bindOne(call);
+  if (target.subresource === 'finalize' && request.method !== 'PUT') throw methodNotAllowed();
   switch (request.method) {
     case 'GET':
       return collection ? listOrWatch(call) : getOne(call);
@@ -139,7 +140,7 @@ function dispatch(call: Call): ApiReply {
       if (collection) throw methodNotAllowed();
       return putOne(call);
     case 'PATCH':
-      if (collection || target.subresource === 'finalize') throw methodNotAllowed();
+      if (collection) throw methodNotAllowed();
       return patchOne(call);
     case 'DELETE':
       if (target.subresource !== '') throw methodNotAllowed();

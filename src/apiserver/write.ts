@@ -19,12 +19,8 @@ import { createRecord, type StoredRecord } from './record.ts';
 import type { Target } from './request.ts';
 import { ENDPOINTS, NAMESPACES, type Resource } from './resource.ts';
 import { RULES } from './rules/all.ts';
-import {
-  dropRepeatedOwners,
-  unqualifiedFinalizer,
-  validateMetadata,
-  validateMetadataUpdate,
-} from './rules/metadata-rules.ts';
+import { dropRepeatedOwners, validateMetadata, validateMetadataUpdate } from './rules/metadata-rules.ts';
+import { FINALIZE_RULES } from './rules/namespace-rules.ts';
 import { keyOf, remove, storeOf, write, type ApiServer } from './state.ts';
 
 /** The outcome of a write: the record to answer with, and whether the object is new or gone. */
@@ -208,20 +204,13 @@ function replace(
   if (fixed.length > 0) throw invalidObject(resource, name, fixed);
   keepMetadata(object, old);
   dropRepeatedOwners(object.metadata);
-  const rules = RULES[resource.name];
+  const rules = subresource === 'finalize' ? FINALIZE_RULES : RULES[resource.name];
   const context = { addresses: server.addresses, status: subresource === 'status' };
-  if (subresource === 'finalize') {
-    const finalizers = child(object, 'spec')['finalizers'] as string[] | undefined;
-    const unqualified = (finalizers ?? []).flatMap((item, at) => unqualifiedFinalizer(`spec.finalizers[${at}]`, item));
-    if (unqualified.length > 0) throw invalidObject(resource, name, unqualified);
-    object = { ...old, metadata: { ...old.metadata }, spec: finalizers === undefined ? {} : { finalizers } };
-  } else {
-    const unallocated = rules.allocate?.(object, old, context) ?? [];
-    if (unallocated.length > 0) throw invalidObject(resource, name, unallocated);
-    rules.prepareUpdate(object, old, context);
-    const errors = [...validateMetadata(object, rules.name), ...rules.validateUpdate(object, old, context)];
-    if (errors.length > 0) throw invalidObject(resource, name, errors);
-  }
+  const unallocated = rules.allocate?.(object, old, context) ?? [];
+  if (unallocated.length > 0) throw invalidObject(resource, name, unallocated);
+  rules.prepareUpdate(object, old, context);
+  const errors = [...validateMetadata(object, rules.name), ...rules.validateUpdate(object, old, context)];
+  if (errors.length > 0) throw invalidObject(resource, name, errors);
   object.metadata.resourceVersion = old.metadata.resourceVersion!;
   if (mayGo(resource, object)) {
     // Removing the last finalizer deletes the object. The answer shows the object as it would have been.
@@ -361,7 +350,10 @@ function endNow(server: ApiServer, nowMs: number, record: StoredRecord, options:
   const left = finalizersAfter(record, options);
   if (left.length === 0) return { record: remove(server, record), gone: true };
   if (deletionTimestamp !== undefined && equal(left, finalizers)) return { record, gone: false };
-  return { record: mark(server, record, { seconds: secondsOf(nowMs), graceSeconds: 0 }, left), gone: false };
+  // A second delete, with another policy, keeps the time of the first.
+  const first = deletionTimestamp === undefined ? Number.POSITIVE_INFINITY : parseTime(deletionTimestamp);
+  const seconds = Math.min(first, secondsOf(nowMs));
+  return { record: mark(server, record, { seconds, graceSeconds: 0 }, left), gone: false };
 }
 
 /** A longer period would exceed the range of timestamps. */

@@ -1,7 +1,8 @@
 /** `endpointd serve`: the embedded API server as a command. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
@@ -68,6 +69,7 @@ export async function serve(args: readonly string[]): Promise<number> {
   const options = parseServeFlags(args, (text) => process.stdout.write(text));
   const { port, bindAddress, kubeconfig, profile, seed, watchList, faultAdmin } = options;
   const access = options.secure ? secureAccess(bindAddress) : {};
+  await checkReplaceable(kubeconfig);
   const stopping = new AbortController();
   const stopped = once(stopping.signal, 'abort');
   onStopSignals(() => stopping.abort(), endNow);
@@ -97,7 +99,7 @@ export async function serve(args: readonly string[]): Promise<number> {
     await createNodes(patient, options.nodes);
     lives.push(...startLife(client, cluster, options));
     const config = kubeconfigFor(url, token ?? '', tls?.cert ?? '');
-    await starting('write --kubeconfig', writeFile(kubeconfig, config, { mode: 0o600 }));
+    await writeKubeconfig(kubeconfig, MARK + config);
     process.stdout.write(`${config}# written to ${resolve(kubeconfig)}; serving at ${url} until Ctrl-C\n`);
     await Promise.race(lives.map(({ failed }) => failed));
   };
@@ -137,6 +139,42 @@ function secureAccess(bindAddress: string): SecureAccess {
   return { tls, token: randomBytes(24).toString('base64url') };
 }
 
+/** The first line of each kubeconfig that is written here: a file without it is somebody else's. */
+const MARK = '# made by `endpointd serve`, which replaces this file at its next start\n';
+
+/** @throws UsageError if the file is somebody else's, or StartError if it cannot be read */
+async function checkReplaceable(path: string): Promise<void> {
+  if (!(await isFile(path))) return;
+  if ((await starting('read --kubeconfig', readFile(path, 'utf8'))).startsWith(MARK)) return;
+  throw new UsageError(
+    `--kubeconfig=${path} is not a file of endpointd serve, which would replace it. Remove it, or name another path.`,
+  );
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isFile() ?? false;
+}
+
+/** @throws UsageError or StartError */
+async function writeKubeconfig(path: string, config: string): Promise<void> {
+  // While the server was filled, somebody may have written it.
+  await checkReplaceable(path);
+  const isOther = existsSync(path) && !(await isFile(path));
+  // A device or a pipe is written to. A file is replaced: an old one would keep its mode.
+  await starting('write --kubeconfig', isOther ? writeFile(path, config) : replaceFile(path, config));
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  const fresh = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeFile(fresh, text, { mode: 0o600, flag: 'wx' });
+    await rename(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error;
+  }
+}
+
 /** The address at which a client on this machine finds a server that listens on all addresses. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
@@ -160,7 +198,11 @@ const SERVE_FLAGS = {
     default: 'false',
     help: 'HTTPS and a bearer token; each start makes new ones and writes them into the kubeconfig',
   },
-  kubeconfig: { kind: text('<path>'), default: 'endpointd.kubeconfig', help: 'where the kubeconfig is written' },
+  kubeconfig: {
+    kind: text('<path>'),
+    default: 'endpointd.kubeconfig',
+    help: 'where the kubeconfig is written; a file that serve has not made is left alone',
+  },
   profile: {
     kind: choice('<name>', [EMPTY, ...PROFILES.map(({ name }) => name)]),
     default: EMPTY,
@@ -181,7 +223,11 @@ const SERVE_FLAGS = {
   'pod-step': { kind: duration(0), default: '300ms', help: 'how long each step of a pod takes on average' },
   nodes: { kind: integer(0, 5000), default: '3', help: "nodes to create in addition to the profile's" },
   'churn-rate': { kind: number(0, 10_000), default: '0', help: "changes of the profile's objects a second" },
-  'dual-stack': { kind: bool, default: 'false', help: 'Services can have addresses of both families' },
+  'dual-stack': {
+    kind: bool,
+    default: 'false',
+    help: 'Services can have addresses of both families, and new pods have them',
+  },
   'watch-list': { kind: bool, default: 'true', help: 'offer WatchList streaming' },
 } as const;
 
@@ -244,12 +290,12 @@ async function fill(client: Pick<ApiClient, 'send'>, profile: Profile, seed: num
 
 /** With churn, the workload itself is the scheduler and kubelet of the profile's pods. */
 function startLife(client: ApiClient, cluster: Cluster | null, options: ServeOptions): readonly ClusterLife[] {
-  const { seed, podStepMs, churnRate } = options;
+  const { seed, podStepMs, churnRate, dualStack } = options;
   const churns = cluster !== null && churnRate > 0;
   const lives: ClusterLife[] = [];
   if (options.life) {
     const leftAlone = new Set(churns ? cluster.namespaces : []);
-    lives.push(runKubelets(client, { seed, stepMs: podStepMs, leftAlone }));
+    lives.push(runKubelets(client, { seed, stepMs: podStepMs, leftAlone, dualStack }));
   }
   if (options.endNamespaces) lives.push(runNamespaceController(client, namespacedCollections()));
   if (options.collectGarbage) lives.push(runGarbageCollector(client));

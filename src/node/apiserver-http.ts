@@ -24,7 +24,7 @@ export interface ApiServerHttpOptions {
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** When given, every request but health checks must carry this bearer token. Else only loopback names are served. */
+  /** When given, requests must carry this bearer token, but for `OPEN_PATHS`. Else only loopback names are served. */
   readonly token?: string;
   /** When given, HTTPS is served instead of HTTP. */
   readonly tls?: TlsIdentity;
@@ -119,7 +119,8 @@ export function kubeconfigFor(url: string, token: string, ca = ''): string {
   ].join('\n');
 }
 
-const OPEN_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz'];
+/** What a kube-apiserver tells everybody, with any query (the role system:public-info-viewer). */
+const OPEN_PATHS: readonly string[] = ['/healthz', '/livez', '/readyz', '/version', '/version/'];
 
 /**
  * Why a request is refused; null = it is not. If there is a token, a request must carry it. If there is none, a request
@@ -131,9 +132,10 @@ function refusalOf(request: IncomingMessage, token: string): Status | null {
   return why === null ? null : failure(403, 'Forbidden', why);
 }
 
-function isAuthorised(request: IncomingMessage, token: string): boolean {
-  const given = request.headers.authorization ?? '';
-  return timingSafeEqual(digest(given), digest(`Bearer ${token}`)) || OPEN_PATHS.includes(request.url ?? '');
+function isAuthorised({ headers, url = '' }: IncomingMessage, token: string): boolean {
+  const given = headers.authorization ?? '';
+  const [path = ''] = url.split('?', 1);
+  return timingSafeEqual(digest(given), digest(`Bearer ${token}`)) || OPEN_PATHS.includes(path);
 }
 
 /** Both digests have the same length, so the time that their comparison takes tells nothing of the token. */

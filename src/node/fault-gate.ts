@@ -16,6 +16,7 @@ import {
   type FaultTarget,
   type Verb,
 } from '../apiserver/faults.ts';
+import { asksForWatch } from '../apiserver/list-options.ts';
 import { parseTarget } from '../apiserver/request.ts';
 import { readRequestBody } from './request-body.ts';
 
@@ -130,7 +131,7 @@ function verbOf(method: string, collection: boolean, query: string): Verb {
       return collection ? 'deletecollection' : 'delete';
     default:
       if (!collection) return 'get';
-      return /(^|&)watch=(1|true)(&|$)/.test(query) ? 'watch' : 'list';
+      return asksForWatch(new URLSearchParams(query)) ? 'watch' : 'list';
   }
 }
 

@@ -261,8 +261,8 @@ function takeAddress(cluster: Cluster): string {
   return `10.${64 + (used >>> 16)}.${(used >>> 8) & 255}.${used & 255}`;
 }
 
-/** The pod's IPv6 address. It is outside of fd00:10:96::/112, where test clusters have their Services. */
-function secondAddress(address: string): string {
+/** The IPv6 address of a pod by its IPv4 address. It is outside of fd00:10:96::/112, where Services have theirs. */
+export function secondAddress(address: string): string {
   const [, b, c, d] = address.split('.').map(Number);
   return `fd00:10:64:${b!.toString(16)}::${(c! * 256 + d! + 1).toString(16)}`;
 }

@@ -9,6 +9,7 @@ import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
 import { JSON_TYPE } from '../kube/media-type.ts';
 import { formatTime } from '../kube/time.ts';
 import type { KubeObject } from '../kube/types.ts';
+import { secondAddress } from './cluster.ts';
 import { readNode, readPod, sameNode, type NodeView, type PodView } from './kubelet-view.ts';
 import { STRATEGIC_MERGE_PATCH, type WorkloadRequest } from './request.ts';
 
@@ -21,6 +22,8 @@ export interface KubeletsOptions {
   readonly stepMs: number;
   /** Namespaces whose pods somebody else runs. Only pods that outstay their grace period are ended there. */
   readonly leftAlone: ReadonlySet<string>;
+  /** Whether each new pod gets an IPv6 address too. Default: false. */
+  readonly dualStack?: boolean;
 }
 
 /** A request to send now. The caller tells its outcome to `settle`. */
@@ -268,14 +271,14 @@ function fits({ unschedulable, labels }: NodeView, { nodeSelector }: PodView): b
 /** The status with running containers. Without a readiness probe the containers are ready too. */
 function startedStatus(kubelets: Kubelets, view: PodView, seconds: number): object {
   const node = kubelets.nodes.get(view.nodeName)!;
-  const podIP = view.podIP !== '' ? view.podIP : view.hostNetwork ? node.address : takeAddress(kubelets);
+  const podIPs = podAddresses(kubelets, view, node);
   const ready = !view.hasReadinessProbe;
   return {
     phase: 'Running',
     hostIP: node.address,
     hostIPs: [{ ip: node.address }],
-    podIP,
-    podIPs: [{ ip: podIP }],
+    podIP: podIPs[0],
+    podIPs: podIPs.map((ip) => ({ ip })),
     startTime: formatTime(seconds),
     conditions: [
       condition('PodReadyToStartContainers', true, seconds),
@@ -286,6 +289,13 @@ function startedStatus(kubelets: Kubelets, view: PodView, seconds: number): obje
     ],
     containerStatuses: containerStatuses(view, ready, { running: { startedAt: formatTime(seconds) } }),
   };
+}
+
+function podAddresses(kubelets: Kubelets, { podIP, hostNetwork }: PodView, node: NodeView): readonly string[] {
+  if (podIP !== '') return [podIP];
+  if (hostNetwork) return [node.address];
+  const address = takeAddress(kubelets);
+  return kubelets.options.dualStack === true ? [address, secondAddress(address)] : [address];
 }
 
 function readyStatus(view: PodView, seconds: number): object {

@@ -335,6 +335,18 @@ describe('the server as a function', () => {
     assert.deepEqual([body.items[0].metadata.labels, body.items[0].subsets], [undefined, undefined]);
   });
 
+  test('a second delete with another policy keeps the time of the first', () => {
+    const world = createWorld();
+    world.call('POST', PATH, { metadata: { name: 'a', finalizers: ['a.example/x'] } });
+    const first = world.call('DELETE', `${PATH}/a`).body.metadata;
+    world.nowMs += 5000;
+    const { metadata } = world.call('DELETE', `${PATH}/a`, { propagationPolicy: 'Orphan' }).body;
+    assert.deepEqual(
+      [metadata.finalizers, metadata.deletionTimestamp],
+      [['a.example/x', 'orphan'], first.deletionTimestamp],
+    );
+  });
+
   test('a server with two ranges has addresses of two families', () => {
     const world = createWorld({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:10:96::/112'] });
     const spec = { ipFamilyPolicy: 'RequireDualStack', ports: [{ port: 80 }] };

@@ -208,7 +208,9 @@ test('serve ends with one line and status 1 when the thread of its API server en
   const child = spawn(execPath, args, { env, stdio: ['ignore', 'ignore', 'pipe'], ...KILLED });
   const said = text(child.stderr);
   const [status] = (await once(child, 'exit')) as [number];
-  assert.deepEqual([status, await said], [1, 'endpointd serve: cannot go on: out of memory\n']);
+  // The error may overtake the message that the thread serves.
+  assert.match(await said, /^endpointd serve: cannot (?:go on|serve on port 0): out of memory\n$/);
+  assert.equal(status, 1);
 });
 
 for (const profile of ['none', 'tiny']) {

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
 import { parseServeFlags } from '../../src/cli/serve.ts';
 import { HelpShown, UsageError } from '../../src/cli/usage.ts';
+import { startServe } from '../../src/testbed/serve-process.ts';
+import { MAIN } from '../support/installed.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'endpointd-serve-'));
+after(() => rmSync(directory, { recursive: true }));
 
 function parse(...args: string[]) {
   return parseServeFlags(args, () => undefined);
@@ -57,4 +65,26 @@ test('an address beyond loopback needs HTTPS and a token', () => {
   assert.deepEqual([bindAddress, secure], ['0.0.0.0', true]);
   assert.equal(parse('--bind-address=::1').bindAddress, '::1');
   assert.throws(() => parse('--bind-address=localhost'), /Allowed: an IP address/);
+});
+
+test('a kubeconfig that serve has not made is left alone', async () => {
+  const path = join(directory, 'foreign');
+  const text = 'apiVersion: v1\nkind: Config\ncontexts: []\n';
+  writeFileSync(path, text);
+  await assert.rejects(
+    startServe([`--kubeconfig=${path}`], MAIN),
+    /ended with status 2:\n[^]*foreign is not a file of endpointd serve/,
+  );
+  assert.equal(readFileSync(path, 'utf8'), text);
+});
+
+test('a kubeconfig of an earlier start is replaced by a file for its user alone', async () => {
+  const own = mkdtempSync(join(directory, 'own-'));
+  const path = join(own, 'kubeconfig');
+  await (await startServe([`--kubeconfig=${path}`], MAIN)).stop();
+  chmodSync(path, 0o644);
+  const server = await startServe([`--kubeconfig=${path}`], MAIN);
+  await server.stop();
+  assert.ok(readFileSync(path, 'utf8').includes(server.url));
+  assert.deepEqual([statSync(path).mode & 0o777, readdirSync(own)], [0o600, ['kubeconfig']]);
 });

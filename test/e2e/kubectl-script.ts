@@ -46,6 +46,8 @@ spec:
   ports: [{ name: http, port: 80, targetPort: http }, { name: admin, port: 81, targetPort: 9000 }]
 `;
 
+const PORTS_TURNED = SERVICE.replace(/\[(\{[^}]*\}), (\{[^}]*\})\]/, '[$2, $1]');
+
 /** Where events are shown: a real server may complain about a cluster IP that it has only just given. */
 const HEADLESS = SERVICE.replace('spec:', 'spec:\n  clusterIP: None');
 
@@ -191,6 +193,8 @@ export const KUBECTL_SCRIPT: Readonly<Record<string, readonly KubectlStep[]>> = 
     { args: 'apply -n apply -f -', stdin: `${POD}---${SERVICE}` },
     { args: 'apply -n apply -f -', stdin: `${POD}---${SERVICE}` },
     { args: 'diff -n apply -f -', stdin: SERVICE },
+    { args: 'apply -n apply -f -', stdin: PORTS_TURNED },
+    { args: 'get svc web -n apply -o yaml' },
     {
       args: 'apply -n apply -f -',
       stdin: SERVICE.replace('9000', '9001').replace('{ name: http, port: 80', '{ name: web, port: 80'),

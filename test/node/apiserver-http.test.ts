@@ -35,7 +35,7 @@ function touch(api: ApiServer, value: number, bytes = 0): void {
 }
 
 describe('the HTTP shell of the embedded API server', () => {
-  test('the shell asks for the token, but not for health', async () => {
+  test('the shell asks for the token, but not for health and version', async () => {
     await withServer('secret', async ({ url }) => {
       const status = async (path: string, authorization?: string): Promise<number> => {
         const headers = authorization === undefined ? {} : { authorization };
@@ -46,7 +46,12 @@ describe('the HTTP shell of the embedded API server', () => {
       assert.equal(await status('/api/v1/pods'), 401);
       assert.equal(await status('/api/v1/pods', 'Bearer wrong'), 401);
       assert.equal(await status('/api/v1/pods', 'Bearer secret'), 200);
-      assert.equal(await status('/readyz'), 200);
+      for (const path of ['/readyz', '/readyz?verbose', '/livez?exclude=etcd', '/version', '/version/?timeout=32s']) {
+        assert.equal(await status(path), 200, path);
+      }
+      for (const path of ['/metrics', '/versions', '/api?/version']) {
+        assert.equal(await status(path), 401, path);
+      }
     });
   });
 

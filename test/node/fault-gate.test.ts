@@ -90,6 +90,21 @@ describe('faults on demand', () => {
     });
   }
 
+  for (const [query, status] of [
+    // As the Python client writes it.
+    ['watch=True', 429],
+    ['limit=1&watch', 429],
+    ['watch=false', 200],
+    ['watch=0', 200],
+  ] as const) {
+    it(`a rule for watches answers ${status} to ?${query}`, async () => {
+      await start(['verb=watch,too-many=1']);
+      const { statusCode, body } = await request(`${http.url}/api/v1/pods?${query}`);
+      assert.equal(statusCode, status);
+      await body.dump();
+    });
+  }
+
   it('a watch of a type that is not served is refused, gone or not', async () => {
     await start(['verb=watch,gone=1']);
     const { statusCode, body } = await request(`${http.url}/api/v1/pods?watch=1`, { headers: { accept: 'text/html' } });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case } from './apiserver.ts';
-import type { Client } from './apiserver-client.ts';
+import { JSON_PATCH, STRATEGIC, type Client } from './apiserver-client.ts';
 
 async function podPath(client: Client, podSpec: object = {}): Promise<string> {
   const path = `/api/v1/namespaces/${await client.namespace()}/pods`;
@@ -34,6 +34,26 @@ export const BINDING_CASES: Readonly<Record<string, Case>> = {
     const { lastTransitionTime, ...condition } = pod.status.conditions[0];
     assert.match(lastTransitionTime, /Z$/);
     assert.deepEqual(condition, { type: 'PodScheduled', status: 'True', lastProbeTime: null });
+  },
+
+  'a binding takes away the nominated node and the condition of gates': async (client) => {
+    const path = await podPath(client, { schedulingGates: [{ name: 'x.y/a' }] });
+    const refused = await client.call('POST', `${path}/binding`, bindingTo('n1'));
+    assert.deepEqual(
+      [refused.status, refused.body.message],
+      [409, 'Operation cannot be fulfilled on pods/binding "p": pod p has non-empty .spec.schedulingGates'],
+    );
+    await client.ok('PATCH', path, [{ op: 'remove', path: '/spec/schedulingGates' }], { contentType: JSON_PATCH });
+    const nominated = { status: { nominatedNodeName: 'n2' } };
+    await client.ok('PATCH', `${path}/status`, nominated, { contentType: STRATEGIC });
+    await client.ok('POST', `${path}/binding`, bindingTo('n1'));
+    const { status } = await client.ok('GET', path);
+    const { lastTransitionTime, ...condition } = status.conditions[0];
+    assert.match(lastTransitionTime, /Z$/);
+    assert.deepEqual(
+      [status.nominatedNodeName, condition, status.conditions.length],
+      [undefined, { type: 'PodScheduled', status: 'True', lastProbeTime: null }, 1],
+    );
   },
 
   'a pod is bound only once': async (client) => {

@@ -124,8 +124,10 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     const { metadata } = await client.ok('GET', path);
     // Version 0 may be an old state: make sure that the cache has caught up.
     await client.ok('GET', `${path}?resourceVersion=${metadata.resourceVersion}`);
-    const list = await client.ok('GET', `${path}?limit=1&resourceVersion=0`);
-    assert.deepEqual([names(list), list.metadata.continue], [['a', 'b'], undefined]);
+    for (const match of ['', '&resourceVersionMatch=NotOlderThan']) {
+      const list = await client.ok('GET', `${path}?limit=1&resourceVersion=0${match}`);
+      assert.deepEqual([names(list), list.metadata.continue], [['a', 'b'], undefined]);
+    }
   },
 
   'an exact version gives the objects of that time': async (client) => {
@@ -261,6 +263,8 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     );
     for (const [selector, expected] of [
       ['spec.nodeName=n1', ['a']],
+      ['spec.host=n2', ['b']],
+      ['spec.host!=n2', ['a']],
       ['status.phase!=Running', ['b']],
       ['status.podIP=10.2.3.4', ['a']],
     ] as const) {
@@ -338,8 +342,13 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
       'BadRequest',
       '"foo" is not a known field selector: only "metadata.name", "metadata.namespace"',
     ]);
-    const { body } = await client.call('GET', '/api/v1/pods?fieldSelector=spec.foo%3Dbar');
-    assert.equal(body.message, 'field label not supported: spec.foo');
+    for (const [resource, field] of [
+      ['pods', 'spec.foo'],
+      ['services', 'spec.host'],
+    ] as const) {
+      const { body } = await client.call('GET', `/api/v1/${resource}?fieldSelector=${field}%3Dbar`);
+      assert.equal(body.message, `field label not supported: ${field}`);
+    }
     assert.deepEqual(await listError(client, 'fieldSelector=foo'), [
       400,
       'BadRequest',

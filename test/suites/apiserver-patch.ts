@@ -60,6 +60,49 @@ export const PATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(portsOf(answer), ['c:82', 'b:81', 'a:80']);
   },
 
+  'strategic: an order without items sorts what is there': async (client) => {
+    const patch = await patchService(client);
+    const order = { '$setElementOrder/ports': [{ port: 81 }, { port: 80 }] };
+    assert.deepEqual(portsOf(await patch({ spec: order }, STRATEGIC)), ['b:81', 'a:80']);
+    await patch({ metadata: { finalizers: ['a.example/x', 'a.example/y'] } }, STRATEGIC);
+    const turned = { '$setElementOrder/finalizers': ['a.example/y', 'a.example/x'] };
+    const { body } = await patch({ metadata: turned }, STRATEGIC);
+    assert.deepEqual(body.metadata.finalizers, ['a.example/y', 'a.example/x']);
+    await patch({ metadata: { finalizers: null } }, STRATEGIC);
+  },
+
+  'strategic: a delete takes all items with its key, before others are merged': async (client) => {
+    const path = `/api/v1/namespaces/${await client.namespace()}/services`;
+    const ports = [
+      { name: 'udp', port: 53, protocol: 'UDP' },
+      { name: 'tcp', port: 53, protocol: 'TCP' },
+      { name: 'web', port: 80 },
+    ];
+    const remove = { port: 53, $patch: 'delete' };
+    for (const [name, items, expected] of [
+      ['a', [remove], ['web:80']],
+      ['b', [{ name: 'new', port: 53, protocol: 'UDP' }, remove], ['new:53', 'web:80']],
+    ] as const) {
+      await client.ok('POST', path, { metadata: { name }, spec: { ports } });
+      const patch = { spec: { ports: items } };
+      const answer = await client.call('PATCH', `${path}/${name}`, patch, { contentType: STRATEGIC });
+      assert.deepEqual(portsOf(answer), expected);
+    }
+  },
+
+  'strategic: items with one key stay together in an order': async (client) => {
+    const path = `/api/v1/namespaces/${await client.namespace()}/services`;
+    const ports = [
+      { name: 'web', port: 80 },
+      { name: 'udp', port: 53, protocol: 'UDP' },
+      { name: 'tcp', port: 53, protocol: 'TCP' },
+    ];
+    await client.ok('POST', path, { metadata: { name: 's' }, spec: { ports } });
+    const patch = { spec: { '$setElementOrder/ports': [{ port: 53 }, { port: 80 }, { port: 53 }] } };
+    const answer = await client.call('PATCH', `${path}/s`, patch, { contentType: STRATEGIC });
+    assert.deepEqual(portsOf(answer), ['udp:53', 'tcp:53', 'web:80']);
+  },
+
   'strategic: items that the order does not name keep their place': async (client) => {
     const path = `/api/v1/namespaces/${await client.namespace()}/services`;
     const ports = [80, 81, 82, 83].map((port) => ({ name: `p${port}`, port }));

@@ -129,12 +129,14 @@ export const PLAIN_CASES: Readonly<Record<string, Case>> = {
   },
 
   'an Accept that cannot be met is refused': async ({ call }) => {
-    const { status, body } = await call('GET', '/api/v1/namespaces/default', undefined, { accept: 'application/none' });
     const message =
       '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, ' +
       'application/vnd.kubernetes.protobuf';
-    assert.equal(status, 406);
-    assert.deepEqual(body, statusOf(406, 'NotAcceptable', message, {}));
+    for (const accept of ['application/none', 'application/*']) {
+      const { status, body } = await call('GET', '/api/v1/namespaces/default', undefined, { accept });
+      assert.equal(status, 406);
+      assert.deepEqual(body, statusOf(406, 'NotAcceptable', message, {}));
+    }
   },
 
   'the first Accept clause that can be met counts, and unknown parameters do not': async ({ call }) => {
@@ -149,6 +151,15 @@ export const PLAIN_CASES: Readonly<Record<string, Case>> = {
     assert.equal(protobuf.body.metadata.name, 'default');
     const any = await call('GET', '/api/v1/namespaces/default', undefined, { accept: '*/*' });
     assert.equal(any.contentType, 'application/json');
+  },
+
+  'an Accept clause of any type counts after the others': async ({ call }) => {
+    for (const type of ['application/vnd.kubernetes.protobuf', 'application/yaml']) {
+      const { status, contentType } = await call('GET', '/api/v1/namespaces/default', undefined, {
+        accept: `*/*,application/*,${type}`,
+      });
+      assert.deepEqual([status, contentType], [200, type]);
+    }
   },
 
   'errors have the encoding that is asked for': async ({ call }) => {

@@ -65,6 +65,26 @@ export const POD_CASES: Readonly<Record<string, Case>> = {
     });
   },
 
+  'a pod with scheduling gates says that they hold it back': async (client) => {
+    const spec = { containers: [{ name: 'c', image: 'i' }], schedulingGates: [{ name: 'x.y/a' }] };
+    const { status } = await client.ok('POST', await podsPath(client), { metadata: { name: 'p' }, spec });
+    const [{ lastTransitionTime, ...condition }, ...others] = status.conditions;
+    assert.match(lastTransitionTime, /Z$/);
+    assert.deepEqual(
+      [condition, others],
+      [
+        {
+          type: 'PodScheduled',
+          status: 'False',
+          lastProbeTime: null,
+          reason: 'SchedulingGated',
+          message: 'Scheduling is blocked due to non-empty scheduling gates',
+        },
+        [],
+      ],
+    );
+  },
+
   'scheduling gates can be taken away and not added, tolerations the other way round': async (client) => {
     const path = await podsPath(client);
     const spec = { containers: [{ name: 'c', image: 'i' }], schedulingGates: [{ name: 'x.y/a' }, { name: 'x.y/b' }] };

@@ -23,6 +23,7 @@ interface Pod {
   readonly status: {
     readonly phase: string;
     readonly podIP?: string;
+    readonly podIPs?: readonly { readonly ip: string }[];
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
 }
@@ -179,6 +180,24 @@ describe('pods of a cluster without kubelets', () => {
     cluster.run(5000);
     assert.match(podText(cluster, 'a'), /10\.128\.0\.3/);
     assert.doesNotMatch(podText(cluster, 'b'), /10\.128\.0\.3/);
+  });
+
+  it('pods of a dual-stack cluster get an address of each family', () => {
+    const cluster = livingCluster({ dualStack: true });
+    addNode(cluster, 'node-1');
+    addPod(cluster, 'a');
+    addPod(cluster, 'b');
+    addPod(cluster, 'host', { hostNetwork: true });
+    cluster.run(5000);
+    const addressesOf = (name: string): string => {
+      const { status } = cluster.request('GET', `${PODS}/${name}`) as unknown as Pod;
+      return (status.podIPs ?? []).map(({ ip }) => ip).join(' ');
+    };
+    assert.deepEqual(['a', 'b'].map(addressesOf).sort(), [
+      '10.128.0.1 fd00:10:64:80::2',
+      '10.128.0.2 fd00:10:64:80::3',
+    ]);
+    assert.equal(addressesOf('host'), '192.168.1.1');
   });
 
   it('the same seed tells the same story', () => {

@@ -78,8 +78,14 @@ function validateFinalizers(errors: FieldError[], finalizers: readonly string[])
   }
 }
 
+/** The errors of a finalizer that is no field of metadata. */
+export function finalizerErrors(field: string, finalizer: string): readonly FieldError[] {
+  const unreadable = qualifiedName(finalizer).map((problem) => invalid(field, finalizer, problem));
+  return [...unreadable, ...unqualifiedFinalizer(field, finalizer)];
+}
+
 /** Refuses a finalizer without a prefix: these names are reserved. */
-export function unqualifiedFinalizer(field: string, finalizer: string): readonly FieldError[] {
+function unqualifiedFinalizer(field: string, finalizer: string): readonly FieldError[] {
   if (finalizer.includes('/') || STANDARD_FINALIZERS.includes(finalizer)) return [];
   return [invalid(field, finalizer, 'name is neither a standard finalizer name nor is it fully qualified')];
 }

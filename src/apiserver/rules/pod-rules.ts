@@ -14,7 +14,7 @@ export const POD_RULES: Rules = {
   name: subdomainName,
   prepareCreate: (object) => {
     object['spec'] = podDefaults(child(object, 'spec'));
-    object['status'] = { phase: 'Pending', qosClass: qosClass(child(object, 'spec')) };
+    object['status'] = { phase: 'Pending', qosClass: qosClass(child(object, 'spec')), ...gatedCondition(object) };
     object.metadata.generation = 1;
   },
   prepareUpdate: (object, old, context) => {
@@ -62,6 +62,20 @@ function frozenPart(object: ApiObject): Json {
     containers: withoutImages(spec['containers']),
     initContainers: withoutImages(spec['initContainers']),
   };
+}
+
+/** The condition of a pod that scheduling gates hold back. */
+function gatedCondition(object: ApiObject): Json {
+  if (items(child(object, 'spec'), 'schedulingGates').length === 0) return {};
+  const condition = {
+    type: 'PodScheduled',
+    status: 'False',
+    lastProbeTime: null,
+    lastTransitionTime: object.metadata.creationTimestamp,
+    reason: 'SchedulingGated',
+    message: 'Scheduling is blocked due to non-empty scheduling gates',
+  };
+  return { conditions: [condition] };
 }
 
 function podDefaults(spec: Json): Json {

@@ -46,6 +46,56 @@ export const OTHER_SCRIPTS: Readonly<Record<string, Script>> = {
       '  status = {"phase":"Active"}',
     ],
   },
+  'Namespace: finalizers of its own stay with a new one': {
+    steps: [
+      create(NAMESPACES, { metadata: { name: 'f-NS' }, spec: { finalizers: ['x.y/z'] } }, 'spec'),
+      create(NAMESPACES, { metadata: { name: 'g-NS' }, spec: { finalizers: ['kubernetes', 'x.y/z'] } }, 'spec'),
+      create(NAMESPACES, { metadata: { name: 'h-NS' }, spec: { finalizers: ['x', 'a b'] } }),
+    ],
+    sees: [
+      '201',
+      '  spec = {"finalizers":["x.y/z","kubernetes"]}',
+      '201',
+      '  spec = {"finalizers":["kubernetes","x.y/z"]}',
+      '422',
+      '  spec.finalizers: Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified',
+      '  spec.finalizers: Invalid value: "a b": <no name part>',
+      '  spec.finalizers: Invalid value: "a b": name is neither a standard finalizer name nor is it fully qualified',
+    ],
+  },
+  'Namespace: finalize is written only, and keeps the status alone': {
+    steps: [
+      put(
+        `${NAMESPACES}/NS/finalize`,
+        {
+          metadata: { name: 'NS', labels: { a: 'b' }, finalizers: ['x.y/z'] },
+          spec: { finalizers: ['kubernetes'] },
+          status: { phase: 'Terminating' },
+        },
+        'metadata.labels',
+        'metadata.finalizers',
+        'status',
+      ),
+      put(
+        `${NAMESPACES}/NS/finalize`,
+        { metadata: { name: 'NS' }, spec: { finalizers: ['kubernetes'] } },
+        'metadata.labels',
+        'metadata.finalizers',
+      ),
+      get(`${NAMESPACES}/NS/finalize`),
+    ],
+    sees: [
+      '200',
+      '  metadata.labels = {"a":"b","kubernetes.io/metadata.name":"NS"}',
+      '  metadata.finalizers = ["x.y/z"]',
+      '  status = {"phase":"Active"}',
+      '200',
+      '  metadata.labels = {"kubernetes.io/metadata.name":"NS"}',
+      '  metadata.finalizers = nothing',
+      '405',
+      '  MethodNotAllowed: the server does not allow this method on the requested resource',
+    ],
+  },
   "Namespace: Active or Terminating is not the client's choice": {
     steps: [
       get(`${NAMESPACES}/NS/status`, 'spec', 'status'),
