@@ -74,6 +74,8 @@ export interface MeasureListener {
 /** A write of the recorded controllers. */
 export interface Written {
   readonly atMs: number;
+  /** How many the object has afterwards; 0 = it is deleted, or has none. */
+  readonly endpoints: number;
   /** null = its Service is not known, or has no pods of its own. */
   readonly service: RecordedService | null;
   /** Whether the mirroring controller has written it. */
@@ -394,7 +396,7 @@ function onOutput(
     measured[kind].writes++;
     const isMirrored = labelsGet((after ?? before)!.labels, SLICE_MANAGED_BY_LABEL) === MIRROR_MANAGED_BY_VALUE;
     const own = service !== null && selectsPods(service.record) ? service : null;
-    listener.written(kind, { atMs, service: own, isMirrored });
+    listener.written(kind, { atMs, endpoints: after?.endpoints.length ?? 0, service: own, isMirrored });
   }
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);

@@ -3,7 +3,7 @@ import { createMeasuring, isPaid, measureEvent, type Measuring, owedOf } from '.
 import type { OutputResource, RecordedEvent, RecordedResource } from '../recording/recording.ts';
 import { createSelections, type Selection, takeSelection } from '../recording/selections.ts';
 import { createOutputWriters, followWriters } from '../recording/writers.ts';
-import { type Output, OUTPUTS, perOutput, type Sample } from '../twin/ledger.ts';
+import { type Output, OUTPUTS, perOutput, type Sample, type Write } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
 import type { Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
@@ -30,7 +30,7 @@ const OUTPUT_OF: Readonly<Record<OutputResource, Output>> = { endpoints: 'endpoi
 
 export function playedOf(name: string, events: Iterable<RecordedEvent>): RecordedPart {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
-  const writes: Record<Output, Evidence['writes'][Output][number][]> = { endpoints: [], slices: [] };
+  const writes: Record<Output, Write[]> = { endpoints: [], slices: [] };
   const counts = { endpoints: 0, slices: 0 };
   const selections = createSelections();
   const recorded = createRecordedStory(name);
@@ -40,12 +40,12 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
       const change = { atMs: sinceMs - recorded.beganMs(), latencyMs: atMs - sinceMs };
       samples[OUTPUT_OF[kind]].push({ ...change, kind: ready ? 'add' : 'remove' });
     },
-    written: (kind, { atMs, service, isMirrored }) => {
+    written: (kind, { atMs, endpoints, service, isMirrored }) => {
       if (atMs < recorded.beganMs()) return;
       counts[OUTPUT_OF[kind]]++;
       // The story has no mirroring.
       if (isMirrored) return;
-      const write = { atMs: atMs - recorded.beganMs() };
+      const write = { atMs: atMs - recorded.beganMs(), endpoints };
       writes[OUTPUT_OF[kind]].push(service === null ? write : { ...write, service: service.number });
     },
   });

@@ -94,6 +94,7 @@ export function backTestRows(comparisons: readonly Comparison[]): string[][] {
 function errorText(one: Comparison): string {
   if (one.error === Infinity) return 'no prediction';
   if (one.error <= ERROR_MAX) return percent(one.error);
+  if (one.unit === 'endpoints') return `${percent(one.error)}: bytes are corrected by it`;
   const beyond = errorBeyondChance(one);
   if (beyond > ERROR_MAX)
     return beyond === one.error ? percent(one.error) : `${percent(one.error)}, and ${percent(beyond)} beyond chance`;
@@ -105,6 +106,7 @@ function errorText(one: Comparison): string {
 
 function figureText({ unit }: Comparison, value: number): string {
   if (unit === 'ms') return milliseconds(value);
+  if (unit === 'endpoints') return value.toFixed(1);
   return unit === 'share' ? percent(value) : formatCount(Math.round(value));
 }
 

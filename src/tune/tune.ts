@@ -2,7 +2,7 @@
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX, UNCHECKED } from './answer.ts';
 import { type BackTest, backTest, FITTED, type Known, type NumberName } from './back-test.ts';
-import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
+import { absenceDoubt, type Comparison, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
 import type { Measured } from './measured.ts';
 import { calibrationNumbers, type KnownNumber, type Start, startOf, withFit } from './numbers.ts';
@@ -70,7 +70,8 @@ export function ask(input: TuneInput): Asked {
     ...(evidence === null ? [] : tooFewChanges(objective, story, evidence)),
   ];
   // The cluster's slices are packed by today's limit, whichever is tried.
-  const run = { ...input.run, calibration, endpointsPerSliceAtStart: settings.endpointsPerSlice };
+  const endpointsPerSliceAtStart = settings.endpointsPerSlice;
+  const run = { ...input.run, calibration, endpointsPerSliceAtStart, endpointsRatio: tested?.endpointsRatio };
   const raises = tested?.raises ?? [];
   const { unsure, alternatives } = start;
   const question = { run, objective, nodes, endpointsWatchers, unsure, alternatives, raises };
@@ -114,8 +115,19 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
       ...guesses(tested, start.known),
       ...(recommendation === null ? [] : unknownFigures(recommendation)),
     ],
-    assumptions: ASSUMPTIONS,
+    assumptions: [...ASSUMPTIONS, ...(tested === null ? [] : corrections(tested.comparisons))],
   };
+}
+
+/** By how much bytes are corrected, because the slices of the cluster were not as full as those that are played. */
+function corrections(comparisons: readonly Comparison[]): string[] {
+  return comparisons.flatMap(({ unit, output, measured, predicted }) => {
+    const ratio = (measured / predicted).toFixed(2);
+    if (unit !== 'endpoints' || ratio === '1.00') return [];
+    return [
+      `Recorded writes of ${output} had ${measured.toFixed(1)} endpoints on average, and ${predicted.toFixed(1)} were predicted: bytes and apiserver-cpu count ${ratio} times as many as are played, under each setting.`,
+    ];
+  });
 }
 
 /** Where the numbers are from that nobody has measured. */

@@ -276,11 +276,35 @@ test('a Service that lags behind its pods at the start was waited for', () => {
   };
   const { evidence, story } = started(shows('web', pod(1)));
   assert.deepEqual(evidence.behind, { endpoints: new Set(), slices: new Set([0]) });
-  assert.deepEqual(evidence.writes.slices, [{ atMs: 1500, service: 0 }]);
+  assert.deepEqual(evidence.writes.slices, [{ atMs: 1500, endpoints: 1, service: 0 }]);
   const today = { story, controller: 'kube-controller-manager', settings: DEFAULT_SETTINGS } as const;
   assert.deepEqual(backlogOf(today, evidence), { endpoints: [], slices: [{ service: 0, writes: 1, dueMs: 0 }] });
   // Objects that never catch up may be kept by nobody.
   assert.deepEqual(started(shows('web')).evidence.behind, { endpoints: new Set(), slices: new Set() });
+});
+
+test('a write tells how many endpoints its slice has, however full others are', () => {
+  const pods = Array.from({ length: 300 }, (_, i) => pod(i + 1));
+  // Ten of 30, as a Service has them that has shrunk from 1,000 pods.
+  const shows = (i: number, ready = true): RecordedOutput => {
+    const own = pods.slice(30 * i, 30 * i + 30);
+    const endpoints = own.map((one, n) => endpointOf(one, n === 0 ? { conditions: { ready } } : {}));
+    return slice(`web-${i}`, endpoints, { namespace: 'ns' });
+  };
+  const { evidence } = playedOf('a test', [
+    START[0]!,
+    ...pods.map((one) => change(2, 'start', null, one)),
+    ...Array.from({ length: 10 }, (_, i) => writtenSlice(3, null, shows(i), 20 + i)),
+    ...START.filter(({ type }) => type === 'listed'),
+    change(2000, 'watch', pods[0]!, { ...pods[0]!, ready: false }),
+    writtenSlice(2010, shows(0), shows(0, false), 20),
+    { ...writtenSlice(2500, shows(9), shows(9), 29), after: null } as RecordedEvent,
+    { type: 'end', atMs: 3000 },
+  ]);
+  assert.deepEqual(evidence.writes.slices, [
+    { atMs: 1510, endpoints: 30, service: 0 },
+    { atMs: 2000, endpoints: 0, service: 0 },
+  ]);
 });
 
 test('the second family of a Service does not lag behind its pods at the start', () => {
