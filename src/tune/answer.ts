@@ -1,6 +1,7 @@
 /** The answer of `endpointd tune` as data. The same question has the same answer, to the byte, on every machine. */
 import type { Program } from '../metrics/program-of.ts';
 import type { Calibration, Settings } from '../twin/settings.ts';
+import type { Unsure } from './bounds.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import type { KnownNumber } from './numbers.ts';
@@ -27,6 +28,8 @@ export interface Answer {
   readonly objective: string;
   readonly today: Settings;
   readonly calibration: Calibration;
+  /** How far its numbers may be off. */
+  readonly unsure: Unsure;
   /** null = there is nothing to compare with. */
   readonly backTest: {
     readonly comparisons: readonly Comparison[];

@@ -5,8 +5,8 @@ import { type BackTest, backTest, FITTED, type Known, type NumberName } from './
 import { absenceDoubt, type Comparison, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
 import type { Measured } from './measured.ts';
-import { calibrationNumbers, type KnownNumber, type Start, startOf, withFit } from './numbers.ts';
-import type { Question } from './bounds.ts';
+import { calibrationNumbers, type KnownNumber, type Start, startOf, unsureOf, withFit } from './numbers.ts';
+import type { Question, Unsure } from './bounds.ts';
 import { recommend, type Recommendation } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { checkStory, isChange, type Story } from '../twin/story.ts';
@@ -14,6 +14,8 @@ import { checkStory, isChange, type Story } from '../twin/story.ts';
 export interface TuneInput {
   /** The run of today's settings, of what the controller writes itself. A fit begins at its calibration. */
   readonly run: Run;
+  /** How far the numbers of its calibration may be off, as far as neither metrics nor a fit tell them. */
+  readonly unsure: Unsure;
   /** null = the story is no recording. */
   readonly evidence: Evidence | null;
   /** Reasons in the recording not to believe it: gaps, refused resources, other programs. */
@@ -53,7 +55,7 @@ export function ask(input: TuneInput): Asked {
   const { evidence, measured, nodes, endpointsWatchers, objective } = input;
   const { story, controller, settings } = input.run;
   checkStory(story);
-  const given = startOf(input.run, measured);
+  const given = startOf(input.run, measured, input.unsure);
   const tested =
     evidence === null
       ? null
@@ -97,6 +99,7 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
     objective: objective.text,
     today: settings,
     calibration,
+    unsure: unsureOf(calibration, start),
     backTest:
       tested === null
         ? null
