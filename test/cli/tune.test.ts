@@ -395,7 +395,7 @@ describe('endpointd tune', () => {
       // Without changes nothing is fitted, so the numbers stay as the file has them.
       writeFileSync(path, RECORDED);
       const flags = [`--from=${path}`, `--calibration=${calibrated}`, '-o', 'json'];
-      const [own, other] = await Promise.all([HERE, THERE].map((zone) => tuneWith(zone!, ...flags)));
+      const [own, other] = await Promise.all([HERE, THERE].map((zone) => tuneWith(zone, ...flags)));
       assert.equal(own!.stdout, other!.stdout);
       assert.deepEqual((JSON.parse(own!.stdout) as Answer).calibration, calibration);
     });
