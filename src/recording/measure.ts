@@ -65,9 +65,11 @@ interface ShownWrite {
 /** An output and an event of a pod that are further apart than this do not tell of one change. */
 export const APART_MS_MAX = 5000;
 
-/** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
+/** Called as things come. */
 export interface MeasureListener {
+  /** A change is shown. */
   readonly shown: (kind: OutputResource, ready: boolean, sinceMs: number, atMs: number) => void;
+  /** A watch tells of a write of the recorded controllers, also before the recording has begun. */
   readonly written: (kind: OutputResource, write: Written) => void;
 }
 
@@ -392,8 +394,8 @@ function onOutput(
   const shown = service === null ? null : services.get(service)![kind];
   const published = shown?.published ?? publishedOf(measuring, namespace, name)[kind];
   add(published.objects, addressType, (after === null ? 0 : 1) - (before === null ? 0 : 1));
-  if (isWatched && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
-    measured[kind].writes++;
+  if (told === 'watch' && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
+    if (isWatched) measured[kind].writes++;
     const isMirrored = labelsGet((after ?? before)!.labels, SLICE_MANAGED_BY_LABEL) === MIRROR_MANAGED_BY_VALUE;
     const own = service !== null && selectsPods(service.record) ? service : null;
     listener.written(kind, { atMs, endpoints: after?.endpoints.length ?? 0, service: own, isMirrored });

@@ -82,7 +82,12 @@ function server(counted: Counted): Scrapes {
 const BOTH_SURE = { median: 1.15, tail: 1.15 };
 
 /** Of a kube-controller-manager. */
-function factsOf(controller: Scrapes | null, apiserver: Scrapes | null, recorded: Recorded | null = null): Measured {
+function factsOf(
+  controller: Scrapes | null,
+  apiserver: Scrapes | null,
+  written: Omit<Recorded, 'listsMs'> | null = null,
+): Measured {
+  const recorded = written === null ? null : { ...written, listsMs: 6000 };
   return measuredOf(controller, apiserver, 'kube-controller-manager', recorded);
 }
 
@@ -301,8 +306,8 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     const far = factsOf(...both, { endpoints: 5000, slices: 400 });
     assert.deepEqual({ ...far, notes: [] }, NOTHING_MEASURED);
     assert.deepEqual(far.notes, [
-      'a.txt, b.txt: 500 writes of slices between the scrapes, 400 in the recording: they are of another time or of another process, and are not taken',
-      's1.txt, s2.txt: 1000 writes of Endpoints and slices between the scrapes, 5400 in the recording: they are of another time or of another API server, and are not taken',
+      'a.txt, b.txt: 500 writes of slices between the scrapes, 400 in the recording, whose first lists took 6.0 s: they are of another time or of another process, and are not taken',
+      's1.txt, s2.txt: 1000 writes of Endpoints and slices between the scrapes, 5400 in the recording, whose first lists took 6.0 s: they are of another time or of another API server, and are not taken',
     ]);
     // Other clients write these objects too, and a metric that was filtered out is no 0.
     const few = { endpoints: 50, slices: 50 };

@@ -237,7 +237,27 @@ test('mirrored slices are none of the writes that a prediction is compared with'
   const { evidence, recorded } = play(...sliceWrites(20), ...others);
   assert.equal(evidence.writes.slices.length, 20);
   // The metrics of the process count both.
-  assert.deepEqual(recorded, { endpoints: 0, slices: 120 });
+  assert.deepEqual(recorded, { endpoints: 0, slices: 120, listsMs: 250 });
+});
+
+test('scrapes count what is written before a story begins, so its writes do so too', () => {
+  const [first] = sliceWrites(1) as [Change];
+  const written = (atMs: number): RecordedEvent => ({ ...first, atMs, before: first.after }) as RecordedEvent;
+  const lists = START.filter(({ type }) => type === 'listed');
+  // The slices are listed at once, all else takes six seconds. The story begins as long after that.
+  const { evidence, recorded } = playedOf('a test', [
+    ...START.filter(({ type }) => type !== 'listed'),
+    lists.at(-1)!,
+    ...[2000, 4000].map(written),
+    ...lists.slice(0, -1).map((event) => Object.assign({}, event, { atMs: 6000 })),
+    ...[7000, 10_000, 13_000].map(written),
+    { type: 'end', atMs: 66_000 },
+  ]);
+  assert.deepEqual(
+    evidence.writes.slices.map(({ atMs }) => atMs),
+    [1000],
+  );
+  assert.deepEqual(recorded, { endpoints: 0, slices: 5, listsMs: 6000 });
 });
 
 function writtenSlice(atMs: number, before: RecordedOutput | null, after: RecordedOutput, id = 20): RecordedEvent {
