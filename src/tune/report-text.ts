@@ -359,8 +359,9 @@ export function confirmationRows({ today }: Answer, { tried }: Confirmation): st
   );
 }
 
-export function confirmationText({ server, seconds, changes, lateMs }: Confirmation): string {
-  return `Tried for real: ${seconds} s with ${formatCount(changes)} changes, on the ${server} of this machine; 99 % of the changes were made at most ${milliseconds(lateMs)} late.`;
+export function confirmationText({ server, version, seconds, changes, lateMs }: Confirmation): string {
+  const of = version === null ? '' : `, kube-controller-manager ${printable(version)}`;
+  return `Tried for real: ${seconds} s with ${formatCount(changes)} changes, on the ${server} of this machine${of}; 99 % of the changes were made at most ${milliseconds(lateMs)} late.`;
 }
 
 export const CONFIRMATION_LIMIT =

@@ -77,6 +77,6 @@ export function sampleAnswer(): Answer {
   const changes = part.story.changes.length;
   return {
     ...answer,
-    confirmation: { server: 'kube-apiserver', seconds: 30, changes, rounds: 4, lateMs: 3, tried },
+    confirmation: { server: 'kube-apiserver', version: 'v1.36.3', seconds: 30, changes, rounds: 4, lateMs: 3, tried },
   };
 }
