@@ -38,7 +38,7 @@ export function readCalibration(path: string, of: Measurement, versions: string 
     return had === asked ? [] : [`${name} ${had}, and ${asked} is asked for`];
   });
   if (others.length > 0) throw new Error(`${path} was made with ${others.join('; with ')}: ${cure}`);
-  return { ...found, calibration: parseCalibration(found.calibration) };
+  return { ...found, calibration: parseCalibration(found.calibration).calibration };
 }
 
 /** By their flags, as texts. */

@@ -96,13 +96,21 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
   return options;
 }
 
-/** What no metric shows. */
-const CAVEATS = [
-  'No metric has the batch period: it comes on top.',
-  'kube-controller-manager has no metrics of the queue of pods, which comes before these queues.',
-  'The waits of writes for tokens and their latencies are those of all controllers of the process together.',
-  'workqueue_retries_total counts every delayed add of kube-controller-manager, so failures are not told from changes of pods.',
-];
+/** What no metric of the program shows. */
+function caveatsOf({ program, hasPodQueue }: Observation): string[] {
+  return [
+    'No metric has the batch period: it comes on top.',
+    ...(hasPodQueue
+      ? ['kube-controller-manager has no metrics of the queue of pods, which comes before these queues.']
+      : []),
+    'The waits of writes for tokens and their latencies are those of all controllers of the process together.',
+    ...(program === 'kube-controller-manager'
+      ? [
+          'workqueue_retries_total counts every delayed add of kube-controller-manager, so failures are not told from changes of pods.',
+        ]
+      : []),
+  ];
+}
 
 /** Returns the exit status. */
 export async function advise(args: readonly string[]): Promise<number> {
@@ -124,7 +132,7 @@ export async function advise(args: readonly string[]): Promise<number> {
   const caveats = [
     ...(Object.values(syncsFrom).includes(ASSUMED) ? [assumedCaveat(config)] : []),
     ...(observation.own !== null && inFlight.from === ASSUMED ? [inFlightCaveat(inFlight.count)] : []),
-    ...CAVEATS,
+    ...caveatsOf(observation),
   ];
   const report =
     options.output === 'json'

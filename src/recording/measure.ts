@@ -65,15 +65,19 @@ interface ShownWrite {
 /** An output and an event of a pod that are further apart than this do not tell of one change. */
 export const APART_MS_MAX = 5000;
 
-/** Called for each change that is shown, and for each write of the recorded controllers, as they come. */
+/** Called as things come. */
 export interface MeasureListener {
+  /** A change is shown. */
   readonly shown: (kind: OutputResource, ready: boolean, sinceMs: number, atMs: number) => void;
+  /** A watch tells of a write of the recorded controllers, also before the recording has begun. */
   readonly written: (kind: OutputResource, write: Written) => void;
 }
 
 /** A write of the recorded controllers. */
 export interface Written {
   readonly atMs: number;
+  /** How many the object has afterwards; 0 = it is deleted, or has none. */
+  readonly endpoints: number;
   /** null = its Service is not known, or has no pods of its own. */
   readonly service: RecordedService | null;
   /** Whether the mirroring controller has written it. */
@@ -390,11 +394,11 @@ function onOutput(
   const shown = service === null ? null : services.get(service)![kind];
   const published = shown?.published ?? publishedOf(measuring, namespace, name)[kind];
   add(published.objects, addressType, (after === null ? 0 : 1) - (before === null ? 0 : 1));
-  if (isWatched && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
-    measured[kind].writes++;
+  if (told === 'watch' && by !== 'other' && !(after === null && isCollected(service, published, addressType))) {
+    if (isWatched) measured[kind].writes++;
     const isMirrored = labelsGet((after ?? before)!.labels, SLICE_MANAGED_BY_LABEL) === MIRROR_MANAGED_BY_VALUE;
     const own = service !== null && selectsPods(service.record) ? service : null;
-    listener.written(kind, { atMs, service: own, isMirrored });
+    listener.written(kind, { atMs, endpoints: after?.endpoints.length ?? 0, service: own, isMirrored });
   }
   const changed = new Map<string, number>();
   for (const address of readyOf(before)) add(changed, address, -1);

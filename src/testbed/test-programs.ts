@@ -1,4 +1,5 @@
 /** The API server and the controllers on which settings are tried: this program's, or those of a directory. */
+import { execFile } from 'node:child_process';
 import { access, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseMetrics, sumOf } from '../metrics/text.ts';
@@ -40,6 +41,17 @@ export async function findPrograms(directory: string): Promise<TestPrograms> {
     kubeControllerManager: await find('kube-controller-manager'),
   };
 }
+
+/** What a kube-controller-manager says of itself, such as `v1.36.3`; null = it says nothing. */
+export function versionOf(kubeControllerManager: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    execFile(kubeControllerManager, ['--version'], { timeout: VERSION_MS_MAX }, (error, stdout) =>
+      resolve(error === null ? (/\bv\d+\.\d+\S*/.exec(stdout)?.[0] ?? null) : null),
+    );
+  });
+}
+
+const VERSION_MS_MAX = 10_000;
 
 /**
  * Starts a kube-apiserver if there is one, else the embedded API server as a process of its own.

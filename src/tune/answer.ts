@@ -1,6 +1,7 @@
 /** The answer of `endpointd tune` as data. The same question has the same answer, to the byte, on every machine. */
 import type { Program } from '../metrics/program-of.ts';
 import type { Calibration, Settings } from '../twin/settings.ts';
+import type { Unsure } from './bounds.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { Comparison } from './evidence.ts';
 import type { KnownNumber } from './numbers.ts';
@@ -27,6 +28,8 @@ export interface Answer {
   readonly objective: string;
   readonly today: Settings;
   readonly calibration: Calibration;
+  /** How far its numbers may be off. */
+  readonly unsure: Unsure;
   /** null = there is nothing to compare with. */
   readonly backTest: {
     readonly comparisons: readonly Comparison[];
@@ -64,7 +67,7 @@ export const ASSUMPTIONS: readonly string[] = [
   'Every node watches the slices, as kube-proxy does, and each watcher gets each object whole; where no encoding is named, in protobuf.',
   'endpointd runs all three of its controllers, unless its /configz names fewer or one of them has written nothing. They share their tokens: with fewer of them a QPS counts for less.',
   'Mirroring is left out, and which hints by CPU change. Writes fail by the writes of others alone, as far as they were recorded; of such a conflict, the retry and the Event object that kube-controller-manager sends count.',
-  'Slices are packed at the start as today’s limit packs them. Another limit splits and merges none of them.',
+  'Slices are packed at the start as today’s limit packs them: all are full but one. Another limit splits and merges none of them.',
   'Of more than 1,000 addresses Endpoints have the ready ones first. Among equals, where addresses decide, they have those that came first.',
   'A change of the ports or the labels of a Service, or of the zone of a node, writes nothing. The objects of a Service that is deleted are deleted by others; kube-controller-manager deletes its Endpoints once more, for a token.',
   "The latency of a removal is the controller's share, so at least that: it is no time for a preStop hook.",

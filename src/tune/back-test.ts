@@ -4,6 +4,7 @@
  */
 import { assert } from '../lib/assert.ts';
 import { log } from '../lib/exp-log.ts';
+import type { Output } from '../twin/ledger.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration, Settings } from '../twin/settings.ts';
 import { storyBetween } from '../twin/story.ts';
@@ -12,18 +13,23 @@ import { backlogOf } from './backlog.ts';
 import { UNSURE } from './measured.ts';
 import {
   compare,
+  compareSizes,
   type Comparison,
   type Evidence,
   errorBeyondChance,
   evidenceBetween,
   shownBefore,
+  sizeRatios,
 } from './evidence.ts';
 import { type Objective, smallMs } from './objective.ts';
 import { ownFigures, type OwnFigures, type Raise } from './own-figures.ts';
 
 export interface BackTest {
   readonly calibration: Calibration;
+  /** Those by which the prediction is judged, then the sizes of written objects. */
   readonly comparisons: readonly Comparison[];
+  /** See `Run`. */
+  readonly endpointsRatio: Readonly<Record<Output, number>>;
   /** The largest error in the second half, without what is small or chance; null = nothing was measured there. */
   readonly worst: number | null;
   /** The numbers that the recording does not tell: half and twice as much predict the same. They are as they were given. */
@@ -137,9 +143,16 @@ export function backTest(
   const measured = secondHalf(evidence);
   const small = objective === null ? 0 : smallMs(objective);
   const own = objective === null ? NO_OWN : ownFigures(objective, predicted, measured, small);
-  const comparisons = [...compare(predicted, measured, small), ...own.comparisons];
-  const worst = comparisons.length === 0 ? null : Math.max(...comparisons.map(errorBeyondChance));
-  return { ...fitted, comparisons, worst, raises: own.raises };
+  const judged = [...compare(predicted, measured, small), ...own.comparisons];
+  const worst = judged.length === 0 ? null : Math.max(...judged.map(errorBeyondChance));
+  const sizes = compareSizes(predicted, measured);
+  return {
+    ...fitted,
+    comparisons: [...judged, ...sizes],
+    endpointsRatio: sizeRatios(sizes),
+    worst,
+    raises: own.raises,
+  };
 }
 
 const NO_OWN: OwnFigures = { comparisons: [], raises: [] };

@@ -1,25 +1,36 @@
 /** A calibration as a file, so that a question has the same answer again on any machine. */
 import { type Calibration, DEFAULT_CALIBRATION } from '../twin/settings.ts';
+import type { Unsure } from './bounds.ts';
+import { GUESSED } from './numbers.ts';
 
 /** `message` names the field. */
 export class CalibrationError extends Error {}
 
-export function calibrationText(calibration: Calibration): string {
-  return `${JSON.stringify(calibration, null, 2)}\n`;
+export interface KeptCalibration {
+  readonly calibration: Calibration;
+  /** How far its numbers may be off. Those of a file that does not say so are guesses. */
+  readonly unsure: Unsure;
+}
+
+export function calibrationText({ calibration, unsure }: KeptCalibration): string {
+  return `${JSON.stringify({ ...calibration, unsure }, null, 2)}\n`;
 }
 
 /**
  * Reads the text of `calibrationText`. Every number must be there and above 0. Costs, and what endpoints add, may be 0. Cores are
- * whole.
+ * whole. How unsure numbers are may be left out as a whole.
  * @throws CalibrationError
  */
-export function parseCalibration(json: unknown): Calibration {
+export function parseCalibration(json: unknown): KeptCalibration {
   if (!isRecord(json)) throw new CalibrationError('it is no JSON object');
   const { version } = DEFAULT_CALIBRATION;
   if (json['version'] !== version) {
     throw new CalibrationError(`version: ${text(json['version'])}, and this program reads ${version}`);
   }
-  return taken(DEFAULT_CALIBRATION, json, '') as Calibration;
+  const { unsure = GUESSED, ...numbers } = json;
+  const calibration = taken(DEFAULT_CALIBRATION, numbers, '') as Calibration;
+  const { unsure: spreads } = taken({ unsure: GUESSED }, { unsure }, '') as Pick<KeptCalibration, 'unsure'>;
+  return { calibration, unsure: spreads };
 }
 
 function taken(sample: object, json: Readonly<Record<string, unknown>>, path: string): object {
@@ -33,15 +44,22 @@ function taken(sample: object, json: Readonly<Record<string, unknown>>, path: st
         if (isRecord(given)) return [name, taken(value as object, given, `${field}.`)];
         throw new CalibrationError(`${field}: ${text(given)} is no JSON object`);
       }
-      const mayBeNothing = /^(costs|apiEach)\./.test(field);
       if (field === 'cores' && typeof given === 'number' && !Number.isInteger(given)) {
         throw new CalibrationError(`${field}: ${text(given)} is no whole number`);
       }
-      if (typeof given === 'number' && Number.isFinite(given) && (mayBeNothing ? given >= 0 : given > 0))
-        return [name, given];
-      throw new CalibrationError(`${field}: ${text(given)} is no number ${mayBeNothing ? 'of at least' : 'above'} 0`);
+      const least = leastOf(field);
+      const isEnough = (number: number): boolean => (least === null ? number > 0 : number >= least);
+      if (typeof given === 'number' && Number.isFinite(given) && isEnough(given)) return [name, given];
+      const what = least === null ? 'above 0' : `of at least ${least}`;
+      throw new CalibrationError(`${field}: ${text(given)} is no number ${what}`);
     }),
   );
+}
+
+/** null = the number is above 0. */
+function leastOf(field: string): number | null {
+  if (field.startsWith('unsure.')) return 1;
+  return /^(costs|apiEach)\./.test(field) ? 0 : null;
 }
 
 function isRecord(json: unknown): json is Readonly<Record<string, unknown>> {

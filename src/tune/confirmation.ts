@@ -14,6 +14,8 @@ import { type Interval, intervalOf, SAME, UNTOLD } from './sequential.ts';
 export interface Confirmation {
   /** The kind of the server, such as `kube-apiserver`. */
   readonly server: string;
+  /** That of the kube-controller-manager that was tried, such as `v1.36.3`; null = it was endpointd, or nobody says. */
+  readonly version: string | null;
   /** The length of the played part of the story, which is its busiest. */
   readonly seconds: number;
   /** The changes after which the controller looks at a Service. */
@@ -123,6 +125,15 @@ function isTold(expression: Expression, { today, tried }: Pair): boolean {
 
 export function isDecided({ figures }: TriedForReal): boolean {
   return figures.every(({ look }) => look.decision !== null);
+}
+
+/** What is to be told where another version was tried than the one that is played. */
+export function otherVersion({ version }: Pick<Confirmation, 'version'>, kubeMinor: number): string[] {
+  const minor = /^v\d+\.(\d+)/.exec(version ?? '')?.[1];
+  if (minor === undefined || Number(minor) === kubeMinor) return [];
+  return [
+    `kube-controller-manager ${version} was tried, and what is predicted is what 1.${kubeMinor} does: --kcm-version says what is played`,
+  ];
 }
 
 /** Whether the trials have refuted a prediction about the recommended settings. */

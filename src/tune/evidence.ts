@@ -9,7 +9,7 @@ import type { Settings } from '../twin/settings.ts';
 
 export interface Evidence {
   readonly samples: Readonly<Record<Output, readonly Sample[]>>;
-  readonly writes: Readonly<Record<Output, readonly Pick<Write, 'atMs' | 'service'>[]>>;
+  readonly writes: Readonly<Record<Output, readonly Write[]>>;
   /** The Services whose objects did not show all of their pods when it began, by number; absent = that is not known. */
   readonly behind?: Readonly<Record<Output, ReadonlySet<number>>>;
 }
@@ -71,7 +71,8 @@ export interface Comparison {
   /** Such as `p99`, `p99(add)`, `later(1s)` and `writes`. */
   readonly figure: string;
   readonly output: Output;
-  readonly unit: 'ms' | 'share' | 'count';
+  /** `endpoints`: a mean of written objects, by which bytes are corrected. No prediction is refused by it. */
+  readonly unit: 'ms' | 'share' | 'count' | 'endpoints';
   readonly predicted: number;
   readonly measured: number;
   /** The error as a share of the measured figure, at least 0; of shares that of the larger one. Infinity = no prediction. */
@@ -120,6 +121,46 @@ export function compare(predicted: Evidence, measured: Evidence, smallMs = 0): C
     });
   }
   return comparisons;
+}
+
+/** Fewer writes have a mean by chance. */
+const SIZED_WRITES_MIN = 20;
+
+/**
+ * How many endpoints a written object had on average. What is played begins with full slices. A cluster's are as its history
+ * has left them: those of a Service that has shrunk are emptier, and those of before a larger limit are smaller.
+ */
+export function compareSizes(predicted: Evidence, measured: Evidence): Comparison[] {
+  return OUTPUTS.flatMap((output): Comparison[] => {
+    const writes = [predicted, measured].map((of) => of.writes[output]);
+    if (writes.some(({ length }) => length < SIZED_WRITES_MIN)) return [];
+    const [mean, measuredMean] = writes.map(meanEndpoints) as [number, number];
+    if (mean === 0 || measuredMean === 0) return [];
+    return [
+      {
+        figure: 'endpoints a write',
+        output,
+        unit: 'endpoints',
+        predicted: mean,
+        measured: measuredMean,
+        error: Math.abs(mean / measuredMean - 1),
+        small: 0,
+        chance: { least: mean, most: mean },
+      },
+    ];
+  });
+}
+
+function meanEndpoints(writes: readonly Write[]): number {
+  return writes.reduce((sum, { endpoints }) => sum + endpoints, 0) / writes.length;
+}
+
+/** How many times as many endpoints a written object had as predicted; 1 = too few writes tell. */
+export function sizeRatios(sizes: readonly Comparison[]): Record<Output, number> {
+  return perOutput((of) => {
+    const told = sizes.find(({ output }) => output === of);
+    return told === undefined ? 1 : told.measured / told.predicted;
+  });
 }
 
 export interface QuantileOf {

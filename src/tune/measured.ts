@@ -90,8 +90,14 @@ type Part = Partial<Measured> & Pick<Measured, 'apiMs' | 'lookedFor' | 'doubts' 
 
 const NO_PART: Part = { apiMs: null, lookedFor: [], doubts: [], notes: [] };
 
-/** How many objects of each output the controller has written in the recording. */
-export type Recorded = Readonly<Record<Output, number>>;
+/**
+ * How many objects of each output the recorded controllers have written, those of mirrored slices too, and those of before the
+ * story begins: scrapes count them. What was written before the first list of an output was there nobody has seen.
+ */
+export interface Recorded extends Readonly<Record<Output, number>> {
+  /** How long the first lists took, milliseconds. */
+  readonly listsMs: number;
+}
 
 /**
  * @param program whose metrics `controller` should be
@@ -160,16 +166,23 @@ const COUNTS_DIFFER_MAX = 1.2;
  */
 function strayOf(
   from: string,
-  what: string,
+  outputs: readonly Output[],
   counted: number | null,
-  recorded: number | undefined,
+  recorded: Recorded | null,
   ofWhat: string,
 ): Part | null {
-  if (recorded === undefined || counted === null) return null;
-  const [less, more] = counted < recorded ? [counted, recorded] : [recorded, counted];
+  if (recorded === null || counted === null) return null;
+  const written = writtenIn(recorded, outputs);
+  const [less, more] = counted < written ? [counted, written] : [written, counted];
   if (more < WRITES_MIN || more <= COUNTS_DIFFER_MAX * less) return null;
-  const why = `${from}: ${counted} writes of ${what} between the scrapes, ${recorded} in the recording`;
+  const what = outputs.includes('endpoints') ? 'Endpoints and slices' : 'slices';
+  const lists = `whose first lists took ${(recorded.listsMs / 1000).toFixed(1)} s`;
+  const why = `${from}: ${counted} writes of ${what} between the scrapes, ${written} in the recording, ${lists}`;
   return { ...NO_PART, notes: [`${why}: they are of another time or of another ${ofWhat}, and are not taken`] };
+}
+
+function writtenIn(recorded: Recorded, outputs: readonly Output[]): number {
+  return outputs.reduce((sum, output) => sum + recorded[output], 0);
 }
 
 function ofController({ before, after, from }: Scrapes, controller: Program, recorded: Recorded | null): Part {
@@ -192,7 +205,7 @@ function ofController({ before, after, from }: Scrapes, controller: Program, rec
       doubts: [`${from}: the process led at one of the scrapes alone: another leader wrote, too`],
     };
   refuse(from, whyNotWhole(before, after, ['process_cpu_seconds_total', 'rest_client_requests_total']));
-  const stray = strayOf(from, 'slices', grownSlices(grown, after), recorded?.slices, 'process');
+  const stray = strayOf(from, SLICES, grownSlices(grown, after), recorded, 'process');
   if (stray !== null) return stray;
   const all = latencyOf(before, after, 'rest_client_request_duration_seconds', [{}]);
   const { count } = all;
@@ -270,9 +283,9 @@ function ofApiServer({ before, after, from }: Scrapes, program: Program, recorde
   refuse(from, whyNotWhole(before, after, ['apiserver_request_total', `${FLOW_WAIT}_count`]));
   const latency = latencyOf(before, after, 'apiserver_request_duration_seconds', OUTPUT_RESOURCES);
   const { count } = latency;
-  const written = recorded === null ? undefined : recorded.endpoints + recorded.slices;
+  const written = recorded === null ? 0 : writtenIn(recorded, OUTPUTS);
   // Other clients write them too, so only fewer writes tell.
-  const stray = count >= (written ?? 0) ? null : strayOf(from, 'Endpoints and slices', count, written, 'API server');
+  const stray = count >= written ? null : strayOf(from, OUTPUTS, count, recorded, 'API server');
   if (stray !== null) return stray;
   const watching = (resource: string): number =>
     gaugeOf(after, 'apiserver_longrunning_requests', { verb: 'WATCH', resource }) ?? 0;

@@ -7,7 +7,7 @@ import { runModel, type Run } from '../twin/run.ts';
 import type { Calibration } from '../twin/settings.ts';
 import type { BackTest, Known, NumberName, Spread } from './back-test.ts';
 import type { Lognormal } from './lognormal.ts';
-import { type CpuPerWrite, type Measured, UNSURE } from './measured.ts';
+import type { CpuPerWrite, Measured } from './measured.ts';
 import type { Unsure } from './bounds.ts';
 
 /** A number for people. */
@@ -38,7 +38,16 @@ const UNSURE_CPU = 1.1;
 /** What neither the recording nor metrics tell is a guess: a machine may be half or twice as fast as the measured one. */
 const UNSURE_GUESS = 2;
 
-export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
+/** Of numbers that nobody has told. */
+export const GUESSED: Unsure = {
+  'API latency': eitherWay(UNSURE_GUESS),
+  'API tail': eitherWay(UNSURE_GUESS),
+  CPU: eitherWay(UNSURE_GUESS),
+  'watch lag': eitherWay(UNSURE_GUESS),
+};
+
+/** @param given how far the numbers of the run's calibration may be off, as far as metrics do not tell them */
+export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured, given: Unsure): Start {
   const known: Partial<Record<NumberName, Spread>> = {};
   let { calibration } = run;
   if (apiMs !== null) {
@@ -59,9 +68,7 @@ export function startOf(run: Run, { apiMs, cpuMsPerWrite }: Measured): Start {
       known.CPU = eitherWay(UNSURE_CPU);
     }
   }
-  const usual = eitherWay(UNSURE);
-  const unsure = { 'API latency': usual, 'API tail': usual, CPU: usual, 'watch lag': usual, ...known };
-  return { calibration, known, fitted: [], unsure, alternatives: [], cpuFactorMax };
+  return { calibration, known, fitted: [], unsure: { ...given, ...known }, alternatives: [], cpuFactorMax };
 }
 
 /** As much smaller as larger. */
@@ -69,7 +76,21 @@ function eitherWay(factor: number): Spread {
   return { down: factor, up: factor };
 }
 
-/** The start for a recording: what it does not tell, and nobody has measured, is a guess. */
+/** How far each number may be off, also by the calibrations that may be as true. */
+export function unsureOf({ apiMs }: Calibration, { unsure, alternatives }: Start): Unsure {
+  const medians = alternatives.map((one) => one.apiMs.median);
+  const { down, up } = unsure['API latency'];
+  const latency = {
+    down: Math.max(down, apiMs.median / Math.min(...medians)),
+    up: Math.max(up, Math.max(...medians) / apiMs.median),
+  };
+  return { ...unsure, 'API latency': latency };
+}
+
+/**
+ * The start for a recording: what it does not tell, and nobody has measured, is a guess, whatever a calibration says of other
+ * times and machines.
+ */
 export function withFit(start: Start, fit: Pick<BackTest, 'untold' | 'unsure' | 'alternatives'>): Start {
   const guessed = [...fit.untold, 'CPU' as const].filter((name) => start.known[name] === undefined);
   const guesses = guessed.map((name) => [name, eitherWay(UNSURE_GUESS)] as const);
@@ -101,28 +122,26 @@ function cpuFactorFor(run: Run, { ms, of }: CpuPerWrite): number {
 
 /** @param fallback the sources of numbers that nobody has measured: a fit, a file, usual values */
 export function calibrationNumbers(
-  { apiMs, apiEach, cpuFactor, watchLagMs, cores }: Calibration,
-  { fitted, unsure, alternatives, cpuFactorMax }: Start,
+  calibration: Calibration,
+  start: Start,
   measured: Measured,
   fallback: Readonly<Record<NumberName, string>>,
   coresFrom: string,
 ): KnownNumber[] {
+  const { apiMs, apiEach, cpuFactor, watchLagMs, cores } = calibration;
+  const { fitted, cpuFactorMax } = start;
+  const unsure = unsureOf(calibration, start);
   const fromOf = (name: 'API latency' | 'API tail'): string => {
     if (measured.apiMs === null) return fallback[name];
     const { from } = measured.apiMs;
     return fitted.includes(name) ? `${fallback[name]}, within the ${from}` : from;
   };
   const most = cpuFactorMax === null ? '' : `${fallback.CPU}, at most what was measured: `;
-  const medians = alternatives.map((one) => one.apiMs.median);
-  const latency = {
-    down: Math.max(unsure['API latency'].down, apiMs.median / Math.min(...medians)),
-    up: Math.max(unsure['API latency'].up, Math.max(...medians) / apiMs.median),
-  };
   return [
     {
       name: 'API latency, median of an object without endpoints',
       value: `${apiMs.median.toFixed(1)} ms`,
-      unsure: spreadText(latency),
+      unsure: spreadText(unsure['API latency']),
       from: fromOf('API latency'),
     },
     {

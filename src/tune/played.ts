@@ -3,7 +3,7 @@ import { createMeasuring, isPaid, measureEvent, type Measuring, owedOf } from '.
 import type { OutputResource, RecordedEvent, RecordedResource } from '../recording/recording.ts';
 import { createSelections, type Selection, takeSelection } from '../recording/selections.ts';
 import { createOutputWriters, followWriters } from '../recording/writers.ts';
-import { type Output, OUTPUTS, perOutput, type Sample } from '../twin/ledger.ts';
+import { type Output, OUTPUTS, perOutput, type Sample, type Write } from '../twin/ledger.ts';
 import { createRecordedStory } from '../twin/recorded-story.ts';
 import type { Story } from '../twin/story.ts';
 import type { Evidence } from './evidence.ts';
@@ -13,7 +13,6 @@ import type { WritersOf } from './strangers.ts';
 export interface RecordedPart {
   readonly story: Story;
   readonly evidence: Evidence;
-  /** How many writes the recorded controllers made, with those of mirrored slices. */
   readonly recorded: Recorded;
   /** How many nodes there were at the end; 0 = the recorder was not let read them. */
   readonly nodes: number;
@@ -30,22 +29,21 @@ const OUTPUT_OF: Readonly<Record<OutputResource, Output>> = { endpoints: 'endpoi
 
 export function playedOf(name: string, events: Iterable<RecordedEvent>): RecordedPart {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
-  const writes: Record<Output, Evidence['writes'][Output][number][]> = { endpoints: [], slices: [] };
+  const writes: Record<Output, Write[]> = { endpoints: [], slices: [] };
   const counts = { endpoints: 0, slices: 0 };
   const selections = createSelections();
   const recorded = createRecordedStory(name);
-  const measuring = createMeasuring({
+  const measuring: Measuring = createMeasuring({
     shown: (kind, ready, sinceMs, atMs) => {
       if (sinceMs < recorded.beganMs()) return;
       const change = { atMs: sinceMs - recorded.beganMs(), latencyMs: atMs - sinceMs };
       samples[OUTPUT_OF[kind]].push({ ...change, kind: ready ? 'add' : 'remove' });
     },
-    written: (kind, { atMs, service, isMirrored }) => {
-      if (atMs < recorded.beganMs()) return;
+    written: (kind, { atMs, endpoints, service, isMirrored }) => {
       counts[OUTPUT_OF[kind]]++;
-      // The story has no mirroring.
-      if (isMirrored) return;
-      const write = { atMs: atMs - recorded.beganMs() };
+      // The story has no mirroring, and nothing that came before it.
+      if (isMirrored || !measuring.hasBegun || atMs < recorded.beganMs()) return;
+      const write = { atMs: atMs - recorded.beganMs(), endpoints };
       writes[OUTPUT_OF[kind]].push(service === null ? write : { ...write, service: service.number });
     },
   });
@@ -53,6 +51,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
   const writers = createOutputWriters();
   let isEnded = false;
   let nodes = 0;
+  let listsMs = 0;
   const behind = createBehind(measuring);
   for (const event of events) {
     if (measuring.hasBegun && event.atMs >= recorded.beganMs()) behind.begin();
@@ -62,6 +61,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
     behind.take(event, selection);
     isEnded = event.type === 'end';
     nodes += nodesAdded(event);
+    if (event.type === 'listed' && event.told === 'start') listsMs = event.atMs;
     followWriters(writers, event);
     noteDoubt(doubts, event, measuring);
   }
@@ -75,7 +75,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
   return {
     story,
     evidence: { samples, writes, behind: behind.found },
-    recorded: counts,
+    recorded: { ...counts, listsMs },
     nodes,
     writers: { endpoints, slices },
     doubts: [...doubts],

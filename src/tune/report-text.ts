@@ -94,6 +94,7 @@ export function backTestRows(comparisons: readonly Comparison[]): string[][] {
 function errorText(one: Comparison): string {
   if (one.error === Infinity) return 'no prediction';
   if (one.error <= ERROR_MAX) return percent(one.error);
+  if (one.unit === 'endpoints') return `${percent(one.error)}: bytes are corrected by it`;
   const beyond = errorBeyondChance(one);
   if (beyond > ERROR_MAX)
     return beyond === one.error ? percent(one.error) : `${percent(one.error)}, and ${percent(beyond)} beyond chance`;
@@ -105,6 +106,7 @@ function errorText(one: Comparison): string {
 
 function figureText({ unit }: Comparison, value: number): string {
   if (unit === 'ms') return milliseconds(value);
+  if (unit === 'endpoints') return value.toFixed(1);
   return unit === 'share' ? percent(value) : formatCount(Math.round(value));
 }
 
@@ -357,8 +359,9 @@ export function confirmationRows({ today }: Answer, { tried }: Confirmation): st
   );
 }
 
-export function confirmationText({ server, seconds, changes, lateMs }: Confirmation): string {
-  return `Tried for real: ${seconds} s with ${formatCount(changes)} changes, on the ${server} of this machine; 99 % of the changes were made at most ${milliseconds(lateMs)} late.`;
+export function confirmationText({ server, version, seconds, changes, lateMs }: Confirmation): string {
+  const of = version === null ? '' : `, kube-controller-manager ${printable(version)}`;
+  return `Tried for real: ${seconds} s with ${formatCount(changes)} changes, on the ${server} of this machine${of}; 99 % of the changes were made at most ${milliseconds(lateMs)} late.`;
 }
 
 export const CONFIRMATION_LIMIT =

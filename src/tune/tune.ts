@@ -2,11 +2,11 @@
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
 import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX, UNCHECKED } from './answer.ts';
 import { type BackTest, backTest, FITTED, type Known, type NumberName } from './back-test.ts';
-import { absenceDoubt, type Evidence, evidenceBetween } from './evidence.ts';
+import { absenceDoubt, type Comparison, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
 import type { Measured } from './measured.ts';
-import { calibrationNumbers, type KnownNumber, type Start, startOf, withFit } from './numbers.ts';
-import type { Question } from './bounds.ts';
+import { calibrationNumbers, type KnownNumber, type Start, startOf, unsureOf, withFit } from './numbers.ts';
+import type { Question, Unsure } from './bounds.ts';
 import { recommend, type Recommendation } from './recommend.ts';
 import { latenciesOf } from '../twin/figures.ts';
 import { checkStory, isChange, type Story } from '../twin/story.ts';
@@ -14,6 +14,8 @@ import { checkStory, isChange, type Story } from '../twin/story.ts';
 export interface TuneInput {
   /** The run of today's settings, of what the controller writes itself. A fit begins at its calibration. */
   readonly run: Run;
+  /** How far the numbers of its calibration may be off, as far as neither metrics nor a fit tell them. */
+  readonly unsure: Unsure;
   /** null = the story is no recording. */
   readonly evidence: Evidence | null;
   /** Reasons in the recording not to believe it: gaps, refused resources, other programs. */
@@ -53,7 +55,7 @@ export function ask(input: TuneInput): Asked {
   const { evidence, measured, nodes, endpointsWatchers, objective } = input;
   const { story, controller, settings } = input.run;
   checkStory(story);
-  const given = startOf(input.run, measured);
+  const given = startOf(input.run, measured, input.unsure);
   const tested =
     evidence === null
       ? null
@@ -70,7 +72,8 @@ export function ask(input: TuneInput): Asked {
     ...(evidence === null ? [] : tooFewChanges(objective, story, evidence)),
   ];
   // The cluster's slices are packed by today's limit, whichever is tried.
-  const run = { ...input.run, calibration, endpointsPerSliceAtStart: settings.endpointsPerSlice };
+  const endpointsPerSliceAtStart = settings.endpointsPerSlice;
+  const run = { ...input.run, calibration, endpointsPerSliceAtStart, endpointsRatio: tested?.endpointsRatio };
   const raises = tested?.raises ?? [];
   const { unsure, alternatives } = start;
   const question = { run, objective, nodes, endpointsWatchers, unsure, alternatives, raises };
@@ -96,6 +99,7 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
     objective: objective.text,
     today: settings,
     calibration,
+    unsure: unsureOf(calibration, start),
     backTest:
       tested === null
         ? null
@@ -114,8 +118,19 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
       ...guesses(tested, start.known),
       ...(recommendation === null ? [] : unknownFigures(recommendation)),
     ],
-    assumptions: ASSUMPTIONS,
+    assumptions: [...ASSUMPTIONS, ...(tested === null ? [] : corrections(tested.comparisons))],
   };
+}
+
+/** By how much bytes are corrected, because the slices of the cluster were not as full as those that are played. */
+function corrections(comparisons: readonly Comparison[]): string[] {
+  return comparisons.flatMap(({ unit, output, measured, predicted }) => {
+    const ratio = (measured / predicted).toFixed(2);
+    if (unit !== 'endpoints' || ratio === '1.00') return [];
+    return [
+      `Recorded writes of ${output} had ${measured.toFixed(1)} endpoints on average, and ${predicted.toFixed(1)} were predicted: bytes and apiserver-cpu count ${ratio} times as many as are played, under each setting.`,
+    ];
+  });
 }
 
 /** Where the numbers are from that nobody has measured. */

@@ -5,7 +5,7 @@ import { createFamilyDraw, createRanks, type DrawRank } from './draw.ts';
 import { createEndpointdModel } from './endpointd-model.ts';
 import { between } from './figures.ts';
 import { createKubeModel } from './kube-model.ts';
-import { createLedger, type Ledger, perOutput, type Spent } from './ledger.ts';
+import { createLedger, type Ledger, type Output, perOutput, type Spent } from './ledger.ts';
 import { type Cores, createCores } from './processors.ts';
 import type { Program } from '../metrics/program-of.ts';
 import type { Calibration, Costs, Settings } from './settings.ts';
@@ -21,6 +21,11 @@ export interface Run {
   readonly seed: number;
   /** `--max-endpoints-per-slice` of the slices that are there at the start; absent = that of the settings. */
   readonly endpointsPerSliceAtStart?: number;
+  /**
+   * How many times as many endpoints a written object has as it is played with: the slices of a cluster need not be as full at
+   * the start. They count for bytes and for what the API servers compute, and change no latency. Absent = as many.
+   */
+  readonly endpointsRatio?: Readonly<Record<Output, number>>;
   /** The minor version of kube-controller-manager. */
   readonly kubeMinor?: number;
   /**
@@ -41,6 +46,18 @@ export const [OLDEST_KUBE_MINOR, NEWEST_KUBE_MINOR] = [31, 36];
 const AFTERWARDS_MS = 600_000;
 
 export function runModel(run: Run): Ledger {
+  const ledger = ledgerOf(run);
+  const { endpointsRatio } = run;
+  if (endpointsRatio === undefined) return ledger;
+  const writes = perOutput((output) => {
+    const ratio = endpointsRatio[output];
+    if (ratio === 1) return ledger.writes[output];
+    return ledger.writes[output].map((write) => Object.assign({}, write, { endpoints: ratio * write.endpoints }));
+  });
+  return { ...ledger, writes };
+}
+
+function ledgerOf(run: Run): Ledger {
   const { tokensAtStart } = run;
   if (tokensAtStart !== 'as left') return begin(run, tokensAtStart, run.waitingAtStart).end();
   const fresh = begin(run);

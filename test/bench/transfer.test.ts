@@ -17,6 +17,7 @@ import {
 import { inputAt, measuredOf, predictFrom } from '../../bench/transfer/predict.ts';
 import { runTransferBench } from '../../bench/transfer/run.ts';
 import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
+import { GUESSED } from '../../src/tune/numbers.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import type { TuneInput } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -139,6 +140,7 @@ function inputOf(choice: number): TuneInput {
   const run = { story, controller: WORLD.controller, settings, calibration, seed: 77 };
   return {
     run: { ...run, calibration: DEFAULT_CALIBRATION, seed: 1 },
+    unsure: GUESSED,
     evidence: runModel(run),
     doubts: [],
     notes: [],

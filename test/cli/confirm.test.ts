@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process, { execPath } from 'node:process';
@@ -11,8 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { programsFor } from '../../src/cli/tune/confirm.ts';
 import { confirmed, exitStatus } from '../../src/cli/tune/confirmed.ts';
 import { playRounds, type Rounds } from '../../src/cli/tune/rounds.ts';
-import { busiestPart, PODS_MAX } from '../../src/tune/confirmation.ts';
+import type { Program } from '../../src/metrics/program-of.ts';
+import { busiestPart, otherVersion, PODS_MAX } from '../../src/tune/confirmation.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
+import { confirmationText } from '../../src/tune/report-text.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { createLedger } from '../../src/twin/ledger.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
@@ -51,7 +53,7 @@ const { answer, signalled } = await confirmed(
     notes: [],
   },
   parseObjective('p99(add)<=1s, min bytes'),
-  { part: story, programs: { server: null, kubeControllerManager: null } },
+  { part: story, programs: { server: null, kubeControllerManager: null, version: null } },
   (text) => console.log(text),
 );
 console.log(...answer.notes);
@@ -160,7 +162,7 @@ describe('rounds of trials', () => {
     const answer = smallAnswer();
     const settings = answer.recommendation!.best!.settings;
     const statusOf = (tried: Settings): number => {
-      const about = { server: '', seconds: 1, changes: 1, rounds: 3, lateMs: 1 };
+      const about = { server: '', version: null, seconds: 1, changes: 1, rounds: 3, lateMs: 1 };
       return exitStatus({ ...answer, confirmation: { ...about, tried: [{ settings: tried, figures: [] }] } }, true);
     };
     assert.deepEqual([statusOf(settings), statusOf({ ...settings, qps: 1 })], [0, 1]);
@@ -206,7 +208,11 @@ describe('settings that are tried for real', () => {
     writeFileSync(failing, '#!/bin/sh\necho no space left\nexit 1\n');
     chmodSync(failing, 0o755);
     const answer = smallAnswer();
-    const programs = { server: { etcd: failing, kubeApiserver: failing }, kubeControllerManager: failing };
+    const programs = {
+      server: { etcd: failing, kubeApiserver: failing },
+      kubeControllerManager: failing,
+      version: null,
+    };
     const { answer: after } = await confirmed(answer, OBJECTIVE, { part: PART, programs }, () => undefined);
     assert.deepEqual({ ...after, notes: [] }, { ...answer, notes: [] });
     assert.match(after.notes.at(-1)!, /^nothing was confirmed: kube-apiserver has ended; its log ends: no space left$/);
@@ -214,10 +220,44 @@ describe('settings that are tried for real', () => {
   });
 
   it('there is nothing to try if nothing was searched', async () => {
-    const programs = { server: null, kubeControllerManager: null };
+    const programs = { server: null, kubeControllerManager: null, version: null };
     const refused = { ...smallAnswer(), recommendation: null };
     const { answer, signalled } = await confirmed(refused, OBJECTIVE, { part: PART, programs }, () => undefined);
     assert.deepEqual([answer.notes.at(-1), signalled], ['nothing was tried for real: nothing is recommended', null]);
+  });
+
+  it('a confirmation tells which kube-controller-manager is tried', async (context) => {
+    const assets = join(directory, 'assets');
+    const manager = join(assets, 'kube-controller-manager');
+    mkdirSync(assets);
+    const before = process.env['KUBEBUILDER_ASSETS'];
+    context.after(() => {
+      if (before === undefined) delete process.env['KUBEBUILDER_ASSETS'];
+      else process.env['KUBEBUILDER_ASSETS'] = before;
+    });
+    process.env['KUBEBUILDER_ASSETS'] = assets;
+    const versionBy = async (script: string, controller: Program): Promise<string | null> => {
+      writeFileSync(manager, `#!/bin/sh\n${script}\n`);
+      chmodSync(manager, 0o755);
+      return (await programsFor(controller, PART)).version;
+    };
+    const tells = '[ "$*" = --version ] && echo Kubernetes v1.34.1';
+    assert.equal(await versionBy(tells, 'kube-controller-manager'), 'v1.34.1');
+    assert.equal(await versionBy('exit 1', 'kube-controller-manager'), null);
+    assert.equal(await versionBy(tells, 'endpointd'), null);
+  });
+
+  it('a confirmation with another version than the one that is played says so', () => {
+    const note =
+      'kube-controller-manager v1.34.1 was tried, and what is predicted is what 1.36 does: --kcm-version says what is played';
+    assert.deepEqual(otherVersion({ version: 'v1.34.1' }, 36), [note]);
+    for (const version of ['v1.36.3', 'v1.36.0-rc.1', null]) assert.deepEqual(otherVersion({ version }, 36), []);
+    const confirmation = { server: 'kube-apiserver', version: 'v1.34.1', seconds: 30, changes: 450, rounds: 3 };
+    const text = confirmationText({ ...confirmation, lateMs: 2, tried: [] });
+    assert.ok(
+      text.includes(' changes, on the kube-apiserver of this machine, kube-controller-manager v1.34.1; '),
+      text,
+    );
   });
 
   it('a confirmation begins with the pods of its part, and counts them', async () => {

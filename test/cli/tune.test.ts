@@ -1,7 +1,7 @@
 /** `endpointd tune` as a process. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process, { execPath } from 'node:process';
@@ -247,6 +247,17 @@ describe('endpointd tune', () => {
     assert.equal(readFileSync(there, 'utf8'), 'mine');
   });
 
+  it('tune keeps no calibration of a recording that it does not believe', async () => {
+    const [path, kept] = [join(directory, 'refused.rec'), join(directory, 'refused.json')];
+    writeFileSync(path, RECORDED);
+    const { status, stdout, stderr } = await tune(`--from=${path}`, `--calibrate=${kept}`);
+    assert.equal(status, 1);
+    assert.match(stdout, /^Nothing is recommended:$/m);
+    const why = 'its numbers are not to be believed, as the answer says';
+    assert.equal(stderr, `endpointd tune: no calibration was written to ${kept}: ${why}\n`);
+    assert.ok(!existsSync(kept));
+  });
+
   it('tune names the unknown figure of an objective, with status 2', async () => {
     const { status, stderr } = await tune('--objective=p98<=1s, min bytes');
     assert.equal(status, 2);
@@ -346,12 +357,16 @@ describe('endpointd tune', () => {
     ];
     let [here, there] = [{} as TuneFormats, {} as TuneFormats];
     let command: Outcome;
+    const calibrated = join(directory, 'calibrated.json');
     before(async () => {
       const [path, kept] = [join(directory, 'busy.rec'), join(directory, 'answer')];
       writeFileSync(path, RECORDED_BUSY);
-      const flags = [`--from=${path}`, '--controller=kube-controller-manager', '--nodes=5000'];
+      const flags = [`--from=${path}`, '--controller=kube-controller-manager', '--nodes=5000', '--cores=3'];
       // A search takes seconds, so there is one in each zone. What it has found here is shown there too.
-      [command, here] = await Promise.all([tuneWith(THERE, ...flags, '-o', 'json'), formatsWith(HERE, kept, ...flags)]);
+      [command, here] = await Promise.all([
+        tuneWith(THERE, ...flags, '-o', 'json', `--calibrate=${calibrated}`),
+        formatsWith(HERE, kept, ...flags),
+      ]);
       there = await formatsWith(THERE, kept);
     });
 
@@ -370,6 +385,19 @@ describe('endpointd tune', () => {
       // Settings were tried, and one is recommended.
       assert.equal(command.status, 0, command.stderr);
       assert.equal(command.stdout, here.json);
+    });
+
+    it('the file of --calibrate has the numbers of the answer, and is read again', async () => {
+      const { calibration, unsure } = JSON.parse(command.stdout) as Answer;
+      assert.equal(calibration.cores, 3);
+      assert.deepEqual(JSON.parse(readFileSync(calibrated, 'utf8')), { ...calibration, unsure });
+      const path = join(directory, 'calibrated.rec');
+      // Without changes nothing is fitted, so the numbers stay as the file has them.
+      writeFileSync(path, RECORDED);
+      const flags = [`--from=${path}`, `--calibration=${calibrated}`, '-o', 'json'];
+      const [own, other] = await Promise.all([HERE, THERE].map((zone) => tuneWith(zone, ...flags)));
+      assert.equal(own!.stdout, other!.stdout);
+      assert.deepEqual((JSON.parse(own!.stdout) as Answer).calibration, calibration);
     });
   });
 

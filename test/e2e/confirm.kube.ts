@@ -9,12 +9,13 @@ import { textTable } from '../../src/cli/text-table.ts';
 import { confirm } from '../../src/cli/tune/confirm.ts';
 import { confirmed, exitStatus } from '../../src/cli/tune/confirmed.ts';
 import { busiestPart, type Confirmation, isRefuted } from '../../src/tune/confirmation.ts';
+import { versionOf } from '../../src/testbed/test-programs.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { answerText } from '../../src/tune/report-text.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import { answerTo } from '../support/tune-answer.ts';
-import { kubeBinaries } from './binaries.ts';
+import { KUBERNETES_VERSION, kubeBinaries } from './binaries.ts';
 
 const SEED = 1;
 /** Pods of one Service, which turn unready and back all the time: what a batch period is for. */
@@ -48,7 +49,11 @@ describe('settings of kube-controller-manager that are tried for real', () => {
         objective: parseObjective('p50(add)<=2s, min writes'),
         watchers: { nodes: 1, endpointsWatchers: 1 },
         candidates: [BATCHED],
-        programs: { server: { etcd, kubeApiserver }, kubeControllerManager },
+        programs: {
+          server: { etcd, kubeApiserver },
+          kubeControllerManager,
+          version: await versionOf(kubeControllerManager),
+        },
       },
       new Promise<never>(() => undefined),
       (text) => said.push(text),
@@ -56,8 +61,8 @@ describe('settings of kube-controller-manager that are tried for real', () => {
   });
 
   it('both settings are tried on a kube-apiserver, in three to ten pairs', () => {
-    const { server, rounds, changes, tried } = confirmation;
-    assert.equal(server, 'kube-apiserver');
+    const { server, version, rounds, changes, tried } = confirmation;
+    assert.deepEqual([server, version], ['kube-apiserver', KUBERNETES_VERSION]);
     assert.ok(rounds >= 3 && rounds <= 10, `${rounds} rounds`);
     assert.ok(changes > 20, `${changes} changes`);
     assert.deepEqual(tried[0]!.settings, BATCHED);
@@ -92,7 +97,7 @@ it('tune --confirm tells what it has tried, and whether the recommended flags ho
   const objective = 'p50(add)<=1s, min writes';
   const tries = {
     part: busiestPart(run.story, 2000, 'endpointd'),
-    programs: { server: null, kubeControllerManager: null },
+    programs: { server: null, kubeControllerManager: null, version: null },
   };
   const { answer, signalled } = await confirmed(
     answerTo(run, null, objective),

@@ -3,6 +3,7 @@ import type { Answer } from '../../src/tune/answer.ts';
 import { busiestPart, triedOf } from '../../src/tune/confirmation.ts';
 import { measuredOf } from '../../src/tune/measured.ts';
 import { parseMetrics } from '../../src/metrics/text.ts';
+import { GUESSED } from '../../src/tune/numbers.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { tune } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -45,6 +46,7 @@ export function sampleAnswer(): Answer {
   const answer = tune(
     {
       run,
+      unsure: GUESSED,
       evidence: runModel({ ...run, seed: 78 }),
       doubts: [],
       notes: [],
@@ -75,6 +77,6 @@ export function sampleAnswer(): Answer {
   const changes = part.story.changes.length;
   return {
     ...answer,
-    confirmation: { server: 'kube-apiserver', seconds: 30, changes, rounds: 4, lateMs: 3, tried },
+    confirmation: { server: 'kube-apiserver', version: 'v1.36.3', seconds: 30, changes, rounds: 4, lateMs: 3, tried },
   };
 }

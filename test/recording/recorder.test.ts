@@ -280,7 +280,7 @@ describe('the recorder', () => {
     cluster.recorder.stop();
     const { doubts, evidence, story } = playedOf('made', cluster.events());
     assert.deepEqual(doubts, []);
-    assert.deepEqual(evidence.writes.endpoints, [{ atMs: story.durationMs, service: 0 }]);
+    assert.deepEqual(evidence.writes.endpoints, [{ atMs: story.durationMs, endpoints: 1, service: 0 }]);
     assert.equal(figuresOf(cluster.events()).controller.endpoints!.writes, 1);
   });
 

@@ -2,6 +2,7 @@
 import type { Answer } from '../../src/tune/answer.ts';
 import type { Evidence } from '../../src/tune/evidence.ts';
 import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
+import { GUESSED } from '../../src/tune/numbers.ts';
 import { parseObjective } from '../../src/tune/objective.ts';
 import { tune, type TuneInput } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
@@ -48,6 +49,7 @@ export function smallAnswer(
 export function answerTo(run: Run, evidence: Evidence | null, objective: string): Answer {
   const input: TuneInput = {
     run,
+    unsure: GUESSED,
     evidence,
     doubts: [],
     notes: [],

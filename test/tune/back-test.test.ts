@@ -6,7 +6,7 @@ import { type Evidence, evidenceBetween, shownBefore } from '../../src/tune/evid
 import { parseObjective } from '../../src/tune/objective.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel, type Run } from '../../src/twin/run.ts';
-import { type Output, OUTPUTS, perOutput } from '../../src/twin/ledger.ts';
+import { type Output, OUTPUTS, perOutput, type Write } from '../../src/twin/ledger.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
 import { storyBetween } from '../../src/twin/story.ts';
 import { fewestTokens } from '../../src/twin/write-tokens.ts';
@@ -36,8 +36,8 @@ const TODAY: Run = {
 function evidence(apiMs: number, watchLagMs: number, today = TODAY): Evidence {
   const calibration = { ...DEFAULT_CALIBRATION, apiMs: { median: apiMs, tail: 4 }, watchLagMs };
   const { samples, writes } = runModel({ ...today, calibration, seed: 77 });
-  const spread = ({ length }: readonly unknown[]): { readonly atMs: number }[] =>
-    Array.from({ length }, (_, i) => ({ atMs: (i / length) * TODAY.story.durationMs }));
+  const spread = (all: readonly Write[]): Write[] =>
+    all.map(({ endpoints }, i) => ({ atMs: (i / all.length) * TODAY.story.durationMs, endpoints }));
   return { samples, writes: { endpoints: spread(writes.endpoints), slices: spread(writes.slices) } };
 }
 
@@ -66,7 +66,8 @@ function testedSlowAndLate(): { readonly found: BackTest; readonly plays: number
 
 test('numbers that are fitted on the first half predict the second half', () => {
   const { worst, comparisons } = testedSlowAndLate().found;
-  assert.equal(comparisons.length, 8);
+  // Of each output three latencies, the writes, and the endpoints of a write.
+  assert.equal(comparisons.length, 10);
   assert.ok(worst! < 0.1, `off by ${(100 * worst!).toFixed(1)} %`);
 });
 
@@ -308,6 +309,49 @@ test('latencies that are measured and not predicted at all are no small differen
     backTest({ ...TODAY, story }, evidence(40, 15), ALL_SURE, parseObjective('p99<=1s, min writes')).worst,
     Infinity,
   );
+});
+
+test('slices that were less full than those that are played correct bytes', () => {
+  const one = profileStory({ ...PROFILE, namespaces: 1, services: [{ count: 1, pods: 300 }] }, 3);
+  const today: Run = { ...TODAY, story: one };
+  const recorded = runModel({ ...today, seed: 77 });
+  // Ten slices of 30, as the Service may be left with where it had 1,000 pods.
+  const slices = recorded.writes.slices.map(({ atMs }) => ({ atMs, endpoints: 30 }));
+  const { samples, writes } = recorded;
+  const { comparisons, endpointsRatio, worst } = backTest(
+    today,
+    { samples, writes: { endpoints: writes.endpoints, slices } },
+    ALL_SURE,
+  );
+  assert.deepEqual(
+    comparisons.filter(({ unit }) => unit === 'endpoints').map((of) => [of.output, of.measured, of.predicted]),
+    [
+      ['endpoints', 300, 300],
+      ['slices', 30, 100],
+    ],
+  );
+  // They keep no recommendation away.
+  assert.ok(worst! < 0.1, `off by ${(100 * worst!).toFixed(1)} %`);
+  assert.deepEqual(endpointsRatio, { endpoints: 1, slices: 0.3 });
+  const [played, corrected] = [runModel(today), runModel({ ...today, endpointsRatio })];
+  assert.deepEqual([corrected.samples, corrected.writes.endpoints], [played.samples, played.writes.endpoints]);
+  assert.deepEqual(
+    corrected.writes.slices.map(({ endpoints }) => endpoints / 0.3),
+    played.writes.slices.map(({ endpoints }) => endpoints),
+  );
+});
+
+test('of few writes nobody tells how full slices are', () => {
+  const flips = [1000, 40_000].flatMap((fromMs) =>
+    Array.from({ length: 5 }, (_, i) => [fromMs + 1000 * i, i, fromMs === 1000 ? 'ready' : 'unready'] as const),
+  );
+  const few: Run = { ...TODAY, story: story({ services: 1, changes: flips }) };
+  const { samples, writes } = runModel(few);
+  const slices = writes.slices.map(({ atMs }) => ({ atMs, endpoints: 1 }));
+  assert.deepEqual(backTest(few, { samples, writes: { ...writes, slices } }, ALL_SURE).endpointsRatio, {
+    endpoints: 1,
+    slices: 1,
+  });
 });
 
 test('without writes nothing is compared', () => {

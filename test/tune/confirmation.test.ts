@@ -188,7 +188,7 @@ describe('settings that are tried for real', () => {
 });
 
 function confirmationOf(tried: Confirmation['tried']): Confirmation {
-  return { server: 'embedded API server', seconds: 30, changes: 450, rounds: 3, lateMs: 2, tried };
+  return { server: 'embedded API server', version: null, seconds: 30, changes: 450, rounds: 3, lateMs: 2, tried };
 }
 
 describe('the report of what was tried', () => {

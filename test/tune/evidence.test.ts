@@ -8,12 +8,13 @@ function evidence(
   shown: readonly (readonly [sinceMs: number, shownMs: number])[],
   writes: readonly number[] = [],
 ): Evidence {
+  const written = (atMs: number): Evidence['writes']['slices'][number] => ({ atMs, endpoints: 1 });
   return {
     samples: {
       endpoints: [],
       slices: shown.map(([atMs, shownMs]) => ({ atMs, latencyMs: shownMs - atMs, kind: 'add' })),
     },
-    writes: { endpoints: writes.map((atMs) => ({ atMs })), slices: shown.map(([, atMs]) => ({ atMs })) },
+    writes: { endpoints: writes.map(written), slices: shown.map(([, atMs]) => written(atMs)) },
   };
 }
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseMetrics } from '../../src/metrics/text.ts';
 import type { Spread } from '../../src/tune/back-test.ts';
+import { calibrationText, parseCalibration } from '../../src/tune/calibration.ts';
 import { type Measured, measuredOf, NOTHING_MEASURED, type Recorded, type Scrapes } from '../../src/tune/measured.ts';
-import { calibrationNumbers, type Start, startOf, withFit } from '../../src/tune/numbers.ts';
+import { calibrationNumbers, GUESSED, type Start, startOf, unsureOf, withFit } from '../../src/tune/numbers.ts';
 import { OUTPUTS } from '../../src/twin/ledger.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS } from '../../src/twin/settings.ts';
@@ -81,7 +82,12 @@ function server(counted: Counted): Scrapes {
 const BOTH_SURE = { median: 1.15, tail: 1.15 };
 
 /** Of a kube-controller-manager. */
-function factsOf(controller: Scrapes | null, apiserver: Scrapes | null, recorded: Recorded | null = null): Measured {
+function factsOf(
+  controller: Scrapes | null,
+  apiserver: Scrapes | null,
+  written: Omit<Recorded, 'listsMs'> | null = null,
+): Measured {
+  const recorded = written === null ? null : { ...written, listsMs: 6000 };
   return measuredOf(controller, apiserver, 'kube-controller-manager', recorded);
 }
 
@@ -300,8 +306,8 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
     const far = factsOf(...both, { endpoints: 5000, slices: 400 });
     assert.deepEqual({ ...far, notes: [] }, NOTHING_MEASURED);
     assert.deepEqual(far.notes, [
-      'a.txt, b.txt: 500 writes of slices between the scrapes, 400 in the recording: they are of another time or of another process, and are not taken',
-      's1.txt, s2.txt: 1000 writes of Endpoints and slices between the scrapes, 5400 in the recording: they are of another time or of another API server, and are not taken',
+      'a.txt, b.txt: 500 writes of slices between the scrapes, 400 in the recording, whose first lists took 6.0 s: they are of another time or of another process, and are not taken',
+      's1.txt, s2.txt: 1000 writes of Endpoints and slices between the scrapes, 5400 in the recording, whose first lists took 6.0 s: they are of another time or of another API server, and are not taken',
     ]);
     // Other clients write these objects too, and a metric that was filtered out is no 0.
     const few = { endpoints: 50, slices: 50 };
@@ -417,15 +423,15 @@ describe('what was measured', () => {
     seed: 1,
   } as const;
 
-  it('a measured number is less unsure than a fitted one', () => {
+  it('a measured number is less unsure than a guess', () => {
     const measured = factsOf(null, server({ writes: 10_000 }));
-    const { calibration, known, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null });
+    const { calibration, known, unsure } = startOf(run, { ...measured, cpuMsPerWrite: null }, GUESSED);
     assert.deepEqual(known, { 'API latency': by(1.15), 'API tail': by(1.15) });
     assert.deepEqual(unsure, {
       'API latency': by(1.15),
       'API tail': by(1.15),
-      CPU: by(1.25),
-      'watch lag': by(1.25),
+      CPU: by(2),
+      'watch lag': by(2),
     });
     // That of a slice of 50 endpoints or so is measured; that of one without endpoints is less.
     const { median } = calibration.apiMs;
@@ -435,7 +441,7 @@ describe('what was measured', () => {
   it('the CPU of a process with other controllers is the most that the guess may be', () => {
     const startWith = (ms: number): Start => {
       const cpuMsPerWrite = { value: { ms, of: ['slices'] as const, isMost: true }, from: '' };
-      return startOf(run, { ...NOTHING_MEASURED, cpuMsPerWrite });
+      return startOf(run, { ...NOTHING_MEASURED, cpuMsPerWrite }, GUESSED);
     };
     const low = startWith(0.01);
     assert.ok(low.calibration.cpuFactor < 0.1 && low.calibration.cpuFactor === low.cpuFactorMax);
@@ -448,8 +454,9 @@ describe('what was measured', () => {
   });
 
   it('what a recording does not tell, and nobody has measured, is a guess', () => {
-    const start = startOf(run, NOTHING_MEASURED);
-    for (const spread of Object.values(start.unsure)) assert.deepEqual(spread, by(1.25));
+    const calibrated = { ...GUESSED, 'API tail': by(1.25), CPU: by(1.1) };
+    const start = startOf(run, NOTHING_MEASURED, calibrated);
+    assert.deepEqual(start.unsure, calibrated);
     const { unsure } = withFit(start, {
       untold: ['watch lag'],
       unsure: new Map([['API latency', { down: 3, up: 2 }]]),
@@ -462,15 +469,34 @@ describe('what was measured', () => {
       'watch lag': by(2),
     });
     const coarse = { value: { median: 5, tail: 4, unsure: { median: 1.5, tail: 1.2 }, isOfOutputs: true }, from: '' };
-    const known = startOf(run, { ...NOTHING_MEASURED, apiMs: coarse });
+    const known = startOf(run, { ...NOTHING_MEASURED, apiMs: coarse }, GUESSED);
     const told = withFit(known, { untold: ['API latency'], unsure: new Map(), alternatives: [] });
     assert.deepEqual(told.unsure['API latency'], by(1.5));
+  });
+
+  it('a guess stays a guess through a file of --calibrate', () => {
+    const { calibration } = run;
+    const start = withFit(startOf(run, NOTHING_MEASURED, GUESSED), {
+      untold: ['API tail'],
+      unsure: new Map([
+        ['API latency', by(1.25)],
+        ['watch lag', by(1.25)],
+      ]),
+      alternatives: [{ ...calibration, apiMs: { ...calibration.apiMs, median: 4 * calibration.apiMs.median } }],
+    });
+    const kept = calibrationText({ calibration, unsure: unsureOf(calibration, start) });
+    const given = parseCalibration(JSON.parse(kept));
+    const again = startOf({ ...run, calibration: given.calibration }, NOTHING_MEASURED, given.unsure);
+    const from = { 'API latency': '', 'API tail': '', CPU: '', 'watch lag': '' };
+    const unsure = calibrationNumbers(given.calibration, again, NOTHING_MEASURED, from, '').map((of) => of.unsure);
+    const guess = 'half to twice as much';
+    assert.deepEqual(unsure, ['down to 1/1.3, up to 4.0 x', guess, '', guess, '25 %', '']);
   });
 
   it('a number that is fitted within what was measured says so', () => {
     const latency = { median: 5, tail: 4, unsure: { median: 1.5, tail: 1.2 }, isOfOutputs: true };
     const measured = { ...NOTHING_MEASURED, apiMs: { value: latency, from: 'histogram of a test' } };
-    const start = startOf(run, measured);
+    const start = startOf(run, measured, GUESSED);
     const fitted = withFit(start, { untold: [], unsure: new Map([['API latency', by(1.3)]]), alternatives: [] });
     const fallback = { 'API latency': 'fitted', 'API tail': 'fitted', CPU: 'usual', 'watch lag': 'fitted' };
     const fromOf = (of: Start): string[] =>
@@ -481,7 +507,8 @@ describe('what was measured', () => {
 
   it('the CPU of endpointd is its own', () => {
     const cpuMsPerWrite = { value: { ms: 5, of: OUTPUTS, isMost: false }, from: '' };
-    const { known, unsure } = startOf({ ...run, controller: 'endpointd' }, { ...NOTHING_MEASURED, cpuMsPerWrite });
+    const own = { ...run, controller: 'endpointd' } as const;
+    const { known, unsure } = startOf(own, { ...NOTHING_MEASURED, cpuMsPerWrite }, GUESSED);
     assert.deepEqual([known, unsure.CPU], [{ CPU: by(1.1) }, by(1.1)]);
   });
 });

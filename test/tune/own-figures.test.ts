@@ -11,7 +11,7 @@ function evidence(late: number, lateMs: number, writes: number): Evidence {
     kind: 'add' as const,
     latencyMs: i < late ? lateMs : 100,
   }));
-  const written = Array.from({ length: writes }, (_, atMs) => ({ atMs }));
+  const written = Array.from({ length: writes }, (_, atMs) => ({ atMs, endpoints: 1 }));
   return { samples: { endpoints: [], slices: samples }, writes: { endpoints: [], slices: written } };
 }
 

@@ -237,7 +237,27 @@ test('mirrored slices are none of the writes that a prediction is compared with'
   const { evidence, recorded } = play(...sliceWrites(20), ...others);
   assert.equal(evidence.writes.slices.length, 20);
   // The metrics of the process count both.
-  assert.deepEqual(recorded, { endpoints: 0, slices: 120 });
+  assert.deepEqual(recorded, { endpoints: 0, slices: 120, listsMs: 250 });
+});
+
+test('scrapes count what is written before a story begins, so its writes do so too', () => {
+  const [first] = sliceWrites(1) as [Change];
+  const written = (atMs: number): RecordedEvent => ({ ...first, atMs, before: first.after }) as RecordedEvent;
+  const lists = START.filter(({ type }) => type === 'listed');
+  // The slices are listed at once, all else takes six seconds. The story begins as long after that.
+  const { evidence, recorded } = playedOf('a test', [
+    ...START.filter(({ type }) => type !== 'listed'),
+    lists.at(-1)!,
+    ...[2000, 4000].map(written),
+    ...lists.slice(0, -1).map((event) => Object.assign({}, event, { atMs: 6000 })),
+    ...[7000, 10_000, 13_000].map(written),
+    { type: 'end', atMs: 66_000 },
+  ]);
+  assert.deepEqual(
+    evidence.writes.slices.map(({ atMs }) => atMs),
+    [1000],
+  );
+  assert.deepEqual(recorded, { endpoints: 0, slices: 5, listsMs: 6000 });
 });
 
 function writtenSlice(atMs: number, before: RecordedOutput | null, after: RecordedOutput, id = 20): RecordedEvent {
@@ -276,11 +296,35 @@ test('a Service that lags behind its pods at the start was waited for', () => {
   };
   const { evidence, story } = started(shows('web', pod(1)));
   assert.deepEqual(evidence.behind, { endpoints: new Set(), slices: new Set([0]) });
-  assert.deepEqual(evidence.writes.slices, [{ atMs: 1500, service: 0 }]);
+  assert.deepEqual(evidence.writes.slices, [{ atMs: 1500, endpoints: 1, service: 0 }]);
   const today = { story, controller: 'kube-controller-manager', settings: DEFAULT_SETTINGS } as const;
   assert.deepEqual(backlogOf(today, evidence), { endpoints: [], slices: [{ service: 0, writes: 1, dueMs: 0 }] });
   // Objects that never catch up may be kept by nobody.
   assert.deepEqual(started(shows('web')).evidence.behind, { endpoints: new Set(), slices: new Set() });
+});
+
+test('a write tells how many endpoints its slice has, however full others are', () => {
+  const pods = Array.from({ length: 300 }, (_, i) => pod(i + 1));
+  // Ten of 30, as a Service has them that has shrunk from 1,000 pods.
+  const shows = (i: number, ready = true): RecordedOutput => {
+    const own = pods.slice(30 * i, 30 * i + 30);
+    const endpoints = own.map((one, n) => endpointOf(one, n === 0 ? { conditions: { ready } } : {}));
+    return slice(`web-${i}`, endpoints, { namespace: 'ns' });
+  };
+  const { evidence } = playedOf('a test', [
+    START[0]!,
+    ...pods.map((one) => change(2, 'start', null, one)),
+    ...Array.from({ length: 10 }, (_, i) => writtenSlice(3, null, shows(i), 20 + i)),
+    ...START.filter(({ type }) => type === 'listed'),
+    change(2000, 'watch', pods[0]!, { ...pods[0]!, ready: false }),
+    writtenSlice(2010, shows(0), shows(0, false), 20),
+    { ...writtenSlice(2500, shows(9), shows(9), 29), after: null } as RecordedEvent,
+    { type: 'end', atMs: 3000 },
+  ]);
+  assert.deepEqual(evidence.writes.slices, [
+    { atMs: 1510, endpoints: 30, service: 0 },
+    { atMs: 2000, endpoints: 0, service: 0 },
+  ]);
 });
 
 test('the second family of a Service does not lag behind its pods at the start', () => {

@@ -300,7 +300,7 @@ test('a recording without a comparison leads to no recommendation', () => {
 
 test('a prediction that is off says to name the controller that was recorded', () => {
   // A write a millisecond, as no controller with these flags makes them.
-  const writes = Array.from({ length: 30_000 }, (_, atMs) => ({ atMs }));
+  const writes = Array.from({ length: 30_000 }, (_, atMs) => ({ atMs, endpoints: 10 }));
   const shown = writes.map(({ atMs }) => ({ atMs, kind: 'add', latencyMs: 10 }) as const);
   const evidence = { samples: { endpoints: [], slices: shown }, writes: { endpoints: [], slices: writes } };
   assert.match(
@@ -320,7 +320,7 @@ test('an output that another controller keeps is left out', () => {
   } as const;
   const { samples, writes } = runModel({ ...run, story: { ...story, outputs: ['slices'] } });
   // Endpoints as no endpointd writes them.
-  const others = Array.from({ length: 5000 }, (_, i) => ({ atMs: 12 * i }));
+  const others = Array.from({ length: 5000 }, (_, i) => ({ atMs: 12 * i, endpoints: 10 }));
   const evidence = { samples, writes: { ...writes, endpoints: others } };
   const told = { endpoints: ['kube-controller-manager'], slices: ['endpointd'] } as const;
   const own = ownPart(story, evidence, told, 'endpointd');
@@ -369,7 +369,7 @@ test('a prediction that lacks what was measured is not called off by a number', 
     calibration: DEFAULT_CALIBRATION,
     seed: 1,
   } as const;
-  const slices = [{ atMs: 45_000, kind: 'add', latencyMs: 10 } as const];
+  const slices = [{ atMs: 45_000, kind: 'add', latencyMs: 10, endpoints: 10 } as const];
   const evidence = { samples: { endpoints: [], slices }, writes: { endpoints: [], slices } };
   const { refusals, backTest } = answerTo(run, evidence, 'min bytes');
   assert.match(
@@ -394,7 +394,7 @@ test('a worst figure of which no five minutes have enough changes is refused', (
   const run = { ...QUICK.run, story: { ...QUICK.run.story, durationMs } };
   const refusalsOf = (perPart: number): readonly string[] => {
     const slices = Array.from({ length: 6 * perPart }, (_, i) => {
-      return { atMs: (i * durationMs) / (6 * perPart), kind: 'add', latencyMs: 10 } as const;
+      return { atMs: (i * durationMs) / (6 * perPart), kind: 'add', latencyMs: 10, endpoints: 10 } as const;
     });
     const evidence = { samples: { endpoints: [], slices }, writes: { endpoints: [], slices } };
     return answerTo(run, evidence, 'p99(add, worst)<=1s, min writes').refusals.filter((why) => why.includes('p99(add'));
@@ -460,4 +460,30 @@ test('bounds are raised by as much as was written above the prediction', () => {
   assert.deepEqual(refusals, []);
   const [{ value, bound }] = recommendation!.today.checks as [Check];
   assert.ok(bound > 1.19 * value, `${value} writes a second, at most ${bound}`);
+});
+
+test('bytes are those of the recorded slices where these were less full', () => {
+  const run = {
+    story: profileStory({ ...BUSY, services: [{ count: 1, pods: 300 }], minutes: 2 }, 1),
+    controller: 'endpointd',
+    settings: { ...DEFAULT_SETTINGS, qps: 0 },
+    calibration: DEFAULT_CALIBRATION,
+    seed: 1,
+  } as const;
+  const { samples, writes } = runModel({ ...run, seed: 9 });
+  const slices = writes.slices.map(({ atMs }) => ({ atMs, endpoints: 30 }));
+  const answer = answerTo(run, { samples, writes: { ...writes, slices } }, 'min bytes(slices)');
+  assert.deepEqual(answer.refusals, []);
+  const { bytesPerSecond, writesPerSecond, checks } = answer.recommendation!.today;
+  const { base, each } = USUAL_SIZES.slices.protobuf;
+  const asRecorded = 100 * writesPerSecond.slices * (base + 30 * each);
+  for (const bytes of [bytesPerSecond.slices.protobuf, checks[0]!.value])
+    assert.ok(Math.abs(bytes / asRecorded - 1) < 1e-9, `${bytes} instead of ${asRecorded}`);
+  assert.ok(checks[0]!.bound < 1.5 * asRecorded, `${checks[0]!.bound} at most, beside ${asRecorded}`);
+  const said =
+    'Recorded writes of slices had 30.0 endpoints on average, and 100.0 were predicted: bytes and apiserver-cpu count 0.30 times as many as are played, under each setting.';
+  assert.equal(answer.assumptions.at(-1), said);
+  const text = answerText(answer, textTable);
+  assert.match(text, /^endpoints a write of slices +30\.0 +100\.0 +233\.3 %: bytes are corrected by it$/m);
+  assert.match(text, /^endpoints a write of endpoints +300\.0 +300\.0 +0\.0 %$/m);
 });

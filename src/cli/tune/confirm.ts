@@ -11,6 +11,7 @@ import {
   startTestServer,
   type TestPrograms,
   type TestServer,
+  versionOf,
 } from '../../testbed/test-programs.ts';
 import { type Confirmation, PODS_MAX } from '../../tune/confirmation.ts';
 import { settingFlags } from '../../tune/flag-lines.ts';
@@ -21,8 +22,13 @@ import { isChange, outputsOf, type Story } from '../../twin/story.ts';
 import { StartError } from '../usage.ts';
 import { playRounds, type TrialQuestion } from './rounds.ts';
 
+export interface ConfirmPrograms extends TestPrograms {
+  /** That of the kube-controller-manager that is tried; null = none is, or it does not say. */
+  readonly version: string | null;
+}
+
 export interface ConfirmQuestion extends TrialQuestion {
-  readonly programs: TestPrograms;
+  readonly programs: ConfirmPrograms;
 }
 
 /**
@@ -30,18 +36,20 @@ export interface ConfirmQuestion extends TrialQuestion {
  * @param part the part of the story that is to be played
  * @throws StartError
  */
-export async function programsFor(controller: Program, part: Story): Promise<TestPrograms> {
+export async function programsFor(controller: Program, part: Story): Promise<ConfirmPrograms> {
   const pods = podsAtStart(part);
   if (pods > PODS_MAX)
     throw new StartError(
       `cannot confirm: a test API server is filled with at most ${PODS_MAX} pods, and there are ${pods}`,
     );
   const programs = await findPrograms(process.env['KUBEBUILDER_ASSETS'] ?? '');
-  if (controller === 'kube-controller-manager' && programs.kubeControllerManager === null)
+  if (controller === 'endpointd') return { ...programs, version: null };
+  const { kubeControllerManager } = programs;
+  if (kubeControllerManager === null)
     throw new StartError(
       'cannot confirm: KUBEBUILDER_ASSETS names no directory with a kube-controller-manager to try settings on',
     );
-  return programs;
+  return { ...programs, version: await versionOf(kubeControllerManager) };
 }
 
 function podsAtStart({ places }: Story): number {
@@ -80,7 +88,9 @@ export async function confirm(
     await createFixedObjects(server, cluster);
     const { notes, ...rounds } = await playRounds(question, { play, isOver: () => isOver, say });
     const changes = story.changes.filter((change) => isChange(change, controller)).length;
-    return { confirmation: { server: server.kind, seconds: story.durationMs / 1000, changes, ...rounds }, notes };
+    const { version } = question.programs;
+    const seconds = story.durationMs / 1000;
+    return { confirmation: { server: server.kind, version, seconds, changes, ...rounds }, notes };
   } finally {
     await server.stop();
   }

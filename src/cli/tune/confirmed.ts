@@ -1,19 +1,18 @@
 /** Adds what became of the confirmation to a prediction, which stays as it is. */
 import { endNow } from '../../node/end-process.ts';
 import { onStopSignals } from '../../node/signals.ts';
-import type { TestPrograms } from '../../testbed/test-programs.ts';
 import type { Answer } from '../../tune/answer.ts';
-import { isAbout, isRefuted, recommendedOf } from '../../tune/confirmation.ts';
+import { isAbout, isRefuted, otherVersion, recommendedOf } from '../../tune/confirmation.ts';
 import type { Objective } from '../../tune/objective.ts';
 import type { Story } from '../../twin/story.ts';
 import { StartError } from '../usage.ts';
-import { confirm } from './confirm.ts';
+import { confirm, type ConfirmPrograms } from './confirm.ts';
 import { reasonOf } from './rounds.ts';
 
 /** What is played, and the programs for it. */
 export interface Tries {
   readonly part: Story;
-  readonly programs: TestPrograms;
+  readonly programs: ConfirmPrograms;
 }
 
 /** What is to be printed, and the status that a signal asks for; null = none has come. */
@@ -48,7 +47,7 @@ export async function confirmed(
   }, endNow);
   try {
     const { confirmation, notes } = await confirm(question, stopped.promise, say);
-    return { answer: { ...noted(...notes), confirmation }, signalled };
+    return { answer: { ...noted(...notes, ...otherVersion(confirmation, kubeMinor)), confirmation }, signalled };
   } catch (error) {
     return { answer: noted(`nothing was confirmed: ${reasonOf(error)}`), signalled };
   } finally {

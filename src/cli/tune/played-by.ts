@@ -11,7 +11,7 @@ import type { TuneOptions } from './tune-flags.ts';
 /** The story, and the evidence that it is compared with. */
 interface Input extends Pick<TuneInput, 'evidence' | 'doubts' | 'notes'> {
   readonly story: Story;
-  /** What was written, by whichever program; null = there is no recording. */
+  /** What was written, by whichever program, as scrapes count it; null = there is no recording. */
   readonly recorded: Recorded | null;
   /** How many nodes the recording has; 0 = none, or there is no recording. */
   readonly nodes: number;

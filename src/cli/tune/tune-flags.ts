@@ -49,7 +49,7 @@ const TUNING = {
   calibrate: {
     kind: text('<file>'),
     default: '',
-    help: 'write the times that the answer stands on, for a recording those that were fitted to it, to this new file',
+    help: 'write the times that the answer stands on, for a recording those that were fitted to it, and how unsure they are, to this new file; there is none where the answer says why nothing is recommended',
   },
   confirm: {
     kind: bool,

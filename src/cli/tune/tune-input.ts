@@ -3,9 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { parseErrorText } from '../../lib/parse-error.ts';
 import { printable } from '../../lib/printable.ts';
 import { version } from '../../node/version.ts';
-import { CalibrationError, parseCalibration } from '../../tune/calibration.ts';
+import { CalibrationError, type KeptCalibration, parseCalibration } from '../../tune/calibration.ts';
+import { GUESSED } from '../../tune/numbers.ts';
 import type { TuneInput } from '../../tune/tune.ts';
-import { type Calibration, DEFAULT_CALIBRATION } from '../../twin/settings.ts';
+import { DEFAULT_CALIBRATION } from '../../twin/settings.ts';
 import { starting, StartError } from '../usage.ts';
 import { knownOf } from './known.ts';
 import { playedBy } from './played-by.ts';
@@ -15,7 +16,7 @@ import type { TuneOptions } from './tune-flags.ts';
 export async function tuneInputOf(options: TuneOptions): Promise<TuneInput> {
   const played = playedBy(options);
   const known = await knownOf(options, played.recorded, played.nodes);
-  const calibration = await calibrationOf(options, known.measured.cores?.value);
+  const { calibration, unsure } = await calibrationOf(options, known.measured.cores?.value);
   return {
     run: {
       story: played.story,
@@ -26,6 +27,7 @@ export async function tuneInputOf(options: TuneOptions): Promise<TuneInput> {
       kubeMinor: known.kubeMinor,
       ...(played.evidence === null ? {} : { tokensAtStart: 'as left' }),
     },
+    unsure,
     evidence: played.evidence,
     doubts: played.doubts,
     notes: played.notes,
@@ -45,12 +47,12 @@ export async function tuneInputOf(options: TuneOptions): Promise<TuneInput> {
 async function calibrationOf(
   { calibration: path, cores, given }: TuneOptions,
   measuredCores: number | undefined,
-): Promise<Calibration> {
-  if (path === '') return { ...DEFAULT_CALIBRATION, cores: measuredCores ?? cores };
+): Promise<KeptCalibration> {
+  if (path === '') return { calibration: { ...DEFAULT_CALIBRATION, cores: measuredCores ?? cores }, unsure: GUESSED };
   const text = await starting(`read the calibration ${path}`, readFile(path, 'utf8'));
   try {
-    const calibration = parseCalibration(JSON.parse(text));
-    return given.has('cores') ? { ...calibration, cores } : calibration;
+    const { calibration, unsure } = parseCalibration(JSON.parse(text));
+    return { calibration: given.has('cores') ? { ...calibration, cores } : calibration, unsure };
   } catch (error) {
     const why = error instanceof CalibrationError ? error.message : parseErrorText(error);
     throw new StartError(`the calibration ${path}: ${printable(why)}`);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { access, constants, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
-import { printableJson } from '../../lib/printable.ts';
+import { printable, printableJson } from '../../lib/printable.ts';
 import { writeReport } from '../../node/output.ts';
 import { renderPage } from '../../page/page.ts';
 import type { Answer } from '../../tune/answer.ts';
@@ -35,10 +35,7 @@ export async function tune(args: readonly string[]): Promise<number> {
       : await confirmed(predicted, options.objective, tries, (text) => progress.show(text));
   progress.clear();
   await starting('write the report', writeReport(process.stdout, outputOf(answer, options.output)));
-  if (options.calibrate !== '') {
-    const write = writeFile(options.calibrate, calibrationText(answer.calibration), { flag: 'wx' });
-    await starting(`write the calibration to ${options.calibrate}`, write);
-  }
+  if (options.calibrate !== '') await keepCalibration(options.calibrate, answer);
   return signalled ?? exitStatus(answer, options.confirm);
 }
 
@@ -51,6 +48,17 @@ async function checkNew(calibrate: string): Promise<void> {
   if (existsSync(calibrate)) throw new StartError(`cannot ${what}: the file exists, and is not overwritten`);
   // The slash at its end tells a directory from a file.
   await starting(what, access(`${dirname(calibrate)}/`, constants.W_OK));
+}
+
+/** What is not to be believed is kept for no other question. */
+async function keepCalibration(path: string, answer: Answer): Promise<void> {
+  if (answer.refusals.length > 0) {
+    const why = 'its numbers are not to be believed, as the answer says';
+    process.stderr.write(`endpointd tune: no calibration was written to ${printable(path)}: ${why}\n`);
+    return;
+  }
+  const write = writeFile(path, calibrationText(answer), { flag: 'wx' });
+  await starting(`write the calibration to ${path}`, write);
 }
 
 async function triesOf({ controller, confirmForMs }: TuneOptions, story: Story): Promise<Tries> {
