@@ -139,15 +139,16 @@ function secureAccess(bindAddress: string): SecureAccess {
   return { tls, token: randomBytes(24).toString('base64url') };
 }
 
-/** The first line of each kubeconfig that is written here: a file without it is somebody else's. */
+/** The first line of each kubeconfig that is written here: a file without it may be somebody else's. */
 const MARK = '# made by `endpointd serve`, which replaces this file at its next start\n';
 
-/** @throws UsageError if the file is somebody else's, or StartError if it cannot be read */
+/** @throws UsageError if the file may be somebody else's, or StartError if it cannot be read */
 async function checkReplaceable(path: string): Promise<void> {
   if (!(await isFile(path))) return;
-  if ((await starting('read --kubeconfig', readFile(path, 'utf8'))).startsWith(MARK)) return;
+  const text = await starting('read --kubeconfig', readFile(path, 'utf8'));
+  if (text === '' || text.startsWith(MARK)) return;
   throw new UsageError(
-    `--kubeconfig=${path} is not a file of endpointd serve, which would replace it. Remove it, or name another path.`,
+    `--kubeconfig=${path} has no first line of endpointd serve, which would replace it. Remove it, or name another path.`,
   );
 }
 

@@ -1,5 +1,4 @@
 /** The Endpoints object of one service in a planner: its pods, their trigger times, and the write without an ack. */
-import { LAID_OUT_MAX } from '../core/endpoints/layout-size.ts';
 import {
   applyPod,
   createMembership,
@@ -80,7 +79,7 @@ function plan(state: EndpointsState, { endpoints: stored, nextId }: PlanInput): 
   assert(!stored.uncertain, 'asked to plan before the outcome of the last write was observed');
   const membership = membershipOf(state);
   const { spec } = membership;
-  const subsets = subsetsOf(membership, LAID_OUT_MAX);
+  const subsets = subsetsOf(membership);
   const triggerTime = takeTriggerTime(times, spec.creationTime);
   const planned = planEndpoints({
     service: spec,

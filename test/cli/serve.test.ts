@@ -73,7 +73,7 @@ test('a kubeconfig that serve has not made is left alone', async () => {
   writeFileSync(path, text);
   await assert.rejects(
     startServe([`--kubeconfig=${path}`], MAIN),
-    /ended with status 2:\n[^]*foreign is not a file of endpointd serve/,
+    /ended with status 2:\n[^]*foreign has no first line of endpointd serve/,
   );
   assert.equal(readFileSync(path, 'utf8'), text);
 });
@@ -81,6 +81,7 @@ test('a kubeconfig that serve has not made is left alone', async () => {
 test('a kubeconfig of an earlier start is replaced by a file for its user alone', async () => {
   const own = mkdtempSync(join(directory, 'own-'));
   const path = join(own, 'kubeconfig');
+  writeFileSync(path, '');
   await (await startServe([`--kubeconfig=${path}`], MAIN)).stop();
   chmodSync(path, 0o644);
   const server = await startServe([`--kubeconfig=${path}`], MAIN);

@@ -500,13 +500,20 @@ describe('writes of mirrored slices', () => {
 
   it('one try follows where a late API server says that a new namespace is ending', () => {
     const sim = goingWorld();
-    let left = 1;
+    let left = 2;
     const details = { causes: [{ reason: 'NamespaceTerminating', message: 'namespace going is being terminated' }] };
     sim.refuse = ({ method, path }) =>
       method === 'POST' && path.includes('/endpointslices') && left-- > 0
         ? makeStatus(403, 'Forbidden', 'because it is being terminated', details)
         : 0;
     sim.start();
+    sim.run(500);
+    edit(
+      sim,
+      '/api/v1/namespaces/going/endpoints/web',
+      {},
+      { subsets: [{ addresses: [{ ip: '10.0.0.2' }], ports: HTTP }] },
+    );
     sim.run(50_000);
     assert.deepEqual(slicesTable(sim), []);
     sim.run(15_000);

@@ -467,6 +467,33 @@ describe('a failover', () => {
     assert.equal(objectWrites(standby).length, 2, 'it writes what comes then');
   });
 
+  it('a list that was asked for before the failover is followed by a new watch', () => {
+    const { leader, standby } = replicas('warm', { watchList: false });
+    let frames = 0;
+    const isOfPods = (path: string): boolean => path.startsWith('/api/v1/pods?');
+    standby.lag = ({ path, stream }) => {
+      if (!isOfPods(path)) return IN_TIME;
+      if (stream) return { toMs: 0, backMs: 300 * frames++ };
+      return path.includes('limit=500') ? { toMs: 0, backMs: 5000 } : IN_TIME;
+    };
+    createPod(leader, { name: 'other', labels: { app: 'other' }, ip: '10.0.1.1' });
+    leader.run(1000);
+    leader.compact();
+    for (const connection of standby.connections) if (isOfPods(connection.path)) connection.reset();
+    leader.run(4000);
+    for (let i = 0; i < 9; i++) createPod(leader, { name: `other-${i}`, labels: { app: 'other' }, ip: '10.0.1.1' });
+    createPod(leader, { name: 'web-2', ip: '10.0.0.2' });
+    leader.run(500);
+    assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    frames = 0;
+    leader.stop();
+    for (let i = 0; i < 200; i++) {
+      leader.run(100);
+      assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    }
+    assert.deepEqual([holder(leader), objectWrites(standby)], ['b-1', []]);
+  });
+
   it('a standby whose watch cannot be opened writes nothing, and says so', () => {
     const { leader, standby } = withSilentPods();
     let isRefused = true;

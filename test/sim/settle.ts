@@ -5,8 +5,9 @@
 
 /**
  * change: the inputs changed. foreign: somebody else wrote our objects. altered: admission changed what we wrote. restart:
- * the process or a thread ended. orphan: somebody else made Endpoints without a Service. network: connections, lost answers, 5xx. refused: writes were refused for their content or
- * for rights. silent: a stream said nothing, or nothing whole. poison: planning ended the thread, or hung.
+ * the process or a thread ended. network: connections, lost answers, 5xx. refused: writes were refused for their content or
+ * for rights. silent: a stream said nothing, or nothing whole. poison: planning ended the thread, or hung. orphan: somebody
+ * else made Endpoints without a Service.
  */
 export type Trouble =
   | 'change'

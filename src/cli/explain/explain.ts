@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { TooManyAddresses } from '../../core/endpoints/layout-size.ts';
 import type { LeftOutControllers } from '../../core/explain/service.ts';
 import { labelsMissing } from '../../kube/labels.ts';
 import { servicePath } from '../../kube/key.ts';
@@ -131,7 +132,9 @@ export async function explain(args: readonly string[]): Promise<number> {
     await starting('write the answer', writeReport(process.stdout, text));
     return answer.status;
   } catch (error) {
-    if (error instanceof ReadError) throw new StartError(printable(error.message), { cause: error });
+    if (error instanceof ReadError || error instanceof TooManyAddresses) {
+      throw new StartError(printable(error.message), { cause: error });
+    }
     throw error;
   } finally {
     await Promise.all([server.close(), monitor?.close()]);

@@ -68,8 +68,11 @@ export interface Unit {
    * an outage is the first of its kind.
    */
   failuresReached: number;
-  /** Whether the last sync that did not fail found that its namespace is being deleted. */
-  wasEnding: boolean;
+  /**
+   * Until when the unit is tried again although its namespace is being deleted; -Infinity = the last sync that did not fail
+   * did not find it so. Monotonic ms.
+   */
+  endingUntilMs: number;
   /**
    * Monotonic ms before which the unit is not synced, whatever changes: the last failure will hardly be mended by
    * another try.

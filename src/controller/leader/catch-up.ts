@@ -6,6 +6,7 @@
  */
 import type { Now } from '../event.ts';
 import { caughtUpAtMs, openWatchesAgain } from '../reflectors/reflector-group.ts';
+import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import type { Leadership } from './leadership.ts';
 
@@ -20,19 +21,24 @@ export function stepCatchUp(state: ControllerState, leadership: Leadership, now:
   const filled = state.reflectors.filter(({ synced }) => synced);
   if (leadership.catchUp === null) {
     if (filled.every(({ listedAtMs }) => now.nowMs < listedAtMs + NEW_LIST_MS)) return -Infinity;
-    openWatchesAgain(state.hands.reflectors, state.reflectors, now);
-    leadership.catchUp = { tellAtMs: now.nowMs + TELL_EVERY_MS };
+    leadership.catchUp = { sinceMs: now.nowMs, tellAtMs: now.nowMs + TELL_EVERY_MS };
   }
   const { catchUp } = leadership;
+  openWatchesAgain(state.hands.reflectors, state.reflectors, catchUp.sinceMs, now);
+  // One that is refused counts, too: what it has cached is old.
   const behind = filled.filter((reflector) => caughtUpAtMs(reflector, QUIET_MS) > now.nowMs);
   if (behind.length === 0) return -Infinity;
   if (now.nowMs >= catchUp.tellAtMs) {
     catchUp.tellAtMs = now.nowMs + TELL_EVERY_MS;
     const lost = behind.filter(({ downSinceMs }) => downSinceMs >= 0);
     state.outbox.log('warning', 0, 'Holds the Lease and writes nothing: its caches are not up to date', {
-      lost: lost.map(({ resource }) => resource).join(', '),
-      behind: behind.map(({ resource }) => resource).join(', '),
+      behind: namesOf(behind),
+      ...(lost.length === 0 ? {} : { lost: namesOf(lost) }),
     });
   }
   return Math.min(catchUp.tellAtMs, ...behind.map((reflector) => caughtUpAtMs(reflector, QUIET_MS)));
+}
+
+function namesOf(reflectors: readonly Reflector[]): string {
+  return reflectors.map(({ resource }) => resource).join(', ');
 }

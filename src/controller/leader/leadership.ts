@@ -52,6 +52,8 @@ export interface Leadership extends TakeOverHolder {
 
 /** How far a process that begins to lead is with bringing its caches up to date (`catch-up.ts`). */
 interface CatchUp {
+  /** Monotonic ms at which it began. */
+  readonly sinceMs: number;
   /** Monotonic ms at which the log tells next that this lasts. */
   tellAtMs: number;
 }

@@ -36,10 +36,11 @@ export function stepTakeOver(state: ControllerState, { elector }: Leadership, ta
     takeOver.step = { name: 'waiting', notBeforeMs: now.nowMs + LOOK_EVERY_MS };
   } else if (step.name === 'waiting' && now.nowMs >= Math.max(ripeMs, step.notBeforeMs)) {
     const [unit] = takeOver.due.keys();
-    openWatchesAgain(state.hands.reflectors, state.reflectors, now);
-    takeOver.step = { name: 'watches', unit: unit! };
-  } else if (step.name === 'watches' && now.nowMs >= watchesTellAtMs(state.reflectors)) {
-    readObjects(takeOver, step.unit, now);
+    openWatchesAgain(state.hands.reflectors, state.reflectors, now.nowMs, now);
+    takeOver.step = { name: 'watches', unit: unit!, sinceMs: now.nowMs };
+  } else if (step.name === 'watches') {
+    openWatchesAgain(state.hands.reflectors, state.reflectors, step.sinceMs, now);
+    if (now.nowMs >= watchesTellAtMs(state.reflectors)) readObjects(takeOver, step.unit, now);
   } else if (step.name === 'objects' && step.isDue && areWatchesUp(state.reflectors)) {
     decide(state, takeOver, step.unit, now);
     renewNow(elector, now);

@@ -47,7 +47,7 @@ export type TakeOverStep =
   /** `notBeforeMs`: the time of the next look. The one before found nothing due. */
   | { readonly name: 'waiting'; readonly notBeforeMs: number }
   /** The last look, first part: all watches are opened anew, because one may have fallen silent. */
-  | { readonly name: 'watches'; readonly unit: Unit }
+  | { readonly name: 'watches'; readonly unit: Unit; readonly sinceMs: number }
   /**
    * The last look, second part: the unit's objects are read and planned once more. `isDue`: the plan had writes again.
    */

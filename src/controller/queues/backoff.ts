@@ -5,8 +5,8 @@
 import { nextFloat, type Prng } from '../../lib/prng.ts';
 
 /**
- * conflict: another writer was faster, and the object is read again. throttled: 429. unreachable: no connection, or one
- * that broke. server: 5xx or a timeout. invalid: 422, or a body that is too large. forbidden: 403. poison: planning
+ * conflict: another writer was faster, and the object is read again. throttled: 429. unreachable: no connection, one
+ * that broke, or a server that shuts down. server: 5xx or a timeout. invalid: 422, or a body that is too large. forbidden: 403. poison: planning
  * ended the thread.
  */
 export type FailureClass = 'conflict' | 'throttled' | 'unreachable' | 'server' | 'invalid' | 'forbidden' | 'poison';
@@ -26,7 +26,7 @@ const MINUTE_MS = 60_000;
 export const BACKOFFS: Readonly<Record<FailureClass, Backoff>> = {
   conflict: { firstMs: 20, factor: 2, capMs: 10_000, jitter: 0.5 },
   throttled: { firstMs: 1000, factor: 2, capMs: 30_000, jitter: 0.5 },
-  // Such a try costs no server anything, and everything is stale until one succeeds.
+  // Such a try costs a server next to nothing, and everything is stale until one succeeds.
   unreachable: { firstMs: 250, factor: 2, capMs: 5000, jitter: 0.5 },
   server: { firstMs: 250, factor: 2, capMs: MINUTE_MS, jitter: 0.5 },
   invalid: { firstMs: 30_000, factor: 2, capMs: 5 * MINUTE_MS, jitter: 0.2 },

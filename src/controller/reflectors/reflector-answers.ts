@@ -198,7 +198,7 @@ function onChecked(
     const version = versionOf(readList(event.contentType, event.body));
     if (checkHistory(hands, reflector, phase.reachedBefore, version, now)) list(hands, reflector, now);
     else {
-      reflector.checkedVersion = version;
+      reflector.foundVersion = version;
       watch(hands, reflector);
     }
   } catch (error) {

@@ -102,20 +102,28 @@ export function areWatchesUp(reflectors: readonly Reflector[]): boolean {
 /**
  * Monotonic ms at which a watch counts as one that has told what the watch before it may have missed; -Infinity = it does
  * already, Infinity = it does not run. What was missed comes first. All of it has come with the version that the check
- * before the watch has told, or with a later one. That version may be another resource's, so a watch that is silent for
- * `quietMs` has told all, too.
+ * before the watch has found, or with a later one. That version may be another resource's, so a watch that is silent for
+ * `quietMs` has told all, too. After a list nothing was missed.
  */
 export function caughtUpAtMs(reflector: Reflector, quietMs: number): number {
-  const { phase, downSinceMs, resourceVersion, checkedVersion } = reflector;
+  const { phase, downSinceMs, resourceVersion, foundVersion } = reflector;
   if (downSinceMs >= 0 || phase.name !== 'watching') return Infinity;
-  const isReached = compareResourceVersions(resourceVersion, checkedVersion) >= 0;
+  const isReached = compareResourceVersions(resourceVersion, foundVersion) >= 0;
   return isReached ? -Infinity : phase.life.lastFrameAtMs + quietMs;
 }
 
-/** Ends all watches and opens new ones. They bring what a silent stream may have missed. */
-export function openWatchesAgain(hands: ReflectorHands, reflectors: readonly Reflector[], now: Now): void {
+/**
+ * Ends the watches before which nothing was asked since then, and opens new ones. They bring what a silent stream may have
+ * missed. A reflector that does something else at that time is asked for its watch later.
+ */
+export function openWatchesAgain(
+  hands: ReflectorHands,
+  reflectors: readonly Reflector[],
+  sinceMs: number,
+  now: Now,
+): void {
   for (const reflector of reflectors) {
-    if (reflector.phase.name !== 'watching') continue;
+    if (reflector.phase.name !== 'watching' || reflector.askedAtMs >= sinceMs) continue;
     noteRestart(hands, reflector, now);
     check(hands, reflector, now);
   }

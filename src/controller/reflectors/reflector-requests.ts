@@ -65,6 +65,7 @@ export function list(hands: ReflectorHands, reflector: Reflector, now: Now): voi
     reachedBefore: reachedVersion(reflector),
   };
   reflector.hasListed = true;
+  reflector.foundVersion = '';
   reflector.askedAtMs = now.nowMs;
   reflector.target.listing();
   hands.listBegins(reflector);

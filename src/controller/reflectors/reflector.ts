@@ -166,8 +166,8 @@ export interface Reflector<R extends Versioned = Versioned> {
    * none. The watch may never tell it.
    */
   answeredVersion: string;
-  /** The version that the last check before a watch has told; '' = there was none. */
-  checkedVersion: string;
+  /** The version that the last check before a watch has found; '' = there was none since the last list. */
+  foundVersion: string;
   /** Monotonic ms when a list, or a check before a watch, was last asked for. */
   askedAtMs: number;
   /** Monotonic ms when a list was last complete. */
@@ -221,7 +221,7 @@ export function createReflector<R extends Versioned>(
     wakeAtMs: Infinity,
     resourceVersion: '',
     answeredVersion: '',
-    checkedVersion: '',
+    foundVersion: '',
     askedAtMs: -Infinity,
     listedAtMs: -Infinity,
     watchList,

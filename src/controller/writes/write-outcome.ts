@@ -120,7 +120,7 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
     mustRead,
     withoutEvent,
   });
-  // Its connection is closed, and the next try may reach another server.
+  // The next try may reach another server.
   if (isShuttingDown(status)) {
     const failure: Failure = { class: 'unreachable', message: messageOf(status), retryAfterMs: -1 };
     return { failure, mustRead: false, withoutEvent: true };

@@ -25,7 +25,7 @@ import { resolveTargetPorts, servicePortsEqual } from '../target-port.ts';
 import { type PlanningConfig, publishingOf } from '../tolerate-unready.ts';
 import { addressEqual } from './equality.ts';
 import { compareHashed, portsInOrder, subsetHash } from './hash-order.ts';
-import { TooManyAddresses } from './layout-size.ts';
+import { LAID_OUT_MAX, TooManyAddresses } from './layout-size.ts';
 import { groupPorts } from './port-groups.ts';
 import { repackSubsets } from './repack.ts';
 import {
@@ -176,10 +176,10 @@ export function setSpec(membership: Membership, spec: ServiceRecord): void {
 /**
  * The canonical subsets, not truncated. Neither the list nor its parts ever change. A part that has not changed since
  * the last call is the same object again; so is the list.
- * @param max the most addresses of several subsets together; what lays them out only once needs no bound
+ * @param max the most addresses of several subsets together
  * @throws TooManyAddresses before anything is merged
  */
-export function subsetsOf(membership: Membership, max = Infinity): readonly EndpointSubset[] {
+export function subsetsOf(membership: Membership, max = LAID_OUT_MAX): readonly EndpointSubset[] {
   if (!membership.subsetsValid) {
     membership.subsets = membership.sharedUids > 0 ? layOutFromScratch(membership) : layOut(membership, max);
     membership.subsetsValid = true;

@@ -74,6 +74,6 @@ function missing(slice: EndpointSlice | null, other: EndpointSlice | null): stri
  * of a node's network, and one that has ended. An address may also go from one pod to another.
  */
 function waysIn({ addresses, targetRef }: Endpoint): string[] {
-  const address = addresses[0] ?? '';
-  return targetRef?.name === undefined ? [address] : [address, `${address} ${targetRef.name}`];
+  const pod = targetRef?.name;
+  return pod === undefined ? [...addresses] : addresses.flatMap((address) => [address, `${address} ${pod}`]);
 }
