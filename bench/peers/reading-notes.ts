@@ -26,7 +26,7 @@ export const READING_NOTES: readonly ReadingNote[] = [
   },
   {
     about: 'The echo floor',
-    text: "is a program that answers each event of a pod with two ready-made writes of the same size, and plans and caches nothing: no controller on Node can be cheaper on bare sockets. It sends the slice first, as endpointd does; in runs of commands of before 28 November 2026, 15:20, it sent the write of Endpoints first, and its slice was the later for it. In runs of before 27 November 2026 it lost a change where kube-apiserver had closed one of its connections, as it does with one that was not used for 32 s. Such a run ended wrong. In runs of commands without *loop* its watch was in JSON and it had none of endpointd's flags of Node: that is another floor.",
+    text: "is a program that answers each event of a pod with two ready-made writes of the same size, and plans and caches nothing: no controller on Node can be cheaper on bare sockets. It sends the slice first, as endpointd does; in runs of commands of before 28 November 2026, 15:00, it sent the write of Endpoints first, and its slice was the later for it. In runs of before 27 November 2026 it lost a change where kube-apiserver had closed one of its connections, as it does with one that was not used for 32 s. Such a run ended wrong. In runs of commands without *loop* its watch was in JSON and it had none of endpointd's flags of Node: that is another floor.",
   },
   {
     about: 'A ratio',

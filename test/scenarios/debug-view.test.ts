@@ -5,17 +5,9 @@ import { debugHeadline, debugJson, debugPage } from '../../src/cli/live/debug-pa
 import { debugViews } from '../../src/cli/live/debug-views.ts';
 import { debugChanges, debugSummary, type DebugView } from '../../src/controller/reports/debug-view.ts';
 import { leadershipOf } from '../support/election-world.ts';
+import { settledWithOne } from '../support/settled.ts';
 import { replicas } from '../support/sim-replicas.ts';
-import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
-
-function settled(config: SimConfig = {}): Sim {
-  const sim = createSim(config);
-  createService(sim, { name: 'web' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  sim.start();
-  sim.run(2000);
-  return sim;
-}
+import { createPod, createService, createSim, setPodStatus, type Sim } from '../support/sim.ts';
 
 function viewOf(sim: Sim, service = ''): DebugView {
   const { state } = sim.loop!;
@@ -25,7 +17,7 @@ function viewOf(sim: Sim, service = ''): DebugView {
 
 describe('the debug view', () => {
   it('at rest the view has running watches, planners that know, and nothing waiting', () => {
-    const { phase, leader, services, queues, shards, writes, watches, stuck } = viewOf(settled());
+    const { phase, leader, services, queues, shards, writes, watches, stuck } = viewOf(settledWithOne());
     assert.equal(leader, 'this process, without a Lease');
     // The API server's own Service is one.
     assert.deepEqual([phase, services, stuck], ['running', 2, []]);
@@ -49,7 +41,7 @@ describe('the debug view', () => {
   });
 
   it('the view shows a write without an answer, and the age of the change', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.lag = ({ method }) => ({ toMs: 0, backMs: method === 'PUT' ? 5000 : 0 });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(3000);
@@ -59,7 +51,7 @@ describe('the debug view', () => {
   });
 
   it('the view shows what fails again and again, and changes that back off', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(3000);
@@ -69,7 +61,7 @@ describe('the debug view', () => {
   });
 
   it('the view tells whether this process leads', () => {
-    assert.equal(viewOf(settled()).role, 'leads');
+    assert.equal(viewOf(settledWithOne()).role, 'leads');
     const sim = createSim({ leadership: leadershipOf('a') });
     sim.start();
     assert.equal(viewOf(sim).role, 'nobody');
@@ -78,7 +70,7 @@ describe('the debug view', () => {
   });
 
   it('the view names a stuck service with its last error', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.refuse = ({ method }) => (method === 'PUT' ? 422 : 0);
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(1000);
@@ -104,7 +96,7 @@ describe('the debug view', () => {
   });
 
   it('the view shows a watch that is down, and since when', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.down();
     sim.cutWatches();
     sim.run(10_000);
@@ -147,7 +139,7 @@ describe('the debug view', () => {
   });
 
   it("the view sums up the journal's changes, and those of one service", () => {
-    const sim = settled();
+    const sim = settledWithOne();
     createService(sim, { name: 'other' });
     for (let i = 0; i < 4; i++) {
       setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
@@ -164,7 +156,7 @@ describe('the debug view', () => {
   });
 
   it('the view shows as many of the newest changes as are asked for', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     for (let i = 0; i < 4; i++) {
       setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
       sim.run(1000);
@@ -177,7 +169,7 @@ describe('the debug view', () => {
   it('all who ask within a second share a view, and have their own changes', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
-      const sim = settled();
+      const sim = settledWithOne();
       let made = 0;
       const views = debugViews(
         () => sim.loop!.state,
@@ -198,7 +190,7 @@ describe('the debug view', () => {
   });
 
   it('the page of the view shows texts of others as texts', () => {
-    const view = viewOf(settled());
+    const view = viewOf(settledWithOne());
     const stuck = [
       { controller: 'endpoints', service: 'a/b', class: 'invalid', failures: 3, error: '<img src=x>\u001B' },
     ];
@@ -209,7 +201,7 @@ describe('the debug view', () => {
   });
 
   it('the page says which changes it is of', () => {
-    const view = viewOf(settled(), 'default/web');
+    const view = viewOf(settledWithOne(), 'default/web');
     assert.match(
       debugPage(view, '1.2.3', 'default/web'),
       /<p class="notice">The last changes are those of default\/web alone, /,
@@ -220,7 +212,7 @@ describe('the debug view', () => {
   });
 
   it('the view as JSON has no character that steers a terminal', () => {
-    const view = viewOf(settled());
+    const view = viewOf(settledWithOne());
     const stuck = [{ controller: 'endpoints', service: 'a/b', class: 'invalid', failures: 3, error: '\u009B2J\u202E' }];
     const json = debugJson({ ...view, stuck, stuckTotal: 1 }, '1.2.3');
     assert.ok(!/[^\P{C}\n]/u.test(json));
@@ -229,7 +221,7 @@ describe('the debug view', () => {
 });
 
 describe('the headline of the page', () => {
-  const AT_REST: DebugView = { ...viewOf(settled()), services: 7 };
+  const AT_REST: DebugView = { ...viewOf(settledWithOne()), services: 7 };
   const [queue] = AT_REST.queues;
   const [watch] = AT_REST.watches;
   const changed = (fields: Partial<DebugView['queues'][number]>): Partial<DebugView> => ({

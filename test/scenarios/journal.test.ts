@@ -2,18 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { journalEntries, type JournalEntry } from '../../src/controller/reports/journal.ts';
-import { createPod, createService, createSim, setPodStatus, type Sim, type SimConfig } from '../support/sim.ts';
+import { createService, setPodStatus, type Sim } from '../support/sim.ts';
+import { settledWithOne } from '../support/settled.ts';
 import { edit, editService, ENDPOINTS } from '../support/sim-objects.ts';
 import { histogramSamples } from '../../src/metrics/store.ts';
-
-function settled(config: SimConfig = {}): Sim {
-  const sim = createSim(config);
-  createService(sim, { name: 'web' });
-  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
-  sim.start();
-  sim.run(2000);
-  return sim;
-}
 
 function entriesOf(sim: Sim, max = 1000): JournalEntry[] {
   return journalEntries(sim.loop!.state.journal, max);
@@ -33,7 +25,7 @@ const PORTS = { ports: [{ port: 82, targetPort: 9001 }] };
 
 /** The one slot has been held for 0.1 s, and will be for 5 s. */
 function heldSlot(): Sim {
-  const sim = settled({ options: { concurrentEndpointSyncs: 1 } });
+  const sim = settledWithOne({ options: { concurrentEndpointSyncs: 1 } });
   createService(sim, { name: 'other' });
   sim.run(2000);
   sim.lag = ({ method }) => ({ toMs: 0, backMs: method === 'PUT' ? 5000 : 0 });
@@ -44,7 +36,7 @@ function heldSlot(): Sim {
 
 describe('the journal', () => {
   it('the metric of the stages has those of the journal, and of no chore', () => {
-    const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 500, minResyncPeriodMs: 10_000 } });
+    const sim = settledWithOne({ options: { endpointUpdatesBatchPeriodMs: 500, minResyncPeriodMs: 10_000 } });
     sim.run(10_000);
     const before = stagesOf(sim);
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -67,7 +59,7 @@ describe('the journal', () => {
   });
 
   it('the journal tells what a change waited for: batch period, shard, token, answer', () => {
-    const sim = settled({ options: { endpointUpdatesBatchPeriodMs: 500, kubeApiQps: 0.5, kubeApiBurst: 1 } });
+    const sim = settledWithOne({ options: { endpointUpdatesBatchPeriodMs: 500, kubeApiQps: 0.5, kubeApiBurst: 1 } });
     sim.run(10_000);
     createService(sim, { name: 'other' });
     sim.run(100);
@@ -109,7 +101,7 @@ describe('the journal', () => {
   });
 
   it('the change of a Service is as old with its next try', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
     editService(sim, 'web', PORTS);
     sim.run(2000);
@@ -121,7 +113,7 @@ describe('the journal', () => {
   });
 
   it('the journal tells the age of a Ready transition when it was seen', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     const before = entriesOf(sim)[0]!.id;
     sim.wallShiftMs = 7000;
     setPodStatus(sim, { name: 'web-1', ready: false });
@@ -131,7 +123,7 @@ describe('the journal', () => {
   });
 
   it('the journal tells the class of a failure, and the whole time of the next try', () => {
-    const sim = settled();
+    const sim = settledWithOne();
     sim.refuse = ({ method }) => (method === 'PUT' ? 500 : 0);
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(200);
@@ -143,14 +135,14 @@ describe('the journal', () => {
   });
 
   it('the journal keeps no sync without a change', () => {
-    const sim = settled({ options: { minResyncPeriodMs: 10_000 } });
+    const sim = settledWithOne({ options: { minResyncPeriodMs: 10_000 } });
     const { count } = sim.loop!.state.journal;
     sim.run(60_000);
     assert.equal(sim.loop!.state.journal.count, count);
   });
 
   it('the journal holds the newest changes, up to its size', () => {
-    const sim = settled({ options: { journalSize: 3 } });
+    const sim = settledWithOne({ options: { journalSize: 3 } });
     for (let i = 0; i < 10; i++) {
       setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
       sim.run(1000);
@@ -165,7 +157,7 @@ describe('the journal', () => {
   });
 
   it('the journal is off at size 0', () => {
-    const sim = settled({ options: { journalSize: 0 } });
+    const sim = settledWithOne({ options: { journalSize: 0 } });
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(1000);
     assert.deepEqual(entriesOf(sim), []);

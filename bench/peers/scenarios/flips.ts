@@ -9,7 +9,7 @@ export const CHURN_RATES = { tiny: 40, small: 50, full: 50 };
 export const CHURN_SECONDS = { tiny: 0.5, small: 10, full: 20 };
 const HUGE_RATES = { tiny: 20, small: 5, full: 5 };
 const HUGE_SECONDS = { tiny: 0.5, small: 10, full: 20 };
-/** 300 flips. V8 compiles until some 700 of them (docs/account.md "A flip"). */
+/** 300 flips. V8 goes on compiling behind them (docs/account.md "A flip"). */
 const HUGE_WARM_SECONDS = { tiny: 0.5, small: 10, full: 60 };
 /** Of the time of the measure. */
 const WARM_SHARE = 0.25;

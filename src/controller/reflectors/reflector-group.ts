@@ -113,8 +113,8 @@ export function caughtUpAtMs(reflector: Reflector, quietMs: number): number {
 }
 
 /**
- * Ends the watches before which nothing was asked since then, and opens new ones. They bring what a silent stream may have
- * missed. A reflector that does something else at that time is asked for its watch later.
+ * Opens a new watch, with a check before it, in place of each one whose check or list was asked for before `sinceMs`. It
+ * brings what a silent stream may have missed. A reflector that has no watch just now has its turn in a later call.
  */
 export function openWatchesAgain(
   hands: ReflectorHands,
