@@ -5,9 +5,9 @@
 import { nextFloat, type Prng } from '../../lib/prng.ts';
 
 /**
- * conflict: another writer was faster, and the object is read again. throttled: 429. unreachable: no connection, one
- * that broke, or a server that shuts down. server: 5xx or a timeout. invalid: 422, or a body that is too large. forbidden: 403. poison: planning
- * ended the thread.
+ * conflict: another writer was faster, and the object is read again. throttled: 429. unreachable: no connection, one that
+ * broke, or a server that shuts down. server: 5xx or a timeout. invalid: 422, or a body that is too large. forbidden: 403.
+ * poison: planning ended the thread.
  */
 export type FailureClass = 'conflict' | 'throttled' | 'unreachable' | 'server' | 'invalid' | 'forbidden' | 'poison';
 

@@ -3,7 +3,7 @@
  * alone as a trial. Its answer lets the others go, or begins another pause. If none has come when the API server would have
  * refused it, the others go, too. Any other Retry-After, such as an admission webhook's or a proxy's, is about one object
  * and delays that one alone (`backoff.ts`). That of an API server that shuts down is about one of several servers, and
- * counts for nothing.
+ * begins no pause.
  */
 import type { Now } from '../event.ts';
 import type { Log } from '../outbox.ts';
