@@ -1,6 +1,6 @@
 /**
  * A program: answers every request with a stream that has begun and then brings nothing, over HTTP on port 8080 and TLS on
- * 8443; 8080 is also an HTTP proxy to 8443.
+ * 8443; 8080 is also an HTTP proxy to 8443. Ends when its input does, as it does when the test is killed.
  */
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
@@ -21,3 +21,4 @@ server.on('connect', (_request, client: net.Socket) => {
 });
 server.listen(8080);
 https.createServer({ cert: PKI.serverCert, key: PKI.serverKey }, begin).listen(8443);
+process.stdin.on('end', () => process.exit()).resume();
