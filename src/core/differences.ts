@@ -106,7 +106,7 @@ export const ENDPOINTS_DIFFERENCES: readonly UpstreamDifference[] = [
   {
     id: 'many-subsets',
     title:
-      'A Service with thousands of named ports, each on other pods, so that its subsets have more than 250,000 addresses',
+      'A Service whose named ports have numbers that differ from pod to pod, so that its subsets have more than 250,000 addresses, each pod counted once for each group of ports that it is in',
     upstream: 'lays all of them out with every change, and cuts them to 1,000 then',
     ours: 'is named as stuck; nothing is laid out, and no other Service waits',
     reports: [],
@@ -465,9 +465,10 @@ export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
   },
   {
     id: 'slices-hints-events',
-    title: 'Hints by CPU that fail',
-    upstream: 'are told with every sync, and in turns where one of two families fails',
-    ours: 'are told once for each family and each reason',
+    title: 'Events of hints by CPU that come, go or fail',
+    upstream:
+      'are told with every sync where they fail, in turns where one of two families fails, and for one family alone where they come or go; without any Node they speak of one zone',
+    ours: 'are told once for each family and each reason; without any Node they speak of missing information',
     reports: [],
     rules: ['Assignment', 'Failure and switching off'],
     defects: ['D14', 'D15'],
@@ -677,6 +678,17 @@ export const MIRRORING_DIFFERENCES: readonly UpstreamDifference[] = [
     rules: ['Mirroring: content'],
     defects: [],
     shownBy: 'shard/mirror-output.test.ts: a problem is told when it comes up, and not again while it lasts',
+  },
+  {
+    id: 'mirror-many-subsets',
+    title:
+      'Endpoints made by hand that are more than 250,000 addresses once their subsets are merged, or as many endpoints once they are mirrored',
+    upstream: 'are merged, and 1,000 addresses of each subset are mirrored',
+    ours: 'are named as stuck; their slices stay as they are',
+    reports: [],
+    rules: ['Mirroring: content'],
+    defects: [],
+    shownBy: 'scenarios/mirroring.test.ts: subsets that share ports in thousands of ways make them stuck and no other',
   },
   {
     id: 'mirror-finalizer',

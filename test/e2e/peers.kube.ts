@@ -25,7 +25,7 @@ const OURS = 'endpointd';
 const NOT_SHOWN: Readonly<Record<string, string>> = {
   'managed-by-label': 'needs objects of a release before 1.33: test/e2e/verify.kube.ts makes them',
   'bad-host-or-node-name': 'a real API server accepts no pod with such a name',
-  'many-subsets': 'it takes hundreds of pods with thousands of ports: shard/planner.test.ts shows it',
+  'many-subsets': 'it takes more than 250,000 addresses: shard/planner.test.ts shows it',
   'etcd-restore': 'it takes an etcd of its own: restore.kube.ts shows it',
   'repeated-deletions': 'it shows in how often an object is made again within minutes, not in objects',
   'never-dropped': 'upstream takes 164 s until it drops a service',

@@ -494,6 +494,56 @@ describe('a failover', () => {
     assert.deepEqual([holder(leader), objectWrites(standby)], ['b-1', []]);
   });
 
+  it('a first list that was asked for before the failover takes no pod away', () => {
+    const leader = replica('a', {});
+    const standby = replica('b', { beside: leader, seed: 2, options: { watchList: false } });
+    standby.lag = ({ path, stream }) =>
+      path.startsWith('/api/v1/pods?') ? { toMs: 0, backMs: stream ? 2000 : 5000 } : IN_TIME;
+    createNode(leader, { name: 'node-1', zone: 'zone-a' });
+    createService(leader, { name: 'web' });
+    createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
+    leader.start();
+    leader.run(1000);
+    standby.start();
+    leader.run(1000);
+    createPod(leader, { name: 'web-2', ip: '10.0.0.2' });
+    leader.run(500);
+    assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    leader.stop();
+    for (let i = 0; i < 200; i++) {
+      leader.run(100);
+      assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    }
+    assert.deepEqual([holder(leader), objectWrites(standby)], ['b-1', []]);
+    setPodStatus(leader, { name: 'web-2', ip: '10.0.0.2', ready: false });
+    leader.run(10_000);
+    assert.equal(objectWrites(standby).length, 2, 'it writes what comes then');
+  });
+
+  it('the silence of a watch while the process was busy does not count', () => {
+    const { leader, standby } = withSilentPods(9);
+    const { lag } = standby;
+    let frames = 0;
+    standby.lag = (request) => {
+      const isNew = request.stream && request.path.startsWith('/api/v1/pods?') && lag(request) === IN_TIME;
+      // The sixth frame comes half a second after the fifth, while the process is busy, and is read when it goes on.
+      const backMs = 300 * frames + (frames < 5 ? 0 : 250);
+      return isNew ? { toMs: 0, backMs: (frames++, backMs) } : lag(request);
+    };
+    leader.stop();
+    for (let i = 0; i < 1000 && holder(leader) !== 'b-1'; i++) leader.run(1);
+    leader.run(1350);
+    assert.ok(frames > 9, 'the new watch has begun');
+    standby.freeze();
+    leader.run(500);
+    standby.thaw();
+    for (let i = 0; i < 60; i++) {
+      leader.run(100);
+      assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    }
+    assert.deepEqual([holder(leader), objectWrites(standby)], ['b-1', []]);
+  });
+
   it('a standby whose watch cannot be opened writes nothing, and says so', () => {
     const { leader, standby } = withSilentPods();
     let isRefused = true;

@@ -351,6 +351,22 @@ describe('endpointd begins', () => {
     assert.equal(hasBegun(endpointd), false);
   });
 
+  it('endpointd does not begin because the manager has lost its Lease in an outage', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    setReady(manager, 'web', false);
+    manager.run(1000);
+    endpointd.down();
+    manager.run(60_000);
+    endpointd.up();
+    manager.run(18_000);
+    manager.start();
+    manager.run(60_000);
+    assert.deepEqual(endpointsTable(manager), NOT_READY);
+    assert.deepEqual(written(endpointd), []);
+    assert.equal(hasBegun(endpointd), false);
+  });
+
   it('endpointd does not begin because its own watches are silent', () => {
     const { manager, endpointd } = world();
     // What is written does not come through: the manager seems to leave everything undone.

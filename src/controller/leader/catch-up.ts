@@ -2,41 +2,70 @@
  * What a standby does before it writes as a leader: it opens new watches, and writes nothing until they have told what the
  * old ones may have missed. Its plans are made of what its watches have told, and each watch has a connection of its own.
  * Where the one of pods has fallen silent and the one of slices has not, a standby knows what the leader before has
- * written, and not why. It would take ready pods out of their slices.
+ * written, and not why. It would take ready pods out of their slices. So it would of a list of pods that was asked for
+ * before the leader before has ended.
  */
 import type { Now } from '../event.ts';
 import { caughtUpAtMs, openWatchesAgain } from '../reflectors/reflector-group.ts';
-import type { Reflector } from '../reflectors/reflector.ts';
+import { listOf, type Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
-import type { Leadership } from './leadership.ts';
+import { lastOtherMs, type CatchUp, type Leadership } from './leadership.ts';
 
 /** A new watch that is silent for so long has missed nothing more. Nobody writes meanwhile, so it is short. */
 const QUIET_MS = 500;
-/** A process that leads so soon after its lists, or before them, has nothing to catch up with. */
-const NEW_LIST_MS = 2000;
+/**
+ * Silence is looked for so many times more, with this pause: events that have come while the process was busy are read
+ * between two looks.
+ */
+const FURTHER_LOOKS = 2;
+const LOOK_EVERY_MS = 25;
 const TELL_EVERY_MS = 60_000;
 
 /** Does what is due. Returns when something is due next; -Infinity = the caches are up to date. */
 export function stepCatchUp(state: ControllerState, leadership: Leadership, now: Now): number {
-  const filled = state.reflectors.filter(({ synced }) => synced);
-  if (leadership.catchUp === null) {
-    if (filled.every(({ listedAtMs }) => now.nowMs < listedAtMs + NEW_LIST_MS)) return -Infinity;
-    leadership.catchUp = { sinceMs: now.nowMs, tellAtMs: now.nowMs + TELL_EVERY_MS };
-  }
+  // Nobody else has written, so nothing was missed that would be undone.
+  if (leadership.catchUp === null && lastOtherMs(leadership) === -Infinity) return -Infinity;
+  leadership.catchUp ??= {
+    sinceMs: now.nowMs,
+    tellAtMs: now.nowMs + TELL_EVERY_MS,
+    looksLeft: FURTHER_LOOKS,
+    lookAtMs: -Infinity,
+  };
   const { catchUp } = leadership;
-  openWatchesAgain(state.hands.reflectors, state.reflectors, catchUp.sinceMs, now);
+  const old = state.reflectors.filter((reflector) => reflector.synced || listsSinceBefore(reflector, catchUp.sinceMs));
+  openWatchesAgain(state.hands.reflectors, old, catchUp.sinceMs, now);
   // One that is refused counts, too: what it has cached is old.
-  const behind = filled.filter((reflector) => caughtUpAtMs(reflector, QUIET_MS) > now.nowMs);
-  if (behind.length === 0) return -Infinity;
-  if (now.nowMs >= catchUp.tellAtMs) {
-    catchUp.tellAtMs = now.nowMs + TELL_EVERY_MS;
-    const lost = behind.filter(({ downSinceMs }) => downSinceMs >= 0);
-    state.outbox.log('warning', 0, 'Holds the Lease and writes nothing: its caches are not up to date', {
-      behind: namesOf(behind),
-      ...(lost.length === 0 ? {} : { lost: namesOf(lost) }),
-    });
-  }
-  return Math.min(catchUp.tellAtMs, ...behind.map((reflector) => caughtUpAtMs(reflector, QUIET_MS)));
+  const toldAtMs = old.map((reflector) => caughtUpAtMs(reflector, QUIET_MS));
+  if (toldAtMs.every((atMs) => atMs === -Infinity)) return -Infinity;
+  const behind = old.filter((_, i) => toldAtMs[i]! > now.nowMs);
+  if (behind.length === 0) return lookAgain(catchUp, now);
+  catchUp.looksLeft = FURTHER_LOOKS;
+  tellIfLong(state, catchUp, behind, now);
+  return Math.min(catchUp.tellAtMs, ...toldAtMs.filter((atMs) => atMs > now.nowMs));
+}
+
+/** Whether its first list is under way, and may be older than what the leader before has written at last. */
+function listsSinceBefore(reflector: Reflector, sinceMs: number): boolean {
+  return listOf(reflector) !== null && reflector.askedAtMs < sinceMs;
+}
+
+/** Returns as `stepCatchUp` once all watches are silent. */
+function lookAgain(catchUp: CatchUp, now: Now): number {
+  if (now.nowMs < catchUp.lookAtMs) return catchUp.lookAtMs;
+  if (catchUp.looksLeft === 0) return -Infinity;
+  catchUp.looksLeft--;
+  catchUp.lookAtMs = now.nowMs + LOOK_EVERY_MS;
+  return catchUp.lookAtMs;
+}
+
+function tellIfLong({ outbox }: ControllerState, catchUp: CatchUp, behind: readonly Reflector[], now: Now): void {
+  if (now.nowMs < catchUp.tellAtMs) return;
+  catchUp.tellAtMs = now.nowMs + TELL_EVERY_MS;
+  const lost = behind.filter(({ downSinceMs }) => downSinceMs >= 0);
+  outbox.log('warning', 0, 'Holds the Lease and writes nothing: its caches are not up to date', {
+    behind: namesOf(behind),
+    ...(lost.length === 0 ? {} : { lost: namesOf(lost) }),
+  });
 }
 
 function namesOf(reflectors: readonly Reflector[]): string {

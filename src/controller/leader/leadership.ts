@@ -51,11 +51,14 @@ export interface Leadership extends TakeOverHolder {
 }
 
 /** How far a process that begins to lead is with bringing its caches up to date (`catch-up.ts`). */
-interface CatchUp {
+export interface CatchUp {
   /** Monotonic ms at which it began. */
   readonly sinceMs: number;
   /** Monotonic ms at which the log tells next that this lasts. */
   tellAtMs: number;
+  /** How often silence is still to be looked for, and the monotonic ms of the next look. */
+  looksLeft: number;
+  lookAtMs: number;
 }
 
 /**
@@ -165,6 +168,11 @@ export function awaitsLateWrite({ unansweredAtMs }: Leadership, now: Now): boole
   return now.nowMs - unansweredAtMs < LATE_WRITE_MS;
 }
 
+/** Monotonic ms at which another process may last have held the Lease; -Infinity = none has been seen to hold it. */
+export function lastOtherMs({ elector: { phase, otherSeenMs } }: Leadership): number {
+  return phase.name === 'leader' && phase.isAfterOther ? phase.since.nowMs : otherSeenMs;
+}
+
 /**
  * Whether the unit's slices have to be listed before these writes: a create of the leader before may still arrive, or the
  * watch may not have told of it yet. True once for each unit of a leadership.
@@ -175,10 +183,8 @@ export function mustListFirst(
   writes: readonly PlannedWrite[],
   now: Now,
 ): boolean {
-  const phase = leadership?.elector.phase;
-  if (leadership === null || phase?.name !== 'leader') return false;
-  const afterOtherMs = phase.isAfterOther ? phase.since.nowMs : leadership.elector.otherSeenMs;
-  const isLate = now.nowMs - Math.max(afterOtherMs, leadership.tookOverAtMs) < LATE_WRITE_MS;
+  if (leadership === null || !isLeader(leadership.elector)) return false;
+  const isLate = now.nowMs - Math.max(lastOtherMs(leadership), leadership.tookOverAtMs) < LATE_WRITE_MS;
   if (!isLate || leadership.listed.has(unit)) return false;
   // An Endpoints object has a fixed name, so a second create of it fails.
   if (unit.controller.kind === 'endpoints' || !writes.some(({ verb }) => verb === 'create')) return false;

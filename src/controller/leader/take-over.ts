@@ -24,6 +24,8 @@ export interface TakeOver extends TakeOverOptions {
   readonly due: Map<Unit, number>;
   /** The last write of the other controller that was seen, by the name of the controller here that keeps the object. */
   readonly wrote: Map<string, SeenWrite>;
+  /** Monotonic ms at which the API server was last out of reach; -Infinity = it never was. */
+  outageAtMs: number;
   step: TakeOverStep;
   /** Monotonic ms of the next log line. */
   tellAtMs: number;
@@ -67,7 +69,7 @@ export const TOOK_OVER_ANNOTATION = 'endpointd/took-over-from';
 const TOO_LONG = 5;
 
 export function createTakeOver(options: TakeOverOptions): TakeOver {
-  return { ...options, due: new Map(), wrote: new Map(), step: WAITING, tellAtMs: -Infinity };
+  return { ...options, due: new Map(), wrote: new Map(), outageAtMs: -Infinity, step: WAITING, tellAtMs: -Infinity };
 }
 
 /** Whether this process or one before has taken over, so that the holder of the Lease writes. */
@@ -113,13 +115,14 @@ export function noteDue(
 }
 
 /**
- * Monotonic ms at which a last look may begin: something has been due for `afterMs`, and the other controller has not
- * written for `afterMs`. Infinity = nothing is due.
+ * Monotonic ms at which a last look may begin: something has been due for `afterMs`, the other controller has not written
+ * for `afterMs`, and it could have: it may have ended with its Lease in an outage of the API server, and takes that long to
+ * come back. Infinity = nothing is due.
  */
-export function ripeAtMs({ due, wrote, afterMs }: TakeOver): number {
+export function ripeAtMs({ due, wrote, outageAtMs, afterMs }: TakeOver): number {
   const [longest] = due.values();
   if (longest === undefined) return Infinity;
-  return Math.max(longest, ...Array.from(wrote.values(), ({ atMs }) => atMs)) + afterMs;
+  return Math.max(longest, outageAtMs, ...Array.from(wrote.values(), ({ atMs }) => atMs)) + afterMs;
 }
 
 /** Whether something has been due for so long that a person should look: the take-over is stuck. */

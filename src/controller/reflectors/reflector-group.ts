@@ -99,6 +99,11 @@ export function areWatchesUp(reflectors: readonly Reflector[]): boolean {
   return reflectors.every(({ synced, refused, downSinceMs }) => refused || (synced && downSinceMs < 0));
 }
 
+/** Every watch is lost at once: the API server is out of reach. */
+export function areWatchesLost({ outages }: ReflectorHands, reflectors: readonly Reflector[]): boolean {
+  return reflectors.length > 0 && reflectors.every((reflector) => outages.losses.has(reflector));
+}
+
 /**
  * Monotonic ms at which a watch counts as one that has told what the watch before it may have missed; -Infinity = it does
  * already, Infinity = it does not run. What was missed comes first. All of it has come with the version that the check

@@ -8,6 +8,7 @@
 import type { Now } from '../event.ts';
 import type { Log } from '../outbox.ts';
 import { encodingOrNull } from '../../kube/media-type.ts';
+import { isShuttingDown, readStatus } from '../../kube/status.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { assert } from '../../lib/assert.ts';
 
@@ -67,12 +68,18 @@ export function noteWriteAnswered(pause: WritePause, log: Log, write: object, ev
       reason: 'priority and fairness has turned a write away',
       seconds: askedMs / 1000,
     });
-  } else if (isTrial && event.type === 'failure' && !event.mayHaveArrived) {
-    // It has reached nobody, so the next write is a trial again.
+  } else if (isTrial && hasToldNothing(event)) {
+    // The next write is a trial again.
     pause.untilMs = Math.max(pause.untilMs, now.nowMs + PAUSE_MS_MIN);
   } else if (isTrial) {
     endPause(pause, log, now);
   }
+}
+
+/** Whether the write has reached nobody, or only a server that shuts down: the others may be as busy as before. */
+function hasToldNothing(event: TransportEvent): boolean {
+  if (event.type === 'failure') return !event.mayHaveArrived;
+  return event.type === 'response' && isShuttingDown(readStatus(event.contentType, event.status, event.body));
 }
 
 function endPause(pause: WritePause, log: Log, now: Now): void {

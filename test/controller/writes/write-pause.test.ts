@@ -44,20 +44,28 @@ describe('one write alone is concerned', () => {
   });
 });
 
-it('a trial that has reached nobody is followed by another one, a second later', () => {
-  const [refused, trial, again] = [{}, {}, {}];
-  const pause = createWritePause();
-  noteWriteSent(pause, log, refused, at(0));
-  noteWriteAnswered(pause, log, refused, answered(429, 'Too many requests', LIMITED), at(0));
-  assert.equal(nextWriteMs(pause), 3000);
-  noteWriteSent(pause, log, trial, at(3000));
-  assert.equal(pauseSecondsLeft(pause, 3000), 3.5, 'until the others go without its answer');
-  noteWriteAnswered(pause, log, trial, failedWith('refused', false), at(3100));
-  assert.equal(nextWriteMs(pause), 4100);
-  noteWriteSent(pause, log, again, at(4100));
-  noteWriteAnswered(pause, log, again, answered(200, ''), at(4200));
-  assert.equal(nextWriteMs(pause), -Infinity);
-});
+for (const [what, answer] of [
+  ['has reached nobody', failedWith('refused', false)],
+  [
+    'a server that shuts down has turned away',
+    answered(429, 'The apiserver is shutting down, please try again later.'),
+  ],
+] as const) {
+  it(`a trial that ${what} is followed by another one`, () => {
+    const [refused, trial, again] = [{}, {}, {}];
+    const pause = createWritePause();
+    noteWriteSent(pause, log, refused, at(0));
+    noteWriteAnswered(pause, log, refused, answered(429, 'Too many requests', LIMITED), at(0));
+    assert.equal(nextWriteMs(pause), 3000);
+    noteWriteSent(pause, log, trial, at(3000));
+    assert.equal(pauseSecondsLeft(pause, 3000), 3.5, 'until the others go without its answer');
+    noteWriteAnswered(pause, log, trial, answer, at(3100));
+    assert.equal(nextWriteMs(pause), 4100);
+    noteWriteSent(pause, log, again, at(4100));
+    noteWriteAnswered(pause, log, again, answered(200, ''), at(4200));
+    assert.equal(nextWriteMs(pause), -Infinity);
+  });
+}
 
 it('a trial that has reached nobody shortens no pause that was asked for meanwhile', () => {
   const [first, second, trial] = [{}, {}, {}];
