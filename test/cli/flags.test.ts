@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseAdviseFlags } from '../../src/cli/advise.ts';
 import { parseRunFlags, type RunOptions } from '../../src/cli/flags/flags.ts';
+import { parseTopFlags } from '../../src/cli/live/top.ts';
+import { parseRetireEndpointsFlags } from '../../src/cli/retire/retire-endpoints.ts';
+import { parseServeFlags } from '../../src/cli/serve.ts';
 import { HelpShown, UsageError } from '../../src/cli/usage.ts';
 
 function parse(...args: string[]): RunOptions {
@@ -305,6 +309,23 @@ for (const [args, parts] of bad) {
         return true;
       },
     );
+  });
+}
+
+/** Node's timers fire at once for a longer time than 2^31 - 1 ms, which is less than 25 days. */
+const waits = [
+  ['run --trace-for', parseRunFlags, 576],
+  ['top --interval', parseTopFlags, 576],
+  ['advise --interval', parseAdviseFlags, 576],
+  ['retire-endpoints --quiet-for', parseRetireEndpointsFlags, 576],
+  ['serve --pod-step', parseServeFlags, 384],
+] as const;
+for (const [name, read, hours] of waits) {
+  test(`${name} is no longer than timers of Node.js are`, () => {
+    const flag = name.replace(/.* /, '');
+    read([`${flag}=${hours}h`], () => undefined);
+    const allowed = new RegExp(`${flag} .*at most ${hours}h\\.$`);
+    assert.throws(() => read([`${flag}=${hours}h1s`], () => undefined), allowed);
   });
 }
 

@@ -15,6 +15,7 @@ import {
   parsed,
   text,
   ValueError,
+  WAIT_MS_MAX,
   within,
 } from './flag-kinds.ts';
 import { partOf, readFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
@@ -209,7 +210,7 @@ const OBSERVATION = {
     help: 'file to write a trace of the first --trace-for to, in the format of Chrome tracing and Perfetto',
   },
   'trace-for': {
-    kind: duration(100),
+    kind: duration(100, WAIT_MS_MAX),
     default: '30s',
     help: 'how long to trace; the file is written at the end of this time, or when endpointd stops earlier',
   },
