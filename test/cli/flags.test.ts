@@ -233,6 +233,14 @@ const bad: [string[], string[]][] = [
     ['--leader-elect-lease-duration=10.9s', '--leader-elect-renew-deadline=10.5s'],
     ['--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline'],
   ],
+  [
+    ['--leader-elect-lease-duration=1.9s', '--leader-elect-renew-deadline=900ms', '--leader-elect-retry-period=200ms'],
+    ['--leader-elect-lease-duration', "'1.9s'", 'at least 2s'],
+  ],
+  [
+    ['--leader-elect-lease-duration=2s', '--leader-elect-renew-deadline=1.9s', '--leader-elect-retry-period=1.5s'],
+    ['--leader-elect-lease-duration must be more than 1s longer than 1.2 times --leader-elect-retry-period'],
+  ],
   [['--leader-elect=false', '--take-over-from=kube-controller-manager'], ['--take-over-from needs --leader-elect']],
   [['--leader-elect-retry-period=9s'], ['--leader-elect-renew-deadline must be longer than 1.2 times']],
   [
