@@ -25,6 +25,7 @@ import { userAgent, version } from '../node/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { configz } from './configz.ts';
 import type { RunOptions } from './flags/flags.ts';
+import { isOwnKubeconfig } from './flags/serving-flags.ts';
 import { debugViews } from './live/debug-views.ts';
 import { credentialsOf } from './api-connection.ts';
 import { starting } from './usage.ts';
@@ -130,11 +131,9 @@ async function askerOf(
   kubeconfig: string,
   closers: (() => Promise<void>)[],
 ): Promise<Asker> {
-  // kube-controller-manager's flags often name one file three times. A second reader of it would run its plugin once more,
-  // and would spend the refresh token of an issuer that takes each once. With --master that names another server than the
-  // file, there are two readers.
-  const isOwn = kubeconfig === '' || (kubeconfig === options.kubeconfig && options.master === '');
-  const credentials = isOwn ? own : credentialsOf({ kubeconfig, master: '' });
+  // A second reader of a file would run its plugin once more, and would spend the refresh token of an issuer that takes
+  // each once.
+  const credentials = isOwnKubeconfig(kubeconfig, options) ? own : credentialsOf({ kubeconfig, master: '' });
   const access = await credentials.read('refresh');
   return createAsker((deliver) => {
     const transport = createTransport(

@@ -194,6 +194,17 @@ export function checkServing({ tlsCertFile, tlsPrivateKeyFile }: ServingFlags): 
   }
 }
 
+/**
+ * Whether a kubeconfig for the questions of serving gives the credentials of everything else. The flags of
+ * kube-controller-manager often name one file three times. --master may name another server than that file.
+ */
+export function isOwnKubeconfig(
+  path: string,
+  { kubeconfig, master }: { readonly kubeconfig: string; readonly master: string },
+): boolean {
+  return path === '' || (path === kubeconfig && master === '');
+}
+
 /** `host:port`, `:port`, `[v6]:port`; `0` = off. */
 function bindAddress(said: string): BindAddress | 'off' {
   if (said === '0' || said === '') return 'off';
