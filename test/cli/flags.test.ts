@@ -149,6 +149,7 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
     ['/a', '/b/*', '/c'],
   ],
   [['--profiling=false'], (o) => o.serving.profiling, false],
+  [['--requestheader-allowed-names='], (o) => o.serving.requestheaderAllowedNames, []],
   [['--requestheader-allowed-names=a', '--v=3'], (o) => o.flagTexts['requestheader-allowed-names'], 'a'],
   [
     ['--controllers=endpoint', '--controllers=endpointslice'],
@@ -276,6 +277,13 @@ const bad: [string[], string[]][] = [
   ],
   [['--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA'], ['--tls-cipher-suites', 'too weak']],
   [['--authorization-always-allow-paths=/a*b'], ['--authorization-always-allow-paths', '"/a*b"', 'at the end']],
+  ...['allowed-names', 'username-headers', 'uid-headers', 'group-headers', 'extra-headers-prefix'].flatMap(
+    (list): typeof bad =>
+      [',', 'a,', ' ', 'a, ,b'].map((said) => [
+        [`--requestheader-${list}=${said}`],
+        [`'--requestheader-${list}`, `empty value in "requestheader-${list}"`],
+      ]),
+  ),
   [['--metrics-bind-address=10267'], ['--metrics-bind-address', "'10267'", 'host:port']],
   [['--metrics-bind-address=a:70000'], ['--metrics-bind-address', "'a:70000'", 'host:port']],
   [['--master=ftp://x'], ['--master', "'ftp://x'", 'http or https URL']],

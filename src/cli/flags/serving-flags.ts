@@ -22,6 +22,18 @@ const texts: Kind<readonly string[]> = {
   parse: (said) => (said === '' ? [] : said.split(',').map((one) => one.trim())),
 };
 
+/** As `texts`. An empty one is refused in kube-controller-manager's words: of a header it would mean every header. */
+function filled(name: string): Kind<readonly string[]> {
+  return {
+    ...texts,
+    parse(said) {
+      const all = texts.parse(said);
+      if (!all.includes('')) return all;
+      throw new ValueError(`empty value in "${name}". Allowed: texts that are not empty, separated by commas.`);
+    },
+  };
+}
+
 const suites: Kind<readonly string[]> = {
   ...texts,
   parse(said) {
@@ -151,19 +163,27 @@ export const SERVING = {
     help: 'authorities of proxies that name the user in headers; without it, the authorities that the API server publishes',
   },
   'requestheader-allowed-names': {
-    kind: texts,
+    kind: filled('requestheader-allowed-names'),
     default: '',
     help: 'names (CN) that certificates of these proxies may have; none = any name',
   },
   'requestheader-username-headers': {
-    kind: texts,
+    kind: filled('requestheader-username-headers'),
     default: 'x-remote-user',
     help: 'headers with the name of the user',
   },
-  'requestheader-uid-headers': { kind: texts, default: '', help: 'headers with the UID of the user' },
-  'requestheader-group-headers': { kind: texts, default: 'x-remote-group', help: 'headers with groups of the user' },
+  'requestheader-uid-headers': {
+    kind: filled('requestheader-uid-headers'),
+    default: '',
+    help: 'headers with the UID of the user',
+  },
+  'requestheader-group-headers': {
+    kind: filled('requestheader-group-headers'),
+    default: 'x-remote-group',
+    help: 'headers with groups of the user',
+  },
   'requestheader-extra-headers-prefix': {
-    kind: texts,
+    kind: filled('requestheader-extra-headers-prefix'),
     default: 'x-remote-extra-',
     help: 'prefix of headers that tell more of the user',
   },
