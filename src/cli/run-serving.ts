@@ -18,7 +18,7 @@ import { createProfiler, PROFILE_PATHS, profilePages } from '../node/serving/pro
 import { createReviews, REVIEW_MS_MAX } from '../node/serving/reviews.ts';
 import { startSecureHttp } from '../node/serving/secure-http.ts';
 import { createSlis } from '../node/serving/sli-page.ts';
-import { opensslCiphers, TLS_VERSIONS } from '../node/serving/tls-names.ts';
+import { opensslCiphers, opensslCurves, TLS_VERSIONS } from '../node/serving/tls-names.ts';
 import { flagzPage, statuszPage } from '../node/serving/zpages.ts';
 import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
@@ -99,6 +99,7 @@ async function startSecure(
     named: serving.tlsSniCertKey,
     minVersion: TLS_VERSIONS[serving.tlsMinVersion] ?? 'TLSv1.2',
     ciphers: opensslCiphers(serving.tlsCipherSuites),
+    curves: opensslCurves(serving.tlsCurvePreferences),
     clientCaFile: serving.clientCaFile,
     proxies: {
       clientCaFile: serving.requestheaderClientCaFile,

@@ -64,6 +64,7 @@ test('without flags, the defaults are those of kube-controller-manager', () => {
       certDir: '',
       tlsMinVersion: '',
       tlsCipherSuites: [],
+      tlsCurvePreferences: [],
       clientCaFile: '',
       authenticationKubeconfig: '',
       authenticationSkipLookup: false,
@@ -141,6 +142,12 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
     (o) => o.serving.tlsCipherSuites,
     ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'TLS_AES_128_GCM_SHA256'],
   ],
+  [
+    ['--tls-curve-preferences=29,0x17', '--tls-curve-preferences=4588'],
+    (o) => o.serving.tlsCurvePreferences,
+    [29, 23, 4588],
+  ],
+  [['--tls-curve-preferences='], (o) => o.serving.tlsCurvePreferences, []],
   [['--tls-min-version=VersionTLS13'], (o) => o.serving.tlsMinVersion, 'VersionTLS13'],
   [['--authorization-always-allow-paths='], (o) => o.serving.authorizationAlwaysAllowPaths, []],
   [
@@ -276,6 +283,8 @@ const bad: [string[], string[]][] = [
     ['--tls-cipher-suites', 'the nearest is TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'],
   ],
   [['--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA'], ['--tls-cipher-suites', 'too weak']],
+  [['--tls-curve-preferences=29,30'], ['--tls-curve-preferences', '"30" is no key exchange', '29 (X25519)']],
+  [['--tls-curve-preferences=P-256'], ['--tls-curve-preferences', '"P-256" is no key exchange', '23 (P-256)']],
   [['--authorization-always-allow-paths=/a*b'], ['--authorization-always-allow-paths', '"/a*b"', 'at the end']],
   ...['allowed-names', 'username-headers', 'uid-headers', 'group-headers', 'extra-headers-prefix'].flatMap(
     (list): typeof bad =>

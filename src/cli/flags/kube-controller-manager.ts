@@ -106,7 +106,6 @@ export const FOREIGN_FLAGS: readonly string[] = [
   'service-cluster-ip-range',
   'show-hidden-metrics-for-version',
   'terminated-pod-gc-threshold',
-  'tls-curve-preferences',
   'unhealthy-zone-threshold',
   'vmodule',
 ];

@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import { nearest } from '../../lib/nearest.ts';
 import type { NamedPair } from '../../node/serving/named-certificates.ts';
-import { CIPHER_SUITES, opensslCipher, TLS_VERSIONS } from '../../node/serving/tls-names.ts';
+import { CIPHER_SUITES, CURVES, opensslCipher, TLS_VERSIONS } from '../../node/serving/tls-names.ts';
 import { bool, choice, duration, integer, list, parsed, text, ValueError, type Kind } from './flag-kinds.ts';
 import type { OptionsOf } from './flag-table.ts';
 import { UsageError } from '../usage.ts';
@@ -41,6 +41,12 @@ const suites: Kind<readonly string[]> = {
     for (const name of names) checkSuite(name);
     return names;
   },
+};
+
+const curves: Kind<readonly number[]> = {
+  ...texts,
+  allowed: Array.from(CURVES, ([id, name]) => `${id} (${name})`).join(', '),
+  parse: (said) => texts.parse(said).map(curveId),
 };
 
 const paths: Kind<readonly string[]> = {
@@ -111,6 +117,11 @@ export const SERVING = {
     kind: suites,
     default: '',
     help: "cipher suites of TLS 1.2, by Go's names; without it, Node.js's choice; the suites of TLS 1.3 are always on",
+  },
+  'tls-curve-preferences': {
+    kind: curves,
+    default: '',
+    help: "key exchanges, by the numbers of Go's CurveIDs, in any order; without it, Node.js's choice",
   },
   'client-ca-file': {
     kind: text('<path>'),
@@ -248,4 +259,11 @@ function checkSuite(name: string): void {
     throw new ValueError(`"${name}" is no cipher suite. Allowed: Go's names of suites; ${hint}.`);
   }
   if (opensslCipher(name) === null) throw new ValueError(`"${name}" is too weak: Node.js no longer has it.`);
+}
+
+/** Go reads 0x1d too. */
+function curveId(said: string): number {
+  const id = Number(said);
+  if (CURVES.has(id)) return id;
+  throw new ValueError(`"${said}" is no key exchange that is known here. Allowed: ${curves.allowed}.`);
 }
