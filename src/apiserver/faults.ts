@@ -4,6 +4,7 @@
  */
 import { JSON_TYPE } from '../kube/media-type.ts';
 import type { Status } from '../kube/types.ts';
+import { TIMER_MS_MAX } from '../lib/duration.ts';
 import { ApiError, expired, failure } from './api-error.ts';
 import { negotiate } from './negotiate.ts';
 import { errorFrame, watchType } from './watch-frames.ts';
@@ -99,7 +100,12 @@ export function drawFate({ chances, delay }: FaultRule, verb: Verb, random: () =
   return { delayMs, fault: reads && chance(chances.gone) ? 'gone' : 'none' };
 }
 
+/** No longer than a timer of Node.js waits. */
 export function drawDelayMs(delay: Delay, random: () => number): number {
+  return Math.min(drawMs(delay, random), TIMER_MS_MAX);
+}
+
+function drawMs(delay: Delay, random: () => number): number {
   switch (delay.kind) {
     case 'fixed':
       return delay.ms;

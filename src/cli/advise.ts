@@ -10,7 +10,7 @@ import { parseMetrics, type Metrics } from '../metrics/text.ts';
 import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
 import { ConfigzError, type Limits, parseLimits } from '../tune/configz.ts';
-import { choice, duration, integer, number, parsed, text, within } from './flags/flag-kinds.ts';
+import { choice, duration, integer, number, parsed, text, WAIT_MS_MAX, within } from './flags/flag-kinds.ts';
 import { CONNECTION_FLAGS } from './flags/flags.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from './live/monitor.ts';
@@ -26,7 +26,11 @@ const LOOKS = {
   ...MONITOR_FLAGS,
   before: { kind: text('<path>'), default: '', help: 'file with the first look at /metrics, in place of --source' },
   after: { kind: text('<path>'), default: '', help: 'file with the second look' },
-  interval: { kind: duration(1000), default: '30s', help: 'time between the two looks; two files need it' },
+  interval: {
+    kind: duration(1000, WAIT_MS_MAX),
+    default: '30s',
+    help: 'time between the two looks; two files need it',
+  },
 } as const;
 
 const STARTED_WITH = 'the value with which the controller was started; without it what /configz of --source says';

@@ -18,13 +18,14 @@ import { createProfiler, PROFILE_PATHS, profilePages } from '../node/serving/pro
 import { createReviews, REVIEW_MS_MAX } from '../node/serving/reviews.ts';
 import { startSecureHttp } from '../node/serving/secure-http.ts';
 import { createSlis } from '../node/serving/sli-page.ts';
-import { opensslCiphers, TLS_VERSIONS } from '../node/serving/tls-names.ts';
+import { opensslCiphers, opensslCurves, TLS_VERSIONS } from '../node/serving/tls-names.ts';
 import { flagzPage, statuszPage } from '../node/serving/zpages.ts';
 import { createTransport } from '../node/transport.ts';
 import { userAgent, version } from '../node/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import { configz } from './configz.ts';
 import type { RunOptions } from './flags/flags.ts';
+import { isOwnKubeconfig } from './flags/serving-flags.ts';
 import { debugViews } from './live/debug-views.ts';
 import { credentialsOf } from './api-connection.ts';
 import { starting } from './usage.ts';
@@ -98,6 +99,7 @@ async function startSecure(
     named: serving.tlsSniCertKey,
     minVersion: TLS_VERSIONS[serving.tlsMinVersion] ?? 'TLSv1.2',
     ciphers: opensslCiphers(serving.tlsCipherSuites),
+    curves: opensslCurves(serving.tlsCurvePreferences),
     clientCaFile: serving.clientCaFile,
     proxies: {
       clientCaFile: serving.requestheaderClientCaFile,
@@ -130,11 +132,9 @@ async function askerOf(
   kubeconfig: string,
   closers: (() => Promise<void>)[],
 ): Promise<Asker> {
-  // kube-controller-manager's flags often name one file three times. A second reader of it would run its plugin once more,
-  // and would spend the refresh token of an issuer that takes each once. With --master that names another server than the
-  // file, there are two readers.
-  const isOwn = kubeconfig === '' || (kubeconfig === options.kubeconfig && options.master === '');
-  const credentials = isOwn ? own : credentialsOf({ kubeconfig, master: '' });
+  // A second reader of a file would run its plugin once more, and would spend the refresh token of an issuer that takes
+  // each once.
+  const credentials = isOwnKubeconfig(kubeconfig, options) ? own : credentialsOf({ kubeconfig, master: '' });
   const access = await credentials.read('refresh');
   return createAsker((deliver) => {
     const transport = createTransport(

@@ -37,6 +37,7 @@ import {
   parsed,
   text,
   ValueError,
+  WAIT_MS_MAX,
   type Kind,
 } from './flags/flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from './flags/flag-table.ts';
@@ -221,7 +222,12 @@ const SERVE_FLAGS = {
     default: 'true',
     help: 'delete slices whose Service or Endpoints is gone, as kube-controller-manager does where it runs',
   },
-  'pod-step': { kind: duration(0), default: '300ms', help: 'how long each step of a pod takes on average' },
+  'pod-step': {
+    // A step takes up to half as long again.
+    kind: duration(0, WAIT_MS_MAX / 1.5),
+    default: '300ms',
+    help: 'how long each step of a pod takes on average',
+  },
   nodes: { kind: integer(0, 5000), default: '3', help: "nodes to create in addition to the profile's" },
   'churn-rate': { kind: number(0, 10_000), default: '0', help: "changes of the profile's objects a second" },
   'dual-stack': {

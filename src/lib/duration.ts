@@ -16,6 +16,9 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 
 const TERM = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/y;
 
+/** The longest time of a timer of Node.js, which fires at once for a longer one. */
+export const TIMER_MS_MAX = 2 ** 31 - 1;
+
 /** Go keeps durations in 64-bit nanoseconds. Its parser refuses longer ones. */
 const DURATION_MS_MAX = 2 ** 63 / 1e6;
 

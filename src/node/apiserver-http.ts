@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { failure } from '../apiserver/api-error.ts';
 import { apply, BODY_BYTES_MAX, tick, type ApiReply, type ApiServer, type Watch } from '../apiserver/server.ts';
 import type { Status } from '../kube/types.ts';
+import { TIMER_MS_MAX } from '../lib/duration.ts';
 import { browserRefusal } from './browser-guard.ts';
 import {
   answersAdmin,
@@ -263,8 +264,6 @@ interface Ticker {
   arm(): void;
   stop(): void;
 }
-
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 function createTicker(api: ApiServer): Ticker {
   let timer: NodeJS.Timeout | undefined;

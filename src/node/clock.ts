@@ -1,7 +1,5 @@
+import { TIMER_MS_MAX } from '../lib/duration.ts';
 import type { Clock } from '../ports/clock.ts';
-
-/** Node takes no longer timers than this; a later wake-up is approached in steps. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export function createClock(): Clock & { close(): void } {
   let timer: NodeJS.Timeout | undefined;
@@ -11,7 +9,7 @@ export function createClock(): Clock & { close(): void } {
 
   function arm(atMs: number): void {
     clearTimeout(timer);
-    // Rounded up, because the port promises "never before".
+    // Rounded up, because the port promises "never before". A later wake-up is approached in steps.
     const nowMs = performance.now();
     const restMs = Math.min(Math.max(Math.ceil(atMs - nowMs), 0), TIMER_MS_MAX);
     armedForMs = Math.min(atMs, nowMs + TIMER_MS_MAX);

@@ -69,6 +69,11 @@ describe('a command line of kube-controller-manager', () => {
     assert.deepEqual(ignoredFlags, ['--cluster-cidr', '--feature-gates', '--horizontal-pod-autoscaler-sync-period']);
   });
 
+  it('deprecated flags are taken, which --help of the real program does not list', () => {
+    const { v, ignoredFlags } = parse(['--allow-untagged-cloud', '--node-sync-period', '10s', '--v=2']);
+    assert.deepEqual([ignoredFlags, v], [['--allow-untagged-cloud', '--node-sync-period'], 2]);
+  });
+
   it('flags that neither program has are refused, all at once', () => {
     assert.equal(
       refusal('--kube-api-qqs=5', '--profiling', '--xyzzy', '--concurrent-endpoints-syncs=3'),

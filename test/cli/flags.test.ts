@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseAdviseFlags } from '../../src/cli/advise.ts';
 import { parseRunFlags, type RunOptions } from '../../src/cli/flags/flags.ts';
+import { parseTopFlags } from '../../src/cli/live/top.ts';
+import { parseRetireEndpointsFlags } from '../../src/cli/retire/retire-endpoints.ts';
+import { parseServeFlags } from '../../src/cli/serve.ts';
 import { HelpShown, UsageError } from '../../src/cli/usage.ts';
 
 function parse(...args: string[]): RunOptions {
@@ -60,6 +64,7 @@ test('without flags, the defaults are those of kube-controller-manager', () => {
       certDir: '',
       tlsMinVersion: '',
       tlsCipherSuites: [],
+      tlsCurvePreferences: [],
       clientCaFile: '',
       authenticationKubeconfig: '',
       authenticationSkipLookup: false,
@@ -137,6 +142,12 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
     (o) => o.serving.tlsCipherSuites,
     ['TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256', 'TLS_AES_128_GCM_SHA256'],
   ],
+  [
+    ['--tls-curve-preferences=29,0x17', '--tls-curve-preferences=4588'],
+    (o) => o.serving.tlsCurvePreferences,
+    [29, 23, 4588],
+  ],
+  [['--tls-curve-preferences='], (o) => o.serving.tlsCurvePreferences, []],
   [['--tls-min-version=VersionTLS13'], (o) => o.serving.tlsMinVersion, 'VersionTLS13'],
   [['--authorization-always-allow-paths='], (o) => o.serving.authorizationAlwaysAllowPaths, []],
   [
@@ -145,6 +156,7 @@ const good: [string[], (options: RunOptions) => unknown, unknown][] = [
     ['/a', '/b/*', '/c'],
   ],
   [['--profiling=false'], (o) => o.serving.profiling, false],
+  [['--requestheader-allowed-names='], (o) => o.serving.requestheaderAllowedNames, []],
   [['--requestheader-allowed-names=a', '--v=3'], (o) => o.flagTexts['requestheader-allowed-names'], 'a'],
   [
     ['--controllers=endpoint', '--controllers=endpointslice'],
@@ -229,6 +241,14 @@ const bad: [string[], string[]][] = [
     ['--leader-elect-lease-duration=10.9s', '--leader-elect-renew-deadline=10.5s'],
     ['--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline'],
   ],
+  [
+    ['--leader-elect-lease-duration=1.9s', '--leader-elect-renew-deadline=900ms', '--leader-elect-retry-period=200ms'],
+    ['--leader-elect-lease-duration', "'1.9s'", 'at least 2s'],
+  ],
+  [
+    ['--leader-elect-lease-duration=2s', '--leader-elect-renew-deadline=1.9s', '--leader-elect-retry-period=1.5s'],
+    ['--leader-elect-lease-duration must be more than 1s longer than 1.2 times --leader-elect-retry-period'],
+  ],
   [['--leader-elect=false', '--take-over-from=kube-controller-manager'], ['--take-over-from needs --leader-elect']],
   [['--leader-elect-retry-period=9s'], ['--leader-elect-renew-deadline must be longer than 1.2 times']],
   [
@@ -263,7 +283,16 @@ const bad: [string[], string[]][] = [
     ['--tls-cipher-suites', 'the nearest is TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256'],
   ],
   [['--tls-cipher-suites=TLS_RSA_WITH_RC4_128_SHA'], ['--tls-cipher-suites', 'too weak']],
+  [['--tls-curve-preferences=29,30'], ['--tls-curve-preferences', '"30" is no key exchange', '29 (X25519)']],
+  [['--tls-curve-preferences=P-256'], ['--tls-curve-preferences', '"P-256" is no key exchange', '23 (P-256)']],
   [['--authorization-always-allow-paths=/a*b'], ['--authorization-always-allow-paths', '"/a*b"', 'at the end']],
+  ...['allowed-names', 'username-headers', 'uid-headers', 'group-headers', 'extra-headers-prefix'].flatMap(
+    (list): typeof bad =>
+      [',', 'a,', ' ', 'a, ,b'].map((said) => [
+        [`--requestheader-${list}=${said}`],
+        [`'--requestheader-${list}`, `empty value in "requestheader-${list}"`],
+      ]),
+  ),
   [['--metrics-bind-address=10267'], ['--metrics-bind-address', "'10267'", 'host:port']],
   [['--metrics-bind-address=a:70000'], ['--metrics-bind-address', "'a:70000'", 'host:port']],
   [['--master=ftp://x'], ['--master', "'ftp://x'", 'http or https URL']],
@@ -305,6 +334,23 @@ for (const [args, parts] of bad) {
         return true;
       },
     );
+  });
+}
+
+/** Node's timers fire at once for a longer time than 2^31 - 1 ms, which is less than 25 days. */
+const waits = [
+  ['run --trace-for', parseRunFlags, 576],
+  ['top --interval', parseTopFlags, 576],
+  ['advise --interval', parseAdviseFlags, 576],
+  ['retire-endpoints --quiet-for', parseRetireEndpointsFlags, 576],
+  ['serve --pod-step', parseServeFlags, 384],
+] as const;
+for (const [name, read, hours] of waits) {
+  test(`${name} is no longer than timers of Node.js are`, () => {
+    const flag = name.replace(/.* /, '');
+    read([`${flag}=${hours}h`], () => undefined);
+    const allowed = new RegExp(`${flag} .*at most ${hours}h\\.$`);
+    assert.throws(() => read([`${flag}=${hours}h1s`], () => undefined), allowed);
   });
 }
 

@@ -88,6 +88,21 @@ describe('the table of rights', () => {
     assert.deepEqual(asOther.map(rightText), ALL.map(rightText));
   });
 
+  it('the table has the rights of serving where its flags name the own kubeconfig', () => {
+    const flags = ['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map((name) => `--${name}=/k`);
+    const serving = (...more: string[]): string[] =>
+      rightsOf(parseRunFlags([...flags, ...more], () => undefined))
+        .filter(({ rule }) => rule.role.isBuiltIn === true)
+        .map(rightText);
+    assert.deepEqual(serving(), [
+      'create tokenreviews.authentication.k8s.io',
+      'create subjectaccessreviews.authorization.k8s.io',
+      'get configmaps kube-system/extension-apiserver-authentication',
+    ]);
+    // It may be another server than the file's.
+    assert.deepEqual(serving('--master=https://10.0.0.1:6443'), []);
+  });
+
   it('the table has no ConfigMap of authorities if the flags name both files', () => {
     const configMaps = (...flags: string[]): string[] =>
       rightsOf(parseRunFlags(flags, () => undefined))

@@ -177,6 +177,7 @@ describe('a running endpointd with flags of certificates', () => {
     running = await startServingProcess([
       `--kubeconfig=${kubeconfig('server', server.url)}`,
       '--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+      '--tls-curve-preferences=23,29',
       `--cert-dir=${certDir}`,
       `--tls-sni-cert-key=${file('named.crt', named.cert)},${file('named.key', named.key)}`,
       `--client-ca-file=${file('users.crt', AUTHORITIES.users)}`,
@@ -237,5 +238,10 @@ describe('a running endpointd with flags of certificates', () => {
     assert.equal((await ask(running.secure, '/livez', { tls: { ...TLS_12, ciphers: SUITE } })).status, 200);
     const other = ask(running.secure, '/livez', { tls: { ...TLS_12, ciphers: OTHER_SUITE } });
     await assert.rejects(other, /alert|handshake/i);
+  });
+
+  it('--tls-curve-preferences are the ways to exchange keys', async () => {
+    assert.equal((await ask(running.secure, '/livez', { tls: { ecdhCurve: 'X25519' } })).status, 200);
+    await assert.rejects(ask(running.secure, '/livez', { tls: { ecdhCurve: 'P-384' } }), /alert|handshake/i);
   });
 });

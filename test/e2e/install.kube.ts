@@ -179,9 +179,22 @@ describe('installed', () => {
     assert.deepEqual(containerOf(objects['Deployment kube-system/endpointd']).args, ['run', ...flags]);
   });
 
-  it('one replica may do without leader election', async () => {
-    const objects = byName(await templated({ values: ['flags={--leader-elect=false}', 'replicas=1'] }));
-    assert.deepEqual(containerOf(objects['Deployment kube-system/endpointd']).args, ['run', '--leader-elect=false']);
+  it('without leader election there is one replica, which waits for the old pod', async () => {
+    const deploymentWith = async (flag: string): Promise<{ spec: { strategy: object } }> => {
+      const objects = byName(await templated({ values: [`flags={${flag}}`, 'replicas=1'] }));
+      const deployment = objects['Deployment kube-system/endpointd'];
+      assert.deepEqual(containerOf(deployment).args, ['run', flag]);
+      return deployment as { spec: { strategy: object } };
+    };
+    const rolling = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } };
+    for (const [flag, strategy] of [
+      ['--leader-elect=false', { type: 'Recreate' }],
+      ['--leader-elect=F', { type: 'Recreate' }],
+      ['--leader-elect=true', rolling],
+      ['-v=1', rolling],
+    ] as const) {
+      assert.deepEqual((await deploymentWith(flag)).spec.strategy, strategy, flag);
+    }
   });
 
   it('flags that name files have volumes to read from', async () => {

@@ -26,6 +26,7 @@ export function serveSecurely(
     named: [],
     minVersion: 'TLSv1.2',
     ciphers: '',
+    curves: '',
     clientCaFile: '',
     proxies: {
       clientCaFile: '',

@@ -1,7 +1,7 @@
 /**
  * The kinds of values that flags take. Each says how a value is written, which are allowed, and what the option holds.
  */
-import { formatDuration, parseDuration } from '../../lib/duration.ts';
+import { formatDuration, parseDuration, TIMER_MS_MAX } from '../../lib/duration.ts';
 import { parseBool } from '../../lib/parse-bool.ts';
 
 /** A value is not allowed. `message` says what is: one sentence with its full stop. */
@@ -107,16 +107,23 @@ export function number(min: number, max: number): Kind<number> {
   };
 }
 
-/** Go's duration text, at least `minMs`. The option holds milliseconds. */
-export function duration(minMs: number): Kind<number, 'Ms'> {
+const DAY_MS = 86_400_000;
+
+/** The most whole days that a timer of Node.js waits. */
+export const WAIT_MS_MAX = Math.floor(TIMER_MS_MAX / DAY_MS) * DAY_MS;
+
+/** Go's duration text, from `minMs` to `maxMs`, both included. The option holds milliseconds. */
+export function duration(minMs: number, maxMs: number = Infinity): Kind<number, 'Ms'> {
+  const least = `at least ${formatDuration(minMs)}`;
+  const most = maxMs === Infinity ? [] : [`at most ${formatDuration(maxMs)}`];
   return {
     placeholder: '<duration>',
     unit: 'Ms',
-    allowed: minMs === 0 ? '' : `at least ${formatDuration(minMs)}`,
+    allowed: [...(minMs === 0 ? [] : [least]), ...most].join(', '),
     parse(said) {
       const ms = parseDuration(said);
-      if (ms !== null && ms >= minMs) return ms;
-      throw new ValueError(`Allowed: a duration such as 1h30m, 5s or 500ms, at least ${formatDuration(minMs)}.`);
+      if (ms !== null && ms >= minMs && ms <= maxMs) return ms;
+      throw new ValueError(`Allowed: a duration such as 1h30m, 5s or 500ms, ${[least, ...most].join(' and ')}.`);
     },
   };
 }

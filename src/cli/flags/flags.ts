@@ -15,6 +15,7 @@ import {
   parsed,
   text,
   ValueError,
+  WAIT_MS_MAX,
   within,
 } from './flag-kinds.ts';
 import { partOf, readFlags, type CommandFlags, type OptionsOf } from './flag-table.ts';
@@ -118,7 +119,7 @@ const LEADER_ELECTION = {
     help: 'write only while holding a Lease; one of several processes with the same Lease writes, the others stand by',
   },
   'leader-elect-lease-duration': {
-    kind: duration(1000),
+    kind: duration(2000),
     default: '15s',
     help: 'how long a standby waits after the last renewal that it saw; whole seconds',
   },
@@ -209,7 +210,7 @@ const OBSERVATION = {
     help: 'file to write a trace of the first --trace-for to, in the format of Chrome tracing and Perfetto',
   },
   'trace-for': {
-    kind: duration(100),
+    kind: duration(100, WAIT_MS_MAX),
     default: '30s',
     help: 'how long to trace; the file is written at the end of this time, or when endpointd stops earlier',
   },
@@ -454,7 +455,7 @@ export function runningControllers(controllers: readonly string[]): WhichControl
   throw new UsageError(`invalid argument "${controllers.join(',')}" for --controllers: ${enabled.message}`);
 }
 
-/** Checks the three times by client-go's rules (docs/spec/wire.md "Leases"). @throws UsageError */
+/** Checks the three times by client-go's rules (docs/spec/wire.md "Leases") and one more. @throws UsageError */
 function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['election'] {
   const { takeOverFrom: from, takeOverAfterMs: afterMs } = flags;
   if (!flags.leaderElect) {
@@ -471,6 +472,12 @@ function electionOf(flags: OptionsOf<typeof LEADER_ELECTION>): RunOptions['elect
   }
   if (renewDeadlineMs <= retryPeriodMs * 1.2) {
     throw new UsageError('--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period');
+  }
+  // The last second of a Lease is the time of its last write (`fencedBy`). The rest lasts until a renewal is answered.
+  if (leaseDurationMs - 1000 <= retryPeriodMs * 1.2) {
+    throw new UsageError(
+      '--leader-elect-lease-duration must be more than 1s longer than 1.2 times --leader-elect-retry-period',
+    );
   }
   const namespace = flags.leaderElectResourceNamespace;
   const name = flags.leaderElectResourceName;

@@ -7,6 +7,7 @@
 /** Flags that stand alone, or with `=true` or `=false`. */
 export const FOREIGN_SWITCHES: readonly string[] = [
   'allocate-node-cidrs',
+  'allow-untagged-cloud',
   'configure-cloud-routes',
   'contention-profiling',
   'disable-attach-detach-reconcile-sync',
@@ -89,6 +90,7 @@ export const FOREIGN_FLAGS: readonly string[] = [
   'node-monitor-grace-period',
   'node-monitor-period',
   'node-startup-grace-period',
+  'node-sync-period',
   'pv-recycler-increment-timeout-nfs',
   'pv-recycler-minimum-timeout-hostpath',
   'pv-recycler-minimum-timeout-nfs',
@@ -104,7 +106,6 @@ export const FOREIGN_FLAGS: readonly string[] = [
   'service-cluster-ip-range',
   'show-hidden-metrics-for-version',
   'terminated-pod-gc-threshold',
-  'tls-curve-preferences',
   'unhealthy-zone-threshold',
   'vmodule',
 ];

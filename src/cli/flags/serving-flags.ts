@@ -4,7 +4,7 @@
 import { isIP } from 'node:net';
 import { nearest } from '../../lib/nearest.ts';
 import type { NamedPair } from '../../node/serving/named-certificates.ts';
-import { CIPHER_SUITES, opensslCipher, TLS_VERSIONS } from '../../node/serving/tls-names.ts';
+import { CIPHER_SUITES, CURVES, opensslCipher, TLS_VERSIONS } from '../../node/serving/tls-names.ts';
 import { bool, choice, duration, integer, list, parsed, text, ValueError, type Kind } from './flag-kinds.ts';
 import type { OptionsOf } from './flag-table.ts';
 import { UsageError } from '../usage.ts';
@@ -22,6 +22,18 @@ const texts: Kind<readonly string[]> = {
   parse: (said) => (said === '' ? [] : said.split(',').map((one) => one.trim())),
 };
 
+/** As `texts`. An empty one is refused in kube-controller-manager's words: of a header it would mean every header. */
+function filled(name: string): Kind<readonly string[]> {
+  return {
+    ...texts,
+    parse(said) {
+      const all = texts.parse(said);
+      if (!all.includes('')) return all;
+      throw new ValueError(`empty value in "${name}". Allowed: texts that are not empty, separated by commas.`);
+    },
+  };
+}
+
 const suites: Kind<readonly string[]> = {
   ...texts,
   parse(said) {
@@ -29,6 +41,12 @@ const suites: Kind<readonly string[]> = {
     for (const name of names) checkSuite(name);
     return names;
   },
+};
+
+const curves: Kind<readonly number[]> = {
+  ...texts,
+  allowed: Array.from(CURVES, ([id, name]) => `${id} (${name})`).join(', '),
+  parse: (said) => texts.parse(said).map(curveId),
 };
 
 const paths: Kind<readonly string[]> = {
@@ -100,6 +118,11 @@ export const SERVING = {
     default: '',
     help: "cipher suites of TLS 1.2, by Go's names; without it, Node.js's choice; the suites of TLS 1.3 are always on",
   },
+  'tls-curve-preferences': {
+    kind: curves,
+    default: '',
+    help: "key exchanges, by the numbers of Go's CurveIDs, in any order; without it, Node.js's choice",
+  },
   'client-ca-file': {
     kind: text('<path>'),
     default: '',
@@ -151,19 +174,27 @@ export const SERVING = {
     help: 'authorities of proxies that name the user in headers; without it, the authorities that the API server publishes',
   },
   'requestheader-allowed-names': {
-    kind: texts,
+    kind: filled('requestheader-allowed-names'),
     default: '',
     help: 'names (CN) that certificates of these proxies may have; none = any name',
   },
   'requestheader-username-headers': {
-    kind: texts,
+    kind: filled('requestheader-username-headers'),
     default: 'x-remote-user',
     help: 'headers with the name of the user',
   },
-  'requestheader-uid-headers': { kind: texts, default: '', help: 'headers with the UID of the user' },
-  'requestheader-group-headers': { kind: texts, default: 'x-remote-group', help: 'headers with groups of the user' },
+  'requestheader-uid-headers': {
+    kind: filled('requestheader-uid-headers'),
+    default: '',
+    help: 'headers with the UID of the user',
+  },
+  'requestheader-group-headers': {
+    kind: filled('requestheader-group-headers'),
+    default: 'x-remote-group',
+    help: 'headers with groups of the user',
+  },
   'requestheader-extra-headers-prefix': {
-    kind: texts,
+    kind: filled('requestheader-extra-headers-prefix'),
     default: 'x-remote-extra-',
     help: 'prefix of headers that tell more of the user',
   },
@@ -194,6 +225,17 @@ export function checkServing({ tlsCertFile, tlsPrivateKeyFile }: ServingFlags): 
   }
 }
 
+/**
+ * Whether a kubeconfig for the questions of serving gives the credentials of everything else. The flags of
+ * kube-controller-manager often name one file three times. --master may name another server than that file.
+ */
+export function isOwnKubeconfig(
+  path: string,
+  { kubeconfig, master }: { readonly kubeconfig: string; readonly master: string },
+): boolean {
+  return path === '' || (path === kubeconfig && master === '');
+}
+
 /** `host:port`, `:port`, `[v6]:port`; `0` = off. */
 function bindAddress(said: string): BindAddress | 'off' {
   if (said === '0' || said === '') return 'off';
@@ -217,4 +259,11 @@ function checkSuite(name: string): void {
     throw new ValueError(`"${name}" is no cipher suite. Allowed: Go's names of suites; ${hint}.`);
   }
   if (opensslCipher(name) === null) throw new ValueError(`"${name}" is too weak: Node.js no longer has it.`);
+}
+
+/** Go reads 0x1d too. */
+function curveId(said: string): number {
+  const id = Number(said);
+  if (CURVES.has(id)) return id;
+  throw new ValueError(`"${said}" is no key exchange that is known here. Allowed: ${curves.allowed}.`);
 }

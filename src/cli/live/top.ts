@@ -9,7 +9,7 @@ import { type Monitor, MonitorError } from '../../node/monitor-client.ts';
 import { onStopSignals } from '../../node/signals.ts';
 import type { Fact, Section } from '../../page/page.ts';
 import { debugFacts, debugHeadline, debugSections } from './debug-page.ts';
-import { duration, parsed } from '../flags/flag-kinds.ts';
+import { duration, parsed, WAIT_MS_MAX } from '../flags/flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { parseMetrics } from '../../metrics/text.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
@@ -25,7 +25,7 @@ const FLAGS = {
     help: 'address of endpointd, or of a program that serves /metrics of these controllers, such as https://127.0.0.1:10257 of kube-controller-manager; a path that ends with /metrics is used as it is',
   },
   ...MONITOR_FLAGS,
-  interval: { kind: duration(100), default: '1s', help: 'how often to look' },
+  interval: { kind: duration(100, WAIT_MS_MAX), default: '1s', help: 'how often to look' },
 } as const;
 
 export const TOP_FLAGS = {

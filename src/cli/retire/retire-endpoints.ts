@@ -14,7 +14,7 @@ import { type Asker, createAsker, type Reply } from '../../node/asker.ts';
 import { endNow } from '../../node/end-process.ts';
 import { getOrDeleteEndpoints, readOnly } from '../../node/read-only-transport.ts';
 import { onStopSignals } from '../../node/signals.ts';
-import { bool, choice, duration, number, text } from '../flags/flag-kinds.ts';
+import { bool, choice, duration, number, text, WAIT_MS_MAX } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { BEYOND_UPSTREAM_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
 import { createProgress, type Progress } from '../progress.ts';
@@ -41,7 +41,7 @@ const FLAGS = {
   },
   qps: { kind: number(0.1, 1000), default: '20', help: 'most deletions a second' },
   'quiet-for': {
-    kind: duration(1000),
+    kind: duration(1000, WAIT_MS_MAX),
     default: '30s',
     help: 'how long no controller may write Endpoints before the first deletion, and again after the first deletion that a controller would undo',
   },

@@ -3,6 +3,7 @@
  */
 import type { ControllerOptions } from '../../controller/options.ts';
 import type { RunOptions } from '../flags/flags.ts';
+import { isOwnKubeconfig } from '../flags/serving-flags.ts';
 
 export interface Right {
   readonly verb: string;
@@ -84,41 +85,39 @@ const RULES: readonly ControllerRule[] = [
 ];
 
 /** One right for each verb of each rule, in the order of the rules. */
-export function rightsOf({ controller, election, serving }: Needing): Right[] {
+export function rightsOf(options: Needing): Right[] {
+  const { controller, election } = options;
   const rights = RULES.filter(({ needed }) => needed(controller)).flatMap(
     ({ group = '', resource, verbs, only = '' }) => {
       const rule = { role: CONTROLLERS, group, resource, verbs, only };
       return verbs.map((verb): Right => ({ verb, group, resource, namespace: '', name: '', rule }));
     },
   );
-  return [...rights, ...(election === null ? [] : leaseRights(election)), ...servingRights(serving)];
+  return [...rights, ...(election === null ? [] : leaseRights(election)), ...servingRights(options)];
 }
 
-type Needing = Pick<RunOptions, 'controller' | 'election' | 'serving'>;
+type Needing = Pick<RunOptions, 'controller' | 'election' | 'serving' | 'kubeconfig' | 'master'>;
 
 /**
  * The rights to ask who a client of `--secure-port` is and what the client may do. A kubeconfig of its own for these
  * questions needs other rights.
  */
-function servingRights(serving: RunOptions['serving']): Right[] {
+function servingRights({ serving, ...own }: Needing): Right[] {
   if (serving.securePort === 0) return [];
   const right = (verb: string, group: string, resource: string, object: [string, string], role: Role): Right => {
     const [namespace, name] = object;
     return { verb, group, resource, namespace, name, rule: { role, group, resource, verbs: [verb], only: '' } };
   };
-  const { authenticationKubeconfig, authorizationKubeconfig, authenticationSkipLookup } = serving;
+  const authenticates = isOwnKubeconfig(serving.authenticationKubeconfig, own);
+  const authorizes = isOwnKubeconfig(serving.authorizationKubeconfig, own);
   // With both files given, nothing is read that the API server publishes.
   const looksUp =
-    !authenticationSkipLookup && (serving.clientCaFile === '' || serving.requestheaderClientCaFile === '');
+    !serving.authenticationSkipLookup && (serving.clientCaFile === '' || serving.requestheaderClientCaFile === '');
   const published: [string, string] = ['kube-system', 'extension-apiserver-authentication'];
   return [
-    ...(authenticationKubeconfig === ''
-      ? [right('create', 'authentication.k8s.io', 'tokenreviews', ['', ''], DELEGATOR)]
-      : []),
-    ...(authorizationKubeconfig === ''
-      ? [right('create', 'authorization.k8s.io', 'subjectaccessreviews', ['', ''], DELEGATOR)]
-      : []),
-    ...(authenticationKubeconfig === '' && looksUp ? [right('get', '', 'configmaps', published, READER)] : []),
+    ...(authenticates ? [right('create', 'authentication.k8s.io', 'tokenreviews', ['', ''], DELEGATOR)] : []),
+    ...(authorizes ? [right('create', 'authorization.k8s.io', 'subjectaccessreviews', ['', ''], DELEGATOR)] : []),
+    ...(authenticates && looksUp ? [right('get', '', 'configmaps', published, READER)] : []),
   ];
 }
 

@@ -14,6 +14,8 @@ export interface TlsSettings extends TlsIdentity {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL's names, separated by colons; '' = Node.js's default. */
   readonly ciphers: string;
+  /** OpenSSL's names of key exchanges, separated by colons; '' = Node.js's default. */
+  readonly curves: string;
 }
 
 type Done = (secured: TLSSocket, peer: Peer) => void;
@@ -107,12 +109,13 @@ export function createHandshakes(settings: TlsSettings, perSecond: number = HAND
 
 const PLAIN_REQUEST = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
 
-function optionsOf({ cert, key, clientAuthorities, minVersion, ciphers }: TlsSettings): TlsOptions {
+function optionsOf({ cert, key, clientAuthorities, minVersion, ciphers, curves }: TlsSettings): TlsOptions {
   return {
     cert,
     key,
     minVersion,
     ...(ciphers === '' ? {} : { ciphers }),
+    ...(curves === '' ? {} : { ecdhCurve: curves }),
     ALPNProtocols: ['http/1.1'],
     // Sessions are not resumed. A resumed one brings the client's certificate without its chain, and nobody looks at
     // its dates again.

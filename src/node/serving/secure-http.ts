@@ -24,7 +24,7 @@ export interface SecureHttpConfig
     Omit<HttpConfig, 'handshakes' | 'gate'>,
     Omit<DelegatedGateConfig, 'authorities'>,
     Omit<CertificateSource, 'host'>,
-    Pick<TlsSettings, 'minVersion' | 'ciphers'> {
+    Pick<TlsSettings, 'minVersion' | 'ciphers' | 'curves'> {
   /** `--tls-sni-cert-key`. */
   readonly named: readonly NamedPair[];
   /** `--client-ca-file`; '' = the authority that kube-apiserver publishes. */
@@ -179,8 +179,8 @@ async function readGiven({ clientCaFile, proxies }: SecureHttpConfig): Promise<C
   };
 }
 
-function settingsOf({ minVersion, ciphers }: SecureHttpConfig, known: Known): TlsSettings {
+function settingsOf({ minVersion, ciphers, curves }: SecureHttpConfig, known: Known): TlsSettings {
   const { users, proxies } = authoritiesOf(known);
   const clientAuthorities = [users, proxies].flatMap((authority) => (authority === null ? [] : [authority.pem]));
-  return { ...known.identity, named: known.named, clientAuthorities, minVersion, ciphers };
+  return { ...known.identity, named: known.named, clientAuthorities, minVersion, ciphers, curves };
 }

@@ -1,4 +1,4 @@
-/** TLS versions and cipher suites by the names that Go has for them, and Kubernetes' flags with it. */
+/** TLS versions, cipher suites and key exchanges by the names that Go has for them, and Kubernetes' flags with it. */
 import { getCiphers } from 'node:tls';
 
 /** Versions below TLS 1.2 are not served: a lower minimum means 1.2. */
@@ -58,4 +58,23 @@ export function opensslCiphers(suites: readonly string[]): string {
   if (suites.length === 0) return '';
   const named = suites.map((suite) => opensslCipher(suite) ?? '').filter((name) => name !== '');
   return [...new Set([...TLS13_SUITES, ...named])].join(':');
+}
+
+/** OpenSSL's names of key exchanges by Go's CurveIDs. Those that are preferred come first. */
+export const CURVES: ReadonlyMap<number, string> = new Map([
+  [4588, 'X25519MLKEM768'],
+  [4587, 'SecP256r1MLKEM768'],
+  [4589, 'SecP384r1MLKEM1024'],
+  [29, 'X25519'],
+  [23, 'P-256'],
+  [24, 'P-384'],
+  [25, 'P-521'],
+]);
+
+/** OpenSSL's list of these key exchanges, whose order does not count, as in Go; '' = Node.js's default. */
+export function opensslCurves(ids: readonly number[]): string {
+  return [...CURVES]
+    .filter(([id]) => ids.includes(id))
+    .map(([, name]) => name)
+    .join(':');
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseRunFlags, type RunOptions } from '../../../src/cli/flags/flags.ts';
+import { UsageError } from '../../../src/cli/usage.ts';
 import { createLeadership, fencedBy } from '../../../src/controller/leader/leadership.ts';
 import { createPrng } from '../../../src/lib/prng.ts';
 import { leadershipOf } from '../../support/election-world.ts';
@@ -45,4 +47,37 @@ test('a Lease that lasts long gives no write more time than its sender waits', (
 
 test('where Lease and deadline are close, the last write goes before the deadline', () => {
   assert.deepEqual(fenceWith(12_000, 11_500, 10_000, 10_000), [111_000, 911_000, '?timeout=1s']);
+});
+
+/** null = the flags are refused. */
+function electionOf(leaseMs: number, renewMs: number, retryMs: number): RunOptions['election'] {
+  const flags = [`lease-duration=${leaseMs}ms`, `renew-deadline=${renewMs}ms`, `retry-period=${retryMs}ms`];
+  try {
+    return parseRunFlags(
+      flags.map((flag) => `--leader-elect-${flag}`),
+      () => undefined,
+    ).election;
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
+}
+
+test('with all times that the flags take, writes go on until a renewal is answered', () => {
+  const leases = [1000, 2000, 2900, 3000, 4000, 6000, 10_000, 15_000, 60_000];
+  const shares = [0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99];
+  const elections = leases.flatMap((lease) =>
+    shares.flatMap((renew) =>
+      shares.flatMap((retry) => electionOf(lease, lease * renew, Math.ceil(lease * renew * retry)) ?? []),
+    ),
+  );
+  assert.ok(elections.length > 100, String(elections.length));
+  for (const election of elections) {
+    const leadership = createLeadership({ ...election, identity: 'a' }, [], createPrng(1));
+    const confirmed = { nowMs: 100_000, wallMs: 900_000 };
+    leadership.elector.phase = { name: 'leader', since: confirmed, isAfterOther: false, confirmed, renewAtMs: 0 };
+    const answeredMs = election.retryPeriodMs * 1.2;
+    const now = { nowMs: confirmed.nowMs + answeredMs, wallMs: confirmed.wallMs + answeredMs };
+    assert.ok(fencedBy(leadership, now).notAfter!.nowMs > now.nowMs, JSON.stringify(election));
+  }
 });

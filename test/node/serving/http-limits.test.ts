@@ -48,7 +48,14 @@ let isSecure = false;
 async function start(): Promise<void> {
   [renderings, rendered, slow, acceptErrors, sockets] = [[], 0, [], [], []];
   const identity = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 1 });
-  const settings = { ...identity, named: [], clientAuthorities: [], minVersion: 'TLSv1.2', ciphers: '' } as const;
+  const settings = {
+    ...identity,
+    named: [],
+    clientAuthorities: [],
+    minVersion: 'TLSv1.2',
+    ciphers: '',
+    curves: '',
+  } as const;
   const metrics = metricsPage(METRICS);
   http = await startHttp({
     host: OWN_ADDRESS,

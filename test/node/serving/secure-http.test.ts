@@ -23,7 +23,7 @@ import { createMetricStore, samples } from '../../../src/metrics/store.ts';
 import type { LogLine } from '../../../src/node/log.ts';
 import { selfSigned, type TlsIdentity } from '../../../src/node/self-signed.ts';
 import { startHttp, type HttpServer } from '../../../src/node/serving/http.ts';
-import { opensslCiphers } from '../../../src/node/serving/tls-names.ts';
+import { CURVES, opensslCiphers, opensslCurves } from '../../../src/node/serving/tls-names.ts';
 import type { SecureHttpConfig } from '../../../src/node/serving/secure-http.ts';
 import { AUTHORITIES, CLIENTS } from '../../support/client-certificates.ts';
 import { startReviewServer, type ReviewServer } from '../../support/review-server.ts';
@@ -452,6 +452,32 @@ describe('TLS', () => {
     assert.equal(await protocolOf(dial(address, old)), 'TLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384');
     await assert.rejects(protocolOf(dial(address, { ...old, ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' })));
     assert.match(await protocolOf(dial(address)), /^TLSv1\.3 TLS_AES_/);
+  });
+
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    it(`keys are exchanged in the named ways only (${maxVersion})`, async () => {
+      const address = await serve({ curves: opensslCurves([24, 29]) });
+      const way = async (ecdhCurve: string): Promise<string | undefined> => {
+        const socket = dial(address, { maxVersion, ecdhCurve });
+        await once(socket, 'secureConnect');
+        const { name } = socket.getEphemeralKeyInfo() as { name?: string };
+        socket.destroy();
+        return name;
+      };
+      // TLS 1.2 asks for the curve of the certificate, too.
+      assert.equal(await way('P-256:P-384:X25519'), 'X25519');
+      assert.equal(await way('P-256:P-384'), 'secp384r1');
+      await assert.rejects(way('P-256:P-521'), /handshake failure/);
+    });
+  }
+
+  it('each way to exchange keys that the flag names is served', async () => {
+    for (const [id, name] of CURVES) {
+      const address = await serve({ curves: opensslCurves([id]) });
+      assert.match(await protocolOf(dial(address, { ecdhCurve: name })), /^TLSv1\.3 /);
+      await server?.close();
+      server = undefined;
+    }
   });
 
   it('a request without TLS gets an error that asks for it', async () => {
