@@ -54,7 +54,7 @@ const SETTINGS = {
   cores: {
     kind: number(0, 4096),
     default: '0',
-    help: "cores that the process may use: its container's CPU limit, such as 0.5, if it has one; 0 = the number in its metrics, which is 2 for any smaller limit",
+    help: "cores that the process may use: its container's CPU limit, such as 0.5, if it has one; 0 = the number in its metrics, which is 2 for any smaller limit, and before Kubernetes 1.35 the node's whatever the limit",
   },
 } as const;
 
@@ -97,9 +97,14 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
 }
 
 /** What no metric of the program shows. */
-function caveatsOf({ program, hasPodQueue }: Observation): string[] {
+function caveatsOf({ program, hasPodQueue, hidesCpuLimit }: Observation): string[] {
   return [
     'No metric has the batch period: it comes on top.',
+    ...(hidesCpuLimit
+      ? [
+          'Metrics of kube-controller-manager before 1.35 do not show a CPU limit of its container: if it has one, give it with --cores, or a lack of CPU is not seen.',
+        ]
+      : []),
     ...(hasPodQueue
       ? ['kube-controller-manager has no metrics of the queue of pods, which comes before these queues.']
       : []),

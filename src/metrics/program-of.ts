@@ -19,6 +19,14 @@ export function kubeMinorIn(metrics: Metrics): number | null {
   return Number.isNaN(minor) ? null : minor;
 }
 
+/** kube-controller-manager is built for Go 1.25 from this minor version on, whose threads follow a container's CPU limit. */
+const CPU_LIMIT_MINOR = 35;
+
+/** Whether Go's number of threads would show a CPU limit. A version that is not told is taken for a new one. */
+export function showsCpuLimit(metrics: Metrics): boolean {
+  return (kubeMinorIn(metrics) ?? CPU_LIMIT_MINOR) >= CPU_LIMIT_MINOR;
+}
+
 /** Whether the process holds its Lease; null = its metrics do not tell. */
 function isLeader(metrics: Metrics, program: Program): boolean | null {
   const held = sumOf(metrics, 'leader_election_master_status', program === 'endpointd' ? {} : { name: LEASE });

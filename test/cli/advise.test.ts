@@ -178,17 +178,22 @@ describe('endpointd advise', () => {
   it('advise names what the metrics of this program and version do not show', async () => {
     const own = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 1\n';
     const build = (minor: number): string => `kubernetes_build_info{major="1",minor="${minor}"} 1\n`;
-    const caveatsOf = async (name: string, more: string): Promise<boolean[]> => {
+    const caveatsOf = async (name: string, more: string, ...flags: string[]): Promise<boolean[]> => {
       const files = [1000, 3000].map((syncs) => file(`${name}-${syncs}.txt`, metrics(syncs) + more));
       const looks = [`--before=${files[0]}`, `--after=${files[1]}`, '--interval=100s', '-o', 'json'];
-      const { caveats } = JSON.parse((await advise(looks)).stdout) as Answer;
-      return ['batch period', 'queue of pods', 'all controllers of the process', 'workqueue_retries_total'].map(
-        (said) => caveats.some((caveat) => caveat.includes(said)),
-      );
+      const { caveats } = JSON.parse((await advise([...looks, ...flags])).stdout) as Answer;
+      return [
+        'batch period',
+        'CPU limit',
+        'queue of pods',
+        'all controllers of the process',
+        'workqueue_retries_total',
+      ].map((said) => caveats.some((caveat) => caveat.includes(said)));
     };
-    assert.deepEqual(await caveatsOf('own-version', own), [true, false, true, false]);
-    assert.deepEqual(await caveatsOf('before-pod-queue', build(34)), [true, false, true, true]);
-    assert.deepEqual(await caveatsOf('with-pod-queue', build(35)), [true, true, true, true]);
+    assert.deepEqual(await caveatsOf('own-version', own), [true, false, false, true, false]);
+    assert.deepEqual(await caveatsOf('before-pod-queue', build(34)), [true, true, false, true, true]);
+    assert.deepEqual(await caveatsOf('cores-given', build(34), '--cores=1'), [true, false, false, true, true]);
+    assert.deepEqual(await caveatsOf('with-pod-queue', build(35)), [true, false, true, true, true]);
   });
 
   it('advise on two files doubts an interval that the figures rule out', async () => {

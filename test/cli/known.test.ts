@@ -76,6 +76,29 @@ for (const [name, minor, flags, expected] of [
     assert.deepEqual(await versionBy(minor, ...flags), expected));
 }
 
+test('what metrics hide of the cores is noted, unless somebody tells them', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-known-'));
+  try {
+    const path = join(directory, 'kcm.txt');
+    writeFileSync(
+      path,
+      'workqueue_work_duration_seconds_count{name="endpoint"} 1\nkubernetes_build_info{minor="34"} 1\ngo_sched_gomaxprocs_threads 64\n',
+    );
+    const hintsWith = async (...flags: readonly string[]): Promise<number> => {
+      const args = ['--controller=kube-controller-manager', `--controller-metrics=${path},${path}`, ...flags];
+      const { measured } = await knownOf(
+        parseTuneFlags(args, () => undefined),
+        null,
+        0,
+      );
+      return measured.notes.filter((note) => note.includes('CPU limit')).length;
+    };
+    assert.deepEqual([await hintsWith(), await hintsWith('--cores=4')], [1, 0]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test('the nodes of a recording watch the slices, unless somebody tells how many', async () => {
   const watchers = async (nodes: number, ...flags: readonly string[]): Promise<readonly unknown[]> => {
     const known = await knownOf(
