@@ -97,8 +97,13 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
 }
 
 /** What no metric of the program shows. */
-function caveatsOf({ program, hasPodQueue, hidesCpuLimit }: Observation): string[] {
+function caveatsOf({ program, hasPodQueue, hidesCpuLimit }: Observation, advice: readonly Advice[]): string[] {
   return [
+    ...(advice.some(({ verdict }) => verdict === 'syncs')
+      ? [
+          'More syncs at the same time help as long as the API server stays as fast: writes that wait in its flow control, or for etcd, look the same here. Its apiserver_flowcontrol_request_wait_duration_seconds and etcd_request_duration_seconds tell them apart.',
+        ]
+      : []),
     'No metric has the batch period: it comes on top.',
     ...(hidesCpuLimit
       ? [
@@ -137,7 +142,7 @@ export async function advise(args: readonly string[]): Promise<number> {
   const caveats = [
     ...(Object.values(syncsFrom).includes(ASSUMED) ? [assumedCaveat(config)] : []),
     ...(observation.own !== null && inFlight.from === ASSUMED ? [inFlightCaveat(inFlight.count)] : []),
-    ...caveatsOf(observation),
+    ...caveatsOf(observation, advice),
   ];
   const report =
     options.output === 'json'
