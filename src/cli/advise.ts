@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { observe, type Observation, type Own } from '../advise/observation.ts';
-import { adviseOn, type Advice } from '../advise/rules.ts';
+import { adviseOn, type Advice, SYNCS_FLAGS } from '../advise/rules.ts';
 import { printable } from '../lib/printable.ts';
-import { type QueueName, QUEUES } from '../metrics/program-of.ts';
+import { type QueueName, QUEUES, SYNCS_MOST } from '../metrics/program-of.ts';
 import { parseMetrics, type Metrics } from '../metrics/text.ts';
 import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
@@ -290,12 +290,14 @@ function threadOf(own: Own | null): string {
 /** client-go gives each controller's client a bucket. */
 const ALL_FASTER = ' Every other controller of the process may write faster then, too.';
 
-function wordsOf({ verdict, flag }: Advice, program: Observation['program']): string {
+function wordsOf({ queue, verdict, flag }: Advice, program: Observation['program']): string {
   switch (verdict) {
     case 'tokens':
       return `its writes wait for tokens. Raise ${flag}, and its burst.${program === 'endpointd' ? '' : ALL_FASTER}`;
     case 'syncs':
-      return `all its workers are busy. Raise ${flag}.`;
+      return flag === ''
+        ? `all its workers are busy, and ${SYNCS_FLAGS[queue]} allows no more than ${SYNCS_MOST[queue]}.`
+        : `all its workers are busy. Raise ${flag}.`;
     case 'cpu':
       return 'the process is short of CPU. No flag helps.';
     case 'none':

@@ -5,6 +5,13 @@ import { samplesOf, sumOf, type Metrics } from './text.ts';
 export const QUEUES = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
+/** The most syncs at the same time that upstream's flag of each controller allows: with more, neither program starts. */
+export const SYNCS_MOST: Readonly<Record<QueueName, number>> = {
+  endpoint: Infinity,
+  endpoint_slice: 50,
+  endpoint_slice_mirroring: 50,
+};
+
 /**
  * The programs that have controllers of endpoints. k3s, RKE2 and MicroK8s have kube-controller-manager in a process of their
  * own.

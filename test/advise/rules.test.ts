@@ -146,6 +146,18 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([verdict, flag], ['syncs', '--concurrent-endpoint-syncs']);
   });
 
+  it('a flag that allows no more syncs is not one to raise', () => {
+    const busy = { syncs: 5000, workSeconds: 4950, waitSeconds: 30_000, apiSeconds: 4900, cpuSeconds: 30 };
+    const flagsAt = (most: number): string[] => {
+      const syncs = { endpoint: most, endpoint_slice: most, endpoint_slice_mirroring: 5 };
+      const advice = [adviceOf(busy, { syncs }), adviceOf({ ...busy, queue: 'endpoint_slice' }, { syncs })];
+      assert.ok(advice.every(({ verdict }) => verdict === 'syncs'));
+      return advice.map(({ flag }) => flag);
+    };
+    assert.deepEqual(flagsAt(49), ['--concurrent-endpoint-syncs', '--concurrent-service-endpoint-syncs']);
+    assert.deepEqual(flagsAt(50), ['--concurrent-endpoint-syncs', '']);
+  });
+
   it('no more workers are advised if keys hardly wait for them', () => {
     const busy = { syncs: 5000, workSeconds: 495, apiSeconds: 480, cpuSeconds: 30 };
     // A key waits for 0.4 ms; or for 92 ms, which may be its own sync of 99 ms.

@@ -214,6 +214,24 @@ describe('endpointd advise', () => {
     }
   });
 
+  it('advise names no flag to raise that allows no more', async () => {
+    const slices = (syncs: number): string => metrics(syncs, 0).replaceAll('"endpoint"', '"endpoint_slice"');
+    const files = [1000, 3000].map((syncs) => file(`most-${syncs}.txt`, slices(syncs)));
+    const looks = [`--before=${files[0]}`, `--after=${files[1]}`, '--interval=10s'];
+    const said = async (syncs: number): Promise<string> =>
+      (await advise([...looks, `--concurrent-service-endpoint-syncs=${syncs}`])).stdout;
+    assert.match(
+      await said(49),
+      /\nendpoint_slice: all its workers are busy\. Raise --concurrent-service-endpoint-syncs\.\n/,
+    );
+    const most = await said(50);
+    assert.match(
+      most,
+      /\nendpoint_slice: all its workers are busy, and --concurrent-service-endpoint-syncs allows no more than 50\.\n/,
+    );
+    assert.doesNotMatch(most, /Raise/);
+  });
+
   it('advise on two files doubts an interval that the figures rule out', async () => {
     const { status, stdout } = await advise([`--before=${before}`, `--after=${later}`, '--interval=30s']);
     assert.equal(status, 0);
