@@ -690,6 +690,10 @@ ${TIMES}_count{verb="POST"} 2000
       whyWithout('process_cpu_seconds_total'),
       'these metrics lack process_cpu_seconds_total: whether CPU is short cannot be told',
     );
+    assert.equal(
+      whyWithout('process_start_time_seconds'),
+      'these metrics lack process_start_time_seconds: whether the process was started anew cannot be told',
+    );
     assert.equal(whyWithout(WAITS), `these metrics lack ${WAITS}: whether writes wait for tokens cannot be told`);
     assert.equal(whyWithout(TIMES), `these metrics lack ${TIMES}_sum: how long the API server takes cannot be told`);
     const own = ENDPOINTD;

@@ -404,6 +404,16 @@ describe('scrapes that are none of a controller or an API server', () => {
       /^a\.txt, b\.txt: these are the metrics of several processes in one: .* take the metrics of one process$/,
     ],
     [
+      'that do not tell whether there was a restart between them',
+      () => {
+        const [first, second] = [controllerText(NONE), some].map((text) =>
+          text.replace(/^process_start_time.*\n/m, ''),
+        );
+        return factsOf(scrapes(first!, second!), null);
+      },
+      /: these metrics lack process_start_time_seconds: whether the process was started anew cannot be told$/,
+    ],
+    [
       'with a restart between them',
       () => factsOf(scrapes(some, controllerText({ writes: 900, started: 2 })), null),
       /: the process was started anew between the looks, or they are of two processes, such as two API servers behind/,
