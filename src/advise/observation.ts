@@ -102,6 +102,8 @@ export interface Own {
   /** The least and the largest share of the time in which the main thread may have worked. */
   readonly mainThreadLeast: number;
   readonly mainThreadMost: number;
+  /** Whether its metrics have the event loop's time, which they learn once a second: a short look may have nothing of it. */
+  readonly hasLoop: boolean;
   /** Mean seconds that a write waited for its token. */
   readonly tokenSeconds: number;
   /** How many writes had no answer yet, on average, and the most that may be so. */
@@ -154,6 +156,7 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
       program === 'endpointd'
         ? {
             ...mainThreadOf(difference, seconds, cpu),
+            hasLoop: after.has(`${LOOP}_count`),
             tokenSeconds: tokenSecondsOf(difference),
             writesInFlight: writes.reduce((sum, one) => sum + one.seconds, 0) / seconds,
             writesInFlightMax: settings.writesInFlightMax,

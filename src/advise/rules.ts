@@ -124,7 +124,7 @@ export const RULES: readonly Rule[] = [
     holds: ({ of }) => of.own !== null && of.own.mainThreadMost >= SATURATED,
     verdict: 'cannot tell',
     because: ({ of }) =>
-      `the process used ${round(of.cpu)} cores, which may all be its main thread: nodejs_eventloop_utilization_histogram, which these metrics lack, would tell`,
+      `the process used ${round(of.cpu)} cores, which may all be its main thread: nodejs_eventloop_utilization_histogram, ${of.own!.hasLoop ? `which would tell, has nothing of these ${round(of.seconds)} s: look for longer` : 'which these metrics lack, would tell'}`,
   },
   {
     name: 'too little happened',

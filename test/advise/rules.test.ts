@@ -567,7 +567,16 @@ ${TIMES}_count{verb="POST"} 2000
     assert.equal(adviceOf({ ...grown, more: ENDPOINTD + loop(0.4) }).verdict, 'syncs');
     const unknown = adviceOf({ ...grown, more: ENDPOINTD });
     assert.equal(unknown.verdict, 'cannot tell');
-    assert.match(unknown.because, /^the process used 0\.95 cores, which may all be its main thread/);
+    assert.match(
+      unknown.because,
+      /^the process used 0\.95 cores, which may all be its main thread: .*, which these metrics lack, would tell$/,
+    );
+    // It is looked at once a second.
+    const none = loop(0.98).replaceAll(/ \S+$/gm, ' 0');
+    assert.match(
+      adviceOf({ ...grown, more: ENDPOINTD + none }).because,
+      / has nothing of these 100 s: look for longer$/,
+    );
   });
 
   it('the advice is not more syncs if Go may have fewer cores than threads', () => {
