@@ -3,7 +3,15 @@
  * used, because the buckets of these histograms are decades. A workqueue's sums are exact (Little's law): `_sum` of the
  * work time is the integral of the busy workers, and `_sum` of the queue time is the integral of the waiting keys.
  */
-import { kubeMinorIn, ledAt, type Program, programOf, type QueueName, QUEUES } from '../metrics/program-of.ts';
+import {
+  kubeMinorIn,
+  ledAt,
+  type Program,
+  programOf,
+  type QueueName,
+  QUEUES,
+  showsCpuLimit,
+} from '../metrics/program-of.ts';
 import { type Refused, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
 import { samplesOf, sumOf, type Metrics, type Sample } from '../metrics/text.ts';
@@ -81,6 +89,8 @@ export interface Observation {
    * Limits below 1 are not told from it.
    */
   readonly coresLeast: number | null;
+  /** Whether the process may have far fewer cores, by a CPU limit that its metrics do not show and nobody has given. */
+  readonly hidesCpuLimit: boolean;
   /** Whether changes of pods go through a queue without metrics before these queues: in kube-controller-manager from 1.35 on. */
   readonly hasPodQueue: boolean;
   /** What only endpointd has; null = the process is another. */
@@ -92,6 +102,8 @@ export interface Own {
   /** The least and the largest share of the time in which the main thread may have worked. */
   readonly mainThreadLeast: number;
   readonly mainThreadMost: number;
+  /** Whether its metrics have the event loop's time, which they learn once a second: a short look may have nothing of it. */
+  readonly hasLoop: boolean;
   /** Mean seconds that a write waited for its token. */
   readonly tokenSeconds: number;
   /** How many writes had no answer yet, on average, and the most that may be so. */
@@ -138,11 +150,13 @@ export function observe(before: Metrics, after: Metrics, seconds: number, settin
     cpu,
     cores: settings.cores ?? threads,
     coresLeast: settings.cores ?? (threads === null ? null : Math.max(1, threads - 1)),
+    hidesCpuLimit: settings.cores === null && !showsCpuLimit(after),
     hasPodQueue: program !== 'endpointd' && (kubeMinorIn(after) ?? POD_QUEUE_MINOR) >= POD_QUEUE_MINOR,
     own:
       program === 'endpointd'
         ? {
             ...mainThreadOf(difference, seconds, cpu),
+            hasLoop: after.has(`${LOOP}_count`),
             tokenSeconds: tokenSecondsOf(difference),
             writesInFlight: writes.reduce((sum, one) => sum + one.seconds, 0) / seconds,
             writesInFlightMax: settings.writesInFlightMax,

@@ -2,7 +2,7 @@
  * The rules of `endpointd advise`, as data. The first rule that holds for a controller decides. Each names its figures.
  * A rule that cannot exclude another cause says that it cannot tell, because wrong advice costs more than none.
  */
-import type { QueueName } from '../metrics/program-of.ts';
+import { type QueueName, SYNCS_MOST } from '../metrics/program-of.ts';
 import { REFUSAL_CODES, refusalsText } from '../metrics/refusals.ts';
 import type { Observation, QueueObservation } from './observation.ts';
 
@@ -124,7 +124,7 @@ export const RULES: readonly Rule[] = [
     holds: ({ of }) => of.own !== null && of.own.mainThreadMost >= SATURATED,
     verdict: 'cannot tell',
     because: ({ of }) =>
-      `the process used ${round(of.cpu)} cores, which may all be its main thread: nodejs_eventloop_utilization_histogram, which these metrics lack, would tell`,
+      `the process used ${round(of.cpu)} cores, which may all be its main thread: nodejs_eventloop_utilization_histogram, ${of.own!.hasLoop ? `which would tell, has nothing of these ${round(of.seconds)} s: look for longer` : 'which these metrics lack, would tell'}`,
   },
   {
     name: 'too little happened',
@@ -140,7 +140,7 @@ export const RULES: readonly Rule[] = [
     holds: (seen) => (isMostlyTokens(seen) || isBucketEmpty(seen)) && leftByTokens(seen) > 1 - LITTLE,
     verdict: 'cannot tell',
     because: (seen) =>
-      `a sync takes ${ms(seen.workSeconds)}; without its wait for tokens ${seen.syncsMax} workers would do ${round(rateWithTokens(seen))} syncs a second, and about ${round(rateWanted(seen))} a second are wanted: --kube-api-qps and ${FLAGS[seen.name]} may both be too small`,
+      `a sync takes ${ms(seen.workSeconds)}; without its wait for tokens ${seen.syncsMax} workers would do ${round(rateWithTokens(seen))} syncs a second, and about ${round(rateWanted(seen))} a second are wanted: --kube-api-qps and ${SYNCS_FLAGS[seen.name]} may both be too small`,
   },
   {
     name: 'syncs wait for tokens',
@@ -398,7 +398,7 @@ function impossibleOf({ seconds, queues, cpu, cores, own }: Observation): string
   );
   const interval = `the ${round(seconds)} s between the looks`;
   if (queue !== undefined) {
-    return `${round(queue.busy)} of ${queue.syncsMax} workers of ${queue.name} cannot be busy: ${interval} or ${FLAGS[queue.name]} is not that of the process, or syncs from before took far longer than the others`;
+    return `${round(queue.busy)} of ${queue.syncsMax} workers of ${queue.name} cannot be busy: ${interval} or ${SYNCS_FLAGS[queue.name]} is not that of the process, or syncs from before took far longer than the others`;
   }
   if (own !== null && own.mainThreadLeast > POSSIBLE_MAX) {
     return `the main thread cannot have worked ${percent(own.mainThreadLeast)} of the time: ${interval} are not those of the process`;
@@ -409,7 +409,8 @@ function impossibleOf({ seconds, queues, cpu, cores, own }: Observation): string
   return '';
 }
 
-const FLAGS: Readonly<Record<QueueName, string>> = {
+/** The flag of each controller's syncs. */
+export const SYNCS_FLAGS: Readonly<Record<QueueName, string>> = {
   endpoint: '--concurrent-endpoint-syncs',
   endpoint_slice: '--concurrent-service-endpoint-syncs',
   endpoint_slice_mirroring: '--mirroring-concurrent-service-endpoint-syncs',
@@ -419,11 +420,18 @@ export function adviseOn(observation: Observation): Advice[] {
   return observation.queues.map((queue) => {
     const seen = seenOf(queue, observation);
     const rule = RULES.find(({ holds }) => holds(seen))!;
-    const flag = { tokens: '--kube-api-qps', syncs: FLAGS[queue.name], cpu: '', none: '', 'cannot tell': '' }[
-      rule.verdict
-    ];
-    return { queue: queue.name, verdict: rule.verdict, flag, because: rule.because(seen) };
+    return {
+      queue: queue.name,
+      verdict: rule.verdict,
+      flag: flagOf(rule.verdict, queue),
+      because: rule.because(seen),
+    };
   });
+}
+
+function flagOf(verdict: Verdict, { name, syncsMax }: QueueObservation): string {
+  if (verdict === 'tokens') return '--kube-api-qps';
+  return verdict === 'syncs' && syncsMax < SYNCS_MOST[name] ? SYNCS_FLAGS[name] : '';
 }
 
 /** endpointd sends the writes of a sync at once, and kube-controller-manager one after the other. */

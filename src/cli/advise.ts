@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { observe, type Observation, type Own } from '../advise/observation.ts';
-import { adviseOn, type Advice } from '../advise/rules.ts';
+import { adviseOn, type Advice, SYNCS_FLAGS } from '../advise/rules.ts';
 import { printable } from '../lib/printable.ts';
-import { type QueueName, QUEUES } from '../metrics/program-of.ts';
+import { type QueueName, QUEUES, SYNCS_MOST } from '../metrics/program-of.ts';
 import { parseMetrics, type Metrics } from '../metrics/text.ts';
 import { type Monitor, MonitorError } from '../node/monitor-client.ts';
 import { writeReport } from '../node/output.ts';
@@ -58,7 +58,7 @@ const SETTINGS = {
   cores: {
     kind: number(0, 4096),
     default: '0',
-    help: "cores that the process may use: its container's CPU limit, such as 0.5, if it has one; 0 = the number in its metrics, which is 2 for any smaller limit",
+    help: "cores that the process may use: its container's CPU limit, such as 0.5, if it has one; 0 = the number in its metrics, which is 2 for any smaller limit, and before Kubernetes 1.35 the node's whatever the limit",
   },
 } as const;
 
@@ -101,9 +101,19 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
 }
 
 /** What no metric of the program shows. */
-function caveatsOf({ program, hasPodQueue }: Observation): string[] {
+function caveatsOf({ program, hasPodQueue, hidesCpuLimit }: Observation, advice: readonly Advice[]): string[] {
   return [
+    ...(advice.some(({ verdict }) => verdict === 'syncs')
+      ? [
+          'More syncs at the same time help as long as the API server stays as fast: writes that wait in its flow control, or for etcd, look the same here. Its apiserver_flowcontrol_request_wait_duration_seconds and etcd_request_duration_seconds tell them apart.',
+        ]
+      : []),
     'No metric has the batch period: it comes on top.',
+    ...(hidesCpuLimit
+      ? [
+          'Metrics of kube-controller-manager before 1.35 do not show a CPU limit of its container: if it has one, give it with --cores, or a lack of CPU is not seen.',
+        ]
+      : []),
     ...(hasPodQueue
       ? ['kube-controller-manager has no metrics of the queue of pods, which comes before these queues.']
       : []),
@@ -136,7 +146,7 @@ export async function advise(args: readonly string[]): Promise<number> {
   const caveats = [
     ...(Object.values(syncsFrom).includes(ASSUMED) ? [assumedCaveat(config)] : []),
     ...(observation.own !== null && inFlight.from === ASSUMED ? [inFlightCaveat(inFlight.count)] : []),
-    ...caveatsOf(observation),
+    ...caveatsOf(observation, advice),
   ];
   const report =
     options.output === 'json'
@@ -284,12 +294,14 @@ function threadOf(own: Own | null): string {
 /** client-go gives each controller's client a bucket. */
 const ALL_FASTER = ' Every other controller of the process may write faster then, too.';
 
-function wordsOf({ verdict, flag }: Advice, program: Observation['program']): string {
+function wordsOf({ queue, verdict, flag }: Advice, program: Observation['program']): string {
   switch (verdict) {
     case 'tokens':
       return `its writes wait for tokens. Raise ${flag}, and its burst.${program === 'endpointd' ? '' : ALL_FASTER}`;
     case 'syncs':
-      return `all its workers are busy. Raise ${flag}.`;
+      return flag === ''
+        ? `all its workers are busy, and ${SYNCS_FLAGS[queue]} allows no more than ${SYNCS_MOST[queue]}.`
+        : `all its workers are busy. Raise ${flag}.`;
     case 'cpu':
       return 'the process is short of CPU. No flag helps.';
     case 'none':

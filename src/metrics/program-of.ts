@@ -5,6 +5,13 @@ import { samplesOf, sumOf, type Metrics } from './text.ts';
 export const QUEUES = ['endpoint', 'endpoint_slice', 'endpoint_slice_mirroring'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
+/** The most syncs at the same time that upstream's flag of each controller allows: with more, neither program starts. */
+export const SYNCS_MOST: Readonly<Record<QueueName, number>> = {
+  endpoint: Infinity,
+  endpoint_slice: 50,
+  endpoint_slice_mirroring: 50,
+};
+
 /**
  * The programs that have controllers of endpoints. k3s, RKE2 and MicroK8s have kube-controller-manager in a process of their
  * own.
@@ -17,6 +24,14 @@ const LEASE = 'kube-controller-manager';
 export function kubeMinorIn(metrics: Metrics): number | null {
   const minor = Number.parseInt(samplesOf(metrics, 'kubernetes_build_info')[0]?.labels['minor'] ?? '', 10);
   return Number.isNaN(minor) ? null : minor;
+}
+
+/** kube-controller-manager is built for Go 1.25 from this minor version on, whose threads follow a container's CPU limit. */
+const CPU_LIMIT_MINOR = 35;
+
+/** Whether Go's number of threads would show a CPU limit. A version that is not told is taken for a new one. */
+export function showsCpuLimit(metrics: Metrics): boolean {
+  return (kubeMinorIn(metrics) ?? CPU_LIMIT_MINOR) >= CPU_LIMIT_MINOR;
 }
 
 /** Whether the process holds its Lease; null = its metrics do not tell. */

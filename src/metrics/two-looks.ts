@@ -31,14 +31,15 @@ export function whyNotComparable(before: Metrics, after: Metrics, counters: read
   const [first, second] = [sumOf(before, START), sumOf(after, START)];
   if ((first === null) !== (second === null) || (before.size === 0 && after.size > 0))
     return 'one of the two looks is of something else: it lacks what the other one has';
-  if (first !== null && second !== null && first !== second)
+  // Sums that have not fallen may have overtaken those of an earlier process.
+  if (first === null || second === null)
+    return `these metrics lack ${START}: whether the process was started anew cannot be told`;
+  if (first !== second)
     return first < second
       ? `the process was started anew between the looks, ${OR_TWO}: their sums cannot be compared`
       : `the process of the first look was started after that of the second: the looks are in the wrong order, ${OR_TWO}`;
   if (counters.some((name) => hasFallen(before, after, name)))
-    return first === null
-      ? `sums have fallen: the looks are in the wrong order, the process was started anew between them, ${OR_TWO}`
-      : 'sums have fallen in a process that went on: the looks are in the wrong order';
+    return 'sums have fallen in a process that went on: the looks are in the wrong order';
   return null;
 }
 

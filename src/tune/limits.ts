@@ -1,4 +1,5 @@
 /** What binds the chosen settings, and how far they are valid: how many more changes and nodes they bear. */
+import { SYNCS_MOST } from '../metrics/program-of.ts';
 import { runModel, type Run } from '../twin/run.ts';
 import type { Settings } from '../twin/settings.ts';
 import { FITTED } from './back-test.ts';
@@ -20,7 +21,10 @@ export interface Binding {
   readonly p99Ms: number;
 }
 
-/** The effect on the p99 of additions if one resource after the other grows by half. */
+/**
+ * The effect on the p99 of additions if one resource after the other grows by half, the syncs up to what their flag allows. Syncs
+ * that it allows no more of are left out.
+ */
 export function bindingsOf(question: Question, settings: Settings): Binding[] {
   const { run } = question;
   const output = additionsTo(run.story);
@@ -31,11 +35,15 @@ export function bindingsOf(question: Question, settings: Settings): Binding[] {
   const { calibration } = run;
   const { endpointSyncs, serviceEndpointSyncs, qps, burst, inFlight } = settings;
   const more = (count: number): number => Math.ceil(count * MORE);
+  const moreSyncs = {
+    endpointSyncs: more(endpointSyncs),
+    serviceEndpointSyncs: Math.min(more(serviceEndpointSyncs), SYNCS_MOST.endpoint_slice),
+  };
   return [
     p99('as it is', {}),
-    p99('syncs', {
-      settings: { ...settings, endpointSyncs: more(endpointSyncs), serviceEndpointSyncs: more(serviceEndpointSyncs) },
-    }),
+    ...(output === 'slices' && serviceEndpointSyncs >= SYNCS_MOST.endpoint_slice
+      ? []
+      : [p99('syncs', { settings: { ...settings, ...moreSyncs } })]),
     ...(run.controller === 'endpointd'
       ? [p99('writes in flight', { settings: { ...settings, inFlight: more(inFlight) } })]
       : []),

@@ -6,7 +6,7 @@ import { refusalsText, refusedOf } from '../metrics/refusals.ts';
 import { changesOf } from '../metrics/slice-changes.ts';
 import { bucketsOf, sumOf, type Metrics, type Sample } from '../metrics/text.ts';
 import { grownBetween, whyNotComparable, whyNotWhole, type Grown } from '../metrics/two-looks.ts';
-import { kubeMinorIn, ledAt, type Program, programOf } from '../metrics/program-of.ts';
+import { kubeMinorIn, ledAt, type Program, programOf, showsCpuLimit } from '../metrics/program-of.ts';
 import { type Output, OUTPUTS } from '../twin/ledger.ts';
 import { type LikelyLognormal, lognormalOf, middleOf } from './lognormal.ts';
 
@@ -29,6 +29,8 @@ export interface Measured {
   readonly apiMs: Source<MeasuredLatency> | null;
   readonly cpuMsPerWrite: Source<CpuPerWrite> | null;
   readonly cores: Source<number> | null;
+  /** Notes on these cores, for whom they are taken from here. */
+  readonly coresNotes: readonly string[];
   /** The minor version of the kube-controller-manager. */
   readonly kubeMinor: Source<number> | null;
   /** How many clients watch one API server. */
@@ -60,6 +62,7 @@ export const NOTHING_MEASURED: Measured = {
   apiMs: null,
   cpuMsPerWrite: null,
   cores: null,
+  coresNotes: [],
   kubeMinor: null,
   watchers: null,
   flowWaits: null,
@@ -223,14 +226,11 @@ function ofController({ before, after, from }: Scrapes, controller: Program, rec
     apiMs: sourceOf(latency, `${whose} ${count} writes in ${from}`, isEndpointd),
     cpuMsPerWrite: cpu.known,
     cores: cores === null ? null : { value: cores, from: `go_sched_gomaxprocs_threads in ${from}` },
+    coresNotes: coresNotesOf(cores, after).map((note) => `${from}: ${note}`),
     kubeMinor: kubeMinorOf(after, from),
     lookedFor: ['refusals', ...ofLeader],
     doubts: refused === '' ? [] : [`${from}: of ${whose} writes the API server refused ${refused}`],
-    notes: [
-      ...notesOf(latency, `${count} writes`, from),
-      ...(count >= WRITES_MIN ? cpu.notes : []),
-      ...(cores === GO_THREADS_MIN ? [`${from}: ${FEW_CORES}`] : []),
-    ],
+    notes: [...notesOf(latency, `${count} writes`, from), ...(count >= WRITES_MIN ? cpu.notes : [])],
   };
 }
 
@@ -238,6 +238,14 @@ function ofController({ before, after, from }: Scrapes, controller: Program, rec
 const GO_THREADS_MIN = 2;
 const FEW_CORES =
   'go_sched_gomaxprocs_threads is 2 for any CPU limit up to 2 cores: a smaller limit is played as two cores, and what CPU holds up is not seen';
+const NODES_CORES =
+  "go_sched_gomaxprocs_threads is the node's before Kubernetes 1.35, whatever the container's CPU limit: if it has one, give it with --cores, or what CPU holds up is not seen";
+
+function coresNotesOf(cores: number | null, look: Metrics): string[] {
+  if (cores === null) return [];
+  if (!showsCpuLimit(look)) return [NODES_CORES];
+  return cores === GO_THREADS_MIN ? [FEW_CORES] : [];
+}
 
 /**
  * All CPU of a kube-controller-manager may be that of these controllers, but few of its writes are theirs. It counts those

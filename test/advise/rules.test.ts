@@ -146,6 +146,18 @@ describe('advice from two looks at the metrics', () => {
     assert.deepEqual([verdict, flag], ['syncs', '--concurrent-endpoint-syncs']);
   });
 
+  it('a flag that allows no more syncs is not one to raise', () => {
+    const busy = { syncs: 5000, workSeconds: 4950, waitSeconds: 30_000, apiSeconds: 4900, cpuSeconds: 30 };
+    const flagsAt = (most: number): string[] => {
+      const syncs = { endpoint: most, endpoint_slice: most, endpoint_slice_mirroring: 5 };
+      const advice = [adviceOf(busy, { syncs }), adviceOf({ ...busy, queue: 'endpoint_slice' }, { syncs })];
+      assert.ok(advice.every(({ verdict }) => verdict === 'syncs'));
+      return advice.map(({ flag }) => flag);
+    };
+    assert.deepEqual(flagsAt(49), ['--concurrent-endpoint-syncs', '--concurrent-service-endpoint-syncs']);
+    assert.deepEqual(flagsAt(50), ['--concurrent-endpoint-syncs', '']);
+  });
+
   it('no more workers are advised if keys hardly wait for them', () => {
     const busy = { syncs: 5000, workSeconds: 495, apiSeconds: 480, cpuSeconds: 30 };
     // A key waits for 0.4 ms; or for 92 ms, which may be its own sync of 99 ms.
@@ -555,7 +567,16 @@ ${TIMES}_count{verb="POST"} 2000
     assert.equal(adviceOf({ ...grown, more: ENDPOINTD + loop(0.4) }).verdict, 'syncs');
     const unknown = adviceOf({ ...grown, more: ENDPOINTD });
     assert.equal(unknown.verdict, 'cannot tell');
-    assert.match(unknown.because, /^the process used 0\.95 cores, which may all be its main thread/);
+    assert.match(
+      unknown.because,
+      /^the process used 0\.95 cores, which may all be its main thread: .*, which these metrics lack, would tell$/,
+    );
+    // It is looked at once a second.
+    const none = loop(0.98).replaceAll(/ \S+$/gm, ' 0');
+    assert.match(
+      adviceOf({ ...grown, more: ENDPOINTD + none }).because,
+      / has nothing of these 100 s: look for longer$/,
+    );
   });
 
   it('the advice is not more syncs if Go may have fewer cores than threads', () => {
@@ -677,6 +698,10 @@ ${TIMES}_count{verb="POST"} 2000
     assert.equal(
       whyWithout('process_cpu_seconds_total'),
       'these metrics lack process_cpu_seconds_total: whether CPU is short cannot be told',
+    );
+    assert.equal(
+      whyWithout('process_start_time_seconds'),
+      'these metrics lack process_start_time_seconds: whether the process was started anew cannot be told',
     );
     assert.equal(whyWithout(WAITS), `these metrics lack ${WAITS}: whether writes wait for tokens cannot be told`);
     assert.equal(whyWithout(TIMES), `these metrics lack ${TIMES}_sum: how long the API server takes cannot be told`);

@@ -14,15 +14,16 @@ import { BIN } from '../support/installed.ts';
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-advise-'));
 after(() => rmSync(directory, { recursive: true }));
 
-function metrics(syncs: number): string {
+/** @param tokenSeconds of a sync */
+function metrics(syncs: number, tokenSeconds = 0.23): string {
   return `workqueue_depth{name="endpoint"} 0
 workqueue_longest_running_processor_seconds{name="endpoint"} 0
 workqueue_work_duration_seconds_sum{name="endpoint"} ${syncs * 0.25}
 workqueue_work_duration_seconds_count{name="endpoint"} ${syncs}
 workqueue_queue_duration_seconds_sum{name="endpoint"} ${syncs * 3}
 workqueue_queue_duration_seconds_count{name="endpoint"} ${syncs}
-rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} ${syncs * 0.23}
-rest_client_request_duration_seconds_sum{verb="PUT"} ${syncs * 0.01}
+rest_client_rate_limiter_duration_seconds_sum{verb="PUT"} ${syncs * tokenSeconds}
+rest_client_request_duration_seconds_sum{verb="PUT"} ${syncs * 0.24}
 rest_client_request_duration_seconds_count{verb="PUT"} ${syncs}
 rest_client_requests_total{code="200",method="PUT"} ${syncs}
 process_cpu_seconds_total 3
@@ -178,17 +179,57 @@ describe('endpointd advise', () => {
   it('advise names what the metrics of this program and version do not show', async () => {
     const own = 'endpointd_build_info{version="1"} 1\nendpointd_step_duration_seconds_sum 1\n';
     const build = (minor: number): string => `kubernetes_build_info{major="1",minor="${minor}"} 1\n`;
-    const caveatsOf = async (name: string, more: string): Promise<boolean[]> => {
+    const caveatsOf = async (name: string, more: string, ...flags: string[]): Promise<boolean[]> => {
       const files = [1000, 3000].map((syncs) => file(`${name}-${syncs}.txt`, metrics(syncs) + more));
       const looks = [`--before=${files[0]}`, `--after=${files[1]}`, '--interval=100s', '-o', 'json'];
-      const { caveats } = JSON.parse((await advise(looks)).stdout) as Answer;
-      return ['batch period', 'queue of pods', 'all controllers of the process', 'workqueue_retries_total'].map(
-        (said) => caveats.some((caveat) => caveat.includes(said)),
-      );
+      const { caveats } = JSON.parse((await advise([...looks, ...flags])).stdout) as Answer;
+      return [
+        'batch period',
+        'CPU limit',
+        'queue of pods',
+        'all controllers of the process',
+        'workqueue_retries_total',
+      ].map((said) => caveats.some((caveat) => caveat.includes(said)));
     };
-    assert.deepEqual(await caveatsOf('own-version', own), [true, false, true, false]);
-    assert.deepEqual(await caveatsOf('before-pod-queue', build(34)), [true, false, true, true]);
-    assert.deepEqual(await caveatsOf('with-pod-queue', build(35)), [true, true, true, true]);
+    assert.deepEqual(await caveatsOf('own-version', own), [true, false, false, true, false]);
+    assert.deepEqual(await caveatsOf('before-pod-queue', build(34)), [true, true, false, true, true]);
+    assert.deepEqual(await caveatsOf('cores-given', build(34), '--cores=1'), [true, false, false, true, true]);
+    assert.deepEqual(await caveatsOf('with-pod-queue', build(35)), [true, false, true, true, true]);
+  });
+
+  it('advise says what more syncs rest on where it asks for them', async () => {
+    const answerWith = async (tokenSeconds: number): Promise<Answer> => {
+      const files = [1000, 3000].map((syncs) => file(`${tokenSeconds}-${syncs}.txt`, metrics(syncs, tokenSeconds)));
+      const looks = [`--before=${files[0]}`, `--after=${files[1]}`, '--interval=100s', '-o', 'json'];
+      return JSON.parse((await advise(looks)).stdout) as Answer;
+    };
+    for (const [tokenSeconds, verdict] of [
+      [0, 'syncs'],
+      [0.23, 'tokens'],
+    ] as const) {
+      const { advice, caveats } = await answerWith(tokenSeconds);
+      assert.equal(advice[0]!.verdict, verdict);
+      const isSaid = caveats.some((caveat) => caveat.includes('as long as the API server stays as fast'));
+      assert.equal(isSaid, verdict === 'syncs');
+    }
+  });
+
+  it('advise names no flag to raise that allows no more', async () => {
+    const slices = (syncs: number): string => metrics(syncs, 0).replaceAll('"endpoint"', '"endpoint_slice"');
+    const files = [1000, 3000].map((syncs) => file(`most-${syncs}.txt`, slices(syncs)));
+    const looks = [`--before=${files[0]}`, `--after=${files[1]}`, '--interval=10s'];
+    const said = async (syncs: number): Promise<string> =>
+      (await advise([...looks, `--concurrent-service-endpoint-syncs=${syncs}`])).stdout;
+    assert.match(
+      await said(49),
+      /\nendpoint_slice: all its workers are busy\. Raise --concurrent-service-endpoint-syncs\.\n/,
+    );
+    const most = await said(50);
+    assert.match(
+      most,
+      /\nendpoint_slice: all its workers are busy, and --concurrent-service-endpoint-syncs allows no more than 50\.\n/,
+    );
+    assert.doesNotMatch(most, /Raise/);
   });
 
   it('advise on two files doubts an interval that the figures rule out', async () => {

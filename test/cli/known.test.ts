@@ -8,6 +8,8 @@ import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { knownOf } from '../../src/cli/tune/known.ts';
 import { parseTuneFlags } from '../../src/cli/tune/tune-flags.ts';
 
+const KUBE = 'process_start_time_seconds 1\nworkqueue_work_duration_seconds_count{name="endpoint"} 1\n';
+
 interface Version {
   readonly minor: number;
   readonly value: string | undefined;
@@ -20,10 +22,7 @@ async function versionBy(minor: string | null, ...flags: readonly string[]): Pro
   const directory = mkdtempSync(join(tmpdir(), 'endpointd-known-'));
   try {
     const path = join(directory, 'kcm.txt');
-    writeFileSync(
-      path,
-      `workqueue_work_duration_seconds_count{name="endpoint"} 1\nkubernetes_build_info{minor="${minor}"} 1\n`,
-    );
+    writeFileSync(path, `${KUBE}kubernetes_build_info{minor="${minor}"} 1\n`);
     const metrics = minor === null ? [] : [`--controller-metrics=${path},${path}`];
     const args = ['--controller=kube-controller-manager', ...metrics, ...flags];
     const { kubeMinor, given, measured } = await knownOf(
@@ -76,6 +75,26 @@ for (const [name, minor, flags, expected] of [
     assert.deepEqual(await versionBy(minor, ...flags), expected));
 }
 
+test('what metrics hide of the cores is noted, unless somebody tells them', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-known-'));
+  try {
+    const path = join(directory, 'kcm.txt');
+    writeFileSync(path, `${KUBE}kubernetes_build_info{minor="34"} 1\ngo_sched_gomaxprocs_threads 64\n`);
+    const hintsWith = async (...flags: readonly string[]): Promise<number> => {
+      const args = ['--controller=kube-controller-manager', `--controller-metrics=${path},${path}`, ...flags];
+      const { measured } = await knownOf(
+        parseTuneFlags(args, () => undefined),
+        null,
+        0,
+      );
+      return measured.notes.filter((note) => note.includes('CPU limit')).length;
+    };
+    assert.deepEqual([await hintsWith(), await hintsWith('--cores=4')], [1, 0]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test('the nodes of a recording watch the slices, unless somebody tells how many', async () => {
   const watchers = async (nodes: number, ...flags: readonly string[]): Promise<readonly unknown[]> => {
     const known = await knownOf(
@@ -93,7 +112,7 @@ test('the nodes of a recording watch the slices, unless somebody tells how many'
     const path = join(directory, 'api.txt');
     writeFileSync(
       path,
-      'apiserver_request_duration_seconds_count 1\napiserver_longrunning_requests{verb="WATCH",resource="endpointslices"} 9\n',
+      'process_start_time_seconds 1\napiserver_request_duration_seconds_count 1\napiserver_longrunning_requests{verb="WATCH",resource="endpointslices"} 9\n',
     );
     const [, from] = await watchers(7, `--apiserver-metrics=${path},${path}`);
     assert.equal(from, `apiserver_longrunning_requests in ${path}, ${path}, of that API server alone`);

@@ -229,13 +229,23 @@ describe('what scrapes say of the numbers that a recording leaves open', () => {
   it('two cores may be a smaller CPU limit, which the scrapes do not tell', () => {
     const notesOf = (threads: number): readonly string[] => {
       const text = controllerText({ writes: 200 }).replace('threads 64', `threads ${threads}`);
-      return factsOf(scrapes(controllerText(NONE), text), null).notes;
+      return factsOf(scrapes(controllerText(NONE), text), null).coresNotes;
     };
     assert.match(
       notesOf(2).join(),
       /go_sched_gomaxprocs_threads is 2 for any CPU limit up to 2 cores: a smaller limit is played as two/,
     );
-    assert.doesNotMatch(notesOf(4).join(), /CPU limit/);
+    assert.deepEqual(notesOf(4), []);
+  });
+
+  it('before 1.35 any number of cores may hide a CPU limit', () => {
+    const notesOf = (minor: number): readonly string[] =>
+      factsOf(controller({ writes: 200, more: `kubernetes_build_info{minor="${minor}"} 1` }), null).coresNotes;
+    assert.match(
+      notesOf(34).join(),
+      /^a\.txt, b\.txt: go_sched_gomaxprocs_threads is the node's before Kubernetes 1\.35/,
+    );
+    assert.deepEqual(notesOf(35), []);
   });
 
   it('scrapes give the version of kube-controller-manager', () => {
@@ -392,6 +402,16 @@ describe('scrapes that are none of a controller or an API server', () => {
       'of several processes',
       () => factsOf(scrapes(controllerText(NONE).repeat(2), some.repeat(2)), null),
       /^a\.txt, b\.txt: these are the metrics of several processes in one: .* take the metrics of one process$/,
+    ],
+    [
+      'that do not tell whether there was a restart between them',
+      () => {
+        const [first, second] = [controllerText(NONE), some].map((text) =>
+          text.replace(/^process_start_time.*\n/m, ''),
+        );
+        return factsOf(scrapes(first!, second!), null);
+      },
+      /: these metrics lack process_start_time_seconds: whether the process was started anew cannot be told$/,
     ],
     [
       'with a restart between them',

@@ -171,6 +171,14 @@ test('writes in flight bind where there are fewer of them than syncs', () => {
   assert.ok(!('writes in flight' in bound('kube-controller-manager')));
 });
 
+test('syncs that their flag allows no more of do not bind', () => {
+  const asked = questionOf('min p99(add)', story({ services: 1, changes: [[1000, 0, 'ready']] }));
+  const resourcesWith = (serviceEndpointSyncs: number): string[] =>
+    bindingsOf(asked, { ...DEFAULT_SETTINGS, serviceEndpointSyncs }).map(({ resource }) => resource);
+  assert.ok(resourcesWith(49).includes('syncs'));
+  assert.ok(!resourcesWith(50).includes('syncs'));
+});
+
 test('a limit has to hold although more was measured than predicted', () => {
   const boundWith = (...given: readonly Given[]): number =>
     recommended('writes<=100/s, min p99(add)', ...given).best!.checks[0]!.bound;

@@ -83,7 +83,12 @@ export async function knownOf(options: TuneOptions, recorded: Recorded | null, r
     measured: {
       ...measured,
       cores: hasCores ? null : measured.cores,
-      notes: [...measured.notes, ...version.notes, ...unseen(measured, recorded)],
+      notes: [
+        ...measured.notes,
+        ...(hasCores ? [] : measured.coresNotes),
+        ...version.notes,
+        ...unseen(measured, recorded),
+      ],
     },
     given: rows,
   };
