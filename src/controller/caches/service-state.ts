@@ -30,10 +30,8 @@ export interface ServiceState {
 
   /** What its planner has been told. */
   readonly view: PlannerView;
-  /** How many batches with this service were lost since one was answered. */
+  /** How many batches with this service were lost since one was answered with results. */
   batchesLost: number;
-  /** The service was in a lost batch. It is planned alone until one plan has succeeded. */
-  suspect: boolean;
   /** uid of the orphaned Endpoints that were reported. They are reported once. */
   orphanReported: string;
 }

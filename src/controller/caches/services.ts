@@ -56,7 +56,6 @@ function createService(namespace: string, name: string, shard: number): ServiceS
     units: NO_UNITS,
     view: createPlannerView(),
     batchesLost: 0,
-    suspect: false,
     orphanReported: '',
   };
   // Service and object refer to each other, so one of them is incomplete for a moment.
