@@ -89,8 +89,8 @@ export function checkNothingKept(sim: Sim, told: string): void {
       assert.deepEqual(placed, [], of);
     }
     for (const kind of OUTPUT_KINDS) assert.equal(typeof service.view[kind], 'string', `news of ${kind}: ${of}`);
-    const { inFlight, held, expected } = service.endpoints;
-    assert.deepEqual({ inFlight, held, expected }, { inFlight: 0, held: null, expected: null }, of);
+    const { open, held, expected } = service.endpoints;
+    assert.deepEqual({ open, held, expected }, { open: 0, held: null, expected: null }, of);
     // Of what is not planned doubts may stay: they are settled should it be planned again.
     if (wanted) assert.equal(service.batchesLost, 0, of);
     for (const unit of service.units) {
@@ -113,8 +113,8 @@ export function checkNothingKept(sim: Sim, told: string): void {
       );
       for (const slice of unit.slices?.values() ?? []) {
         assert.deepEqual(
-          { inFlight: slice.inFlight, held: slice.held, expected: slice.expected },
-          { inFlight: 0, held: null, expected: null },
+          { open: slice.open, held: slice.held, expected: slice.expected },
+          { open: 0, held: null, expected: null },
           `${slice.name} of ${of}`,
         );
       }

@@ -160,10 +160,10 @@ export interface ObjectState {
   /** The newest known state of the object; null = it does not exist. */
   record: OutputRecord | null;
   /**
-   * Own requests about the object that are under way, a GET included. While there is one, the object's watch events are
-   * held.
+   * Own writes of the object that are queued or unanswered, and GETs of it that are unanswered. While there are any, its
+   * watch events are held.
    */
-  inFlight: number;
+  open: number;
   /** The body of the write that is under way; null = none was sent. */
   sent: Uint8Array | null;
   /** The newest watch event that is held. */

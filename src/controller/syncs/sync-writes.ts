@@ -40,7 +40,7 @@ export function openWrite(
   const { controller, service } = unit;
   const object = controller.kind === 'endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
   stage.open++;
-  object.inFlight++;
+  object.open++;
   queueWrite(state.writes, {
     unit,
     object,
@@ -85,7 +85,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     `an answer to no write of ${keyOf(service)}`,
   );
   stage.open--;
-  object.inFlight--;
+  object.open--;
   object.sent = null;
   if (queued.sentAtMs >= 0) {
     sync.throttledMs = Math.max(sync.throttledMs, queued.sentAtMs - queued.queuedAtMs);
@@ -135,7 +135,7 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
     sync.failure = soonest(sync.failure, outcome.failure);
     state.reports.failedWrite(unit, write, outcome.failure, outcome.withoutEvent, now);
   }
-  if (object.inFlight === 0) takeHeld(state, object, now);
+  if (object.open === 0) takeHeld(state, object, now);
   releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
   return undone;

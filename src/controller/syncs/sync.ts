@@ -104,9 +104,9 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
     queueDependents(state, service, unit, now);
     queueLeftovers(state, service, now);
   }
-  endpoints.inFlight--;
+  endpoints.open--;
   // Another read may be under way, whose answer may be older still.
-  if (endpoints.inFlight === 0) takeHeld(state, endpoints, now);
+  if (endpoints.open === 0) takeHeld(state, endpoints, now);
   onRead(state, unit, failure, now);
 }
 
