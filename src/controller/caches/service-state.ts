@@ -70,7 +70,7 @@ export interface Unit {
    * Until when the unit is tried again although its namespace is being deleted; -Infinity = the last sync that did not fail
    * did not find it so. Monotonic ms.
    */
-  endingUntilMs: number;
+  namespaceEndsUntilMs: number;
   /**
    * Monotonic ms before which the unit is not synced, whatever changes: the last failure will hardly be mended by
    * another try.
@@ -110,7 +110,7 @@ export interface Sync {
   /** Whether the plan was not whole, so that another sync follows this one. */
   goesOn: boolean;
   /** Whether a create was refused because the namespace is being deleted. */
-  isEnding: boolean;
+  namespaceEnds: boolean;
   /** null = the writes are sent. */
   readonly shadow: Shadow | null;
   /**

@@ -44,8 +44,8 @@ export interface Reports {
   released(unit: Unit): void;
   /** Takes the problems of a plan. The planner names a problem when it comes up, and not again while it lasts. */
   problems(service: ServiceState, units: readonly Unit[], problems: readonly Problem[], now: Now): void;
-  /** A write was refused. `withoutEvent`: the failure settles itself, such as a conflict. */
-  failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, withoutEvent: boolean, now: Now): void;
+  /** A write has failed, and the failure does not settle itself as a conflict does. */
+  failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, now: Now): void;
   stuck(unit: Unit, failure: Failure, now: Now): void;
   /** Somebody else has made `changes` of the unit's objects. `writer`: as `writerOf` names it. */
   otherWriter(unit: Unit, writer: string, changes: number, now: Now): void;
@@ -93,9 +93,7 @@ export function createReports(hands: ReportHands): Reports {
     released: (unit) => forgetFirstSync(first, unit),
     problems: (service, units, problems, now) =>
       reportProblems({ ...hands, lines }, untold, service, units, problems, now),
-    failedWrite(unit, write, failure, withoutEvent, now) {
-      if (!withoutEvent) reportFailedWrite(hands, unit, write, failure, now);
-    },
+    failedWrite: (unit, write, failure, now) => reportFailedWrite(hands, unit, write, failure, now),
     stuck(unit, failure, now) {
       reportStuck(hands, unit, failure, now);
       noteFirstStuck(first, hands.log, unit, now);

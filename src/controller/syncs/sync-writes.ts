@@ -125,15 +125,15 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
   if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit))
     queueDependents(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
-  if (outcome.result === 'refused' && outcome.failure === null) {
-    sync.isEnding = true;
+  if (outcome.namespaceEnds) {
+    sync.namespaceEnds = true;
     forgetFight(unit);
   }
   if (outcome.mustRead) becomeUncertain(object);
   if (outcome.isConflict) noteConflict(state, object);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
-    state.reports.failedWrite(unit, write, outcome.failure, outcome.withoutEvent, now);
+    if (!outcome.withoutEvent) state.reports.failedWrite(unit, write, outcome.failure, now);
   }
   if (object.open === 0) takeHeld(state, object, now);
   releaseSlice(state, object);

@@ -49,7 +49,7 @@ export function startSync(state: ControllerState, unit: Unit, lane: WorkLane, no
     shares: state.replan.shares,
     failure: null,
     applied: 0,
-    isEnding: false,
+    namespaceEnds: false,
     goesOn: false,
     shadow: shadowOf(state, unit),
     postedAtMs: -1,
