@@ -6,7 +6,7 @@ import { createInstruments, type Instruments } from './reports/instruments.ts';
 import { createJournal } from './reports/journal.ts';
 import { createReports } from './reports/reports.ts';
 import { createReplan } from './caches/replan.ts';
-import { createLeadership, standsBy, type LeadershipOptions } from './leader/leadership.ts';
+import { createLeadership, waitsToWrite, type LeadershipOptions } from './leader/leadership.ts';
 import type { ControllerOptions } from './options.ts';
 import { createOutbox, mutedWhile, type SourceOf } from './outbox.ts';
 import type { Controller, ServiceState } from './caches/service-state.ts';
@@ -41,7 +41,7 @@ export interface StateConfig {
  */
 export function createState(config: StateConfig, shardCount: number, seed: number): ControllerState {
   const { options, metrics, leadership = null, isShadow = false } = config;
-  const controllers = createControllers(options, metrics, () => !standsBy(state));
+  const controllers = createControllers(options, metrics, () => !waitsToWrite(state));
   const instruments = createInstruments(metrics, config.host);
   beginAtZero(instruments, controllers, options, shardCount);
   const prng = createPrng(seed);
@@ -92,7 +92,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
       },
       instruments,
       journal,
-      standsBy: () => standsBy(state),
+      waitsToWrite: () => waitsToWrite(state),
     }),
     journal,
     replan: createReplan(),

@@ -111,8 +111,11 @@ export function hasLeftLease({ leadership }: ControllerState): boolean {
   return leadership === null || leadership.elector.phase.name === 'released';
 }
 
-/** The process holds the Lease from now on. Later in this step it writes, unless it has to wait (`wakeWaiting`). */
-export function beginLeading(state: ControllerState, now: Now): void {
+/**
+ * Tells in an Event object that the process holds the Lease. Later in this step it writes, unless it has to wait
+ * (`wakeWaiting`).
+ */
+export function tellLeading(state: ControllerState, now: Now): void {
   tell(state, leadershipOf(state), 'became leader', now);
 }
 
@@ -143,7 +146,7 @@ function beginWriting(state: ControllerState, leadership: Leadership, untoldMs: 
     unit.changedAtMs = unit.changedAtMs < 0 ? changedMs : Math.min(unit.changedAtMs, changedMs);
     addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
   }
-  state.reports.leads(untoldMs, now);
+  state.reports.beginsToWrite(untoldMs, now);
 }
 
 /** The process leads no longer: nothing may be written any more. */

@@ -4,7 +4,8 @@ import { STAGE_NAMES, STAGES } from './stages.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
 import { allServices } from '../caches/services.ts';
-import { leaderText, roleOf, standsBy, type Role } from '../leader/leadership.ts';
+import { waitsToWrite } from '../leader/leadership.ts';
+import { leaderText, roleOf, type Role } from './role.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
@@ -129,7 +130,7 @@ export function debugSummary(state: ControllerState, now: Now): Omit<DebugView, 
     watches: state.reflectors.map((reflector) => watchView(reflector, now.nowMs)),
     stuck: stuck.sort((a, b) => b.failures - a.failures).slice(0, ROWS_MAX),
     stuckTotal: stuck.length,
-    failing: standsBy(state) ? 0 : countFailing(state),
+    failing: waitsToWrite(state) ? 0 : countFailing(state),
     stages: stageViews(entries),
     busiest: busiestOf(entries),
   };

@@ -1,7 +1,8 @@
 /** The gauges that are read from the state of the controllers when the metrics are asked for. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import { isLeader } from '../leader/elector.ts';
-import { roleOf, standsBy, type Leadership } from '../leader/leadership.ts';
+import { waitsToWrite, type Leadership } from '../leader/leadership.ts';
+import { roleOf } from './role.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
@@ -81,7 +82,7 @@ function readElection(store: MetricStore, leadership: Leadership): void {
 
 function oldestChangeSeconds(state: ControllerState, nowMs: number): number {
   const { controllers } = state;
-  if (standsBy(state)) return 0;
+  if (waitsToWrite(state)) return 0;
   const changes = controllers.map(({ queue }) => oldestChangeMs(queue)).filter((changedMs) => changedMs >= 0);
   return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }

@@ -12,7 +12,7 @@ import {
   noteAllDue,
   noteFirstStuck,
   noteFirstSync,
-  noteLeads,
+  noteBeginsToWrite,
   type FirstLists,
 } from './first-syncs.ts';
 import type { Instruments } from './instruments.ts';
@@ -32,8 +32,8 @@ export interface Reports {
   due(unit: Unit): void;
   /** Every controller has begun with what was due. */
   allDue(lists: FirstLists, now: Now): void;
-  /** A standby leads now. What came up before monotonic `untoldSinceMs` was told by the leader before. */
-  leads(untoldSinceMs: number, now: Now): void;
+  /** The process begins to write. What came up before monotonic `untoldSinceMs` was told by the leader before. */
+  beginsToWrite(untoldSinceMs: number, now: Now): void;
   /**
    * The unit was planned, and its facts are new. `before`: the facts of the plan before; undefined = there was none.
    */
@@ -59,8 +59,8 @@ export interface ReportHands {
   readonly instruments: Instruments;
   readonly record: (event: EventInput, now: Now) => void;
   readonly journal: Journal;
-  /** Whether the process leaves all reports of objects to a leader. */
-  readonly standsBy: () => boolean;
+  /** Whether the process leaves all reports of objects to the leader, or to the controller that it waits for. */
+  readonly waitsToWrite: () => boolean;
 }
 
 /** For so long after a failover, writes of another endpointd are those of the leader before. */
@@ -68,23 +68,23 @@ const NEW_LEADER_MS = 60_000;
 
 export function createReports(hands: ReportHands): Reports {
   const otherWriters: OtherWriters = new Map();
-  const first = createFirstSyncs(hands.standsBy);
-  const untold = createUntold(hands.standsBy);
+  const first = createFirstSyncs(hands.waitsToWrite);
+  const untold = createUntold(hands.waitsToWrite);
   const lines = createBoundedLines(
     hands.log,
     'Part of an object cannot be used',
     'Parts of more objects cannot be used, their lines were left out',
   );
-  let ledAtMs = -Infinity;
+  let wroteFromMs = -Infinity;
   // They begin at 0, so that rates see the first problem, too.
   for (const kind of Object.keys(PROBLEM_EVENTS)) hands.instruments.problems(kind);
   return {
     due: (unit) => void first.due?.add(unit),
     allDue: (lists, now) => noteAllDue(first, hands.log, lists, now),
-    leads(untoldSinceMs, now) {
-      ledAtMs = now.nowMs;
+    beginsToWrite(untoldSinceMs, now) {
+      wroteFromMs = now.nowMs;
       tellKept(untold, untoldSinceMs, now);
-      noteLeads(first, hands.log, now);
+      noteBeginsToWrite(first, hands.log, now);
     },
     planned: (unit, before, now) => reportPlan(hands, untold, unit, before, now),
     unplanned(unit, before) {
@@ -100,7 +100,7 @@ export function createReports(hands: ReportHands): Reports {
     },
     otherWriter(unit, writer, changes, now) {
       // These are the last writes of the leader before.
-      if (writer === OWN_MANAGER && now.nowMs - ledAtMs < NEW_LEADER_MS) return;
+      if (writer === OWN_MANAGER && now.nowMs - wroteFromMs < NEW_LEADER_MS) return;
       noteOtherWriter(otherWriters, hands, unit, writer, changes, now);
     },
     synced(unit, sync, now) {
@@ -234,8 +234,8 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
  * Whether what the sync plans is written. What a standby plans, and what a leader has lost the Lease for, is no sync for
  * upstream's metrics: a standby of theirs plans nothing.
  */
-function isWritten({ standsBy }: ReportHands, { shadow }: Sync): boolean {
-  return shadow === null && !standsBy();
+function isWritten({ waitsToWrite }: ReportHands, { shadow }: Sync): boolean {
+  return shadow === null && !waitsToWrite();
 }
 
 /**

@@ -1,11 +1,11 @@
 /**
- * What comes up while the process stands by. The leader tells it, so it is kept only in case this process leads next:
- * then it tells what the leader before had no time for.
+ * What comes up while the process waits to write. The leader tells it, so it is kept only in case this process writes
+ * next: then it tells what the leader before had no time for.
  */
 import type { Now } from '../event.ts';
 
 export interface Untold {
-  readonly standsBy: () => boolean;
+  readonly waitsToWrite: () => boolean;
   /** By what they are, the oldest first. */
   readonly kept: Map<string, Report & { readonly atMs: number }>;
 }
@@ -21,13 +21,13 @@ export interface Report {
 /** Beyond so many the oldest is forgotten. */
 const KEPT_MAX = 1000;
 
-export function createUntold(standsBy: () => boolean): Untold {
-  return { standsBy, kept: new Map() };
+export function createUntold(waitsToWrite: () => boolean): Untold {
+  return { waitsToWrite, kept: new Map() };
 }
 
-/** Tells the report now, or keeps it while the process stands by. */
-export function tellOrKeep({ standsBy, kept }: Untold, report: Report, now: Now): void {
-  if (!standsBy()) {
+/** Tells the report now, or keeps it while the process waits to write. */
+export function tellOrKeep({ waitsToWrite, kept }: Untold, report: Report, now: Now): void {
+  if (!waitsToWrite()) {
     report.tell(now);
     return;
   }
@@ -38,7 +38,7 @@ export function tellOrKeep({ standsBy, kept }: Untold, report: Report, now: Now)
   kept.delete(oldest!);
 }
 
-/** The process leads. What came up before `sinceMs` was told by the leader before. */
+/** The process begins to write. What came up before `sinceMs` was told by the leader before. */
 export function tellKept({ kept }: Untold, sinceMs: number, now: Now): void {
   for (const { atMs, stillHolds, tell } of kept.values()) if (atMs >= sinceMs && stillHolds()) tell(now);
   kept.clear();

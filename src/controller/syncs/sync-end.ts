@@ -1,7 +1,7 @@
 /** The end of a sync: its slot is given back, and what failed is tried again. */
 import { nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
-import { noteShadowed, standsBy } from '../leader/leadership.ts';
+import { noteShadowed, waitsToWrite } from '../leader/leadership.ts';
 import { endRepair } from '../queues/fights.ts';
 import { releaseService } from '../caches/services.ts';
 import { keyOf, type Failure, type Unit } from '../caches/service-state.ts';
@@ -78,7 +78,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   const delayMs = nextDelayMs(failure.class, before, state.prng, Math.max(0, failure.retryAfterMs));
   unit.failures++;
   if (!isUnreached) unit.failuresReached++;
-  const isSilent = standsBy(state);
+  const isSilent = waitsToWrite(state);
   const expected = isSilent || failure.class === 'conflict';
   // Warnings are written at any verbosity. What lasts is told once, as a stuck service.
   state.outbox.log('info', expected ? 3 : 1, 'Sync failed, retrying', {
