@@ -48,7 +48,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
   const interner = createInterner();
   const outbox = createOutbox<Purpose>(config.sourceOf);
   // Event objects draw from a generator of their own, so that they change nothing of what the syncs draw.
-  const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
+  const eventRecorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
   const journal = createJournal(options.journalSize);
   const state: ControllerState = {
     options,
@@ -67,7 +67,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     nodes: createNodeTable(),
     services: new Map(),
     serviceCount: 0,
-    serviceRecords: 0,
+    existingServices: 0,
     slices: new Map(),
     shards: Array.from({ length: shardCount }, () => createShardState()),
     nextBatchId: 1,
@@ -83,12 +83,12 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
             controllers.map(({ name }) => name),
             createPrng(seed ^ LEASE_SEED),
           ),
-    recorder,
+    eventRecorder,
     reports: createReports({
       // A standby reports nothing of objects: the leader does.
       log: mutedWhile(() => state.isShadow, outbox.log),
       record(event, now) {
-        if (!state.isShadow) recordEvent(recorder, event, now.nowMs, now.wallMs);
+        if (!state.isShadow) recordEvent(eventRecorder, event, now.nowMs, now.wallMs);
       },
       instruments,
       journal,

@@ -36,7 +36,7 @@ export function checkNothingKept(sim: Sim, told: string): void {
   const keys = new Set([...[...services, ...endpoints].map(keyOf), ...slices.map(ownerOf)]);
   assert.deepEqual(sorted(known.map(({ namespace, name }) => `${namespace}/${name}`)), sorted(keys), told);
   assert.equal(state.serviceCount, keys.size, `services: ${told}`);
-  assert.equal(state.serviceRecords, services.length, `Services: ${told}`);
+  assert.equal(state.existingServices, services.length, `Services: ${told}`);
   assert.deepEqual(
     sorted(
       known.flatMap(({ endpoints: { record } }) =>

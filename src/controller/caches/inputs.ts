@@ -181,7 +181,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
       const service = ensureService(state, record.namespace, record.name);
       const cached = service.record;
       if (cached !== null && !givesWay(cached.resourceVersion, upTo)) return cached;
-      if (cached === null) state.serviceRecords++;
+      if (cached === null) state.existingServices++;
       service.record = record;
       ensureUnits(state, service);
       if (cached !== null && cached.uid === record.uid && sameSpec(cached, record, state.options)) return record;
@@ -229,7 +229,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
 function dropService(state: ControllerState, service: ServiceState, now: Now): void {
   removeService(state.index, service);
   service.record = null;
-  state.serviceRecords--;
+  state.existingServices--;
   outdateInputs(service.view);
   ensureUnits(state, service);
   for (const unit of service.units) {

@@ -108,7 +108,7 @@ export interface Sync {
   /** How many writes were applied. */
   applied: number;
   /** Whether the plan was not whole, so that another sync follows this one. */
-  goesOn: boolean;
+  isPartial: boolean;
   /** Whether a create was refused because the namespace is being deleted. */
   namespaceEnds: boolean;
   /** null = the writes are sent. */

@@ -186,7 +186,7 @@ function abortWrites(state: ControllerState, now: Now): void {
   }
 }
 
-function tell({ recorder }: ControllerState, { elector }: Leadership, what: string, now: Now): void {
+function tell({ eventRecorder }: ControllerState, { elector }: Leadership, what: string, now: Now): void {
   const { namespace, name, identity } = elector.options;
   const metadata = elector.seen?.lease.object['metadata'] as { uid?: string } | undefined;
   const involvedObject = {
@@ -198,5 +198,5 @@ function tell({ recorder }: ControllerState, { elector }: Leadership, what: stri
     resourceVersion: elector.seen?.lease.resourceVersion ?? '',
   };
   const event = { component: 'endpointd', involvedObject, type: 'Normal', reason: 'LeaderElection' } as const;
-  recordEvent(recorder, { ...event, message: `${identity} ${what}` }, now.nowMs, now.wallMs);
+  recordEvent(eventRecorder, { ...event, message: `${identity} ${what}` }, now.nowMs, now.wallMs);
 }

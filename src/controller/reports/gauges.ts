@@ -20,7 +20,7 @@ export function readState(store: MetricStore, state: ControllerState): void {
     state.writes.tokens,
     state.controllers.flatMap(({ tokenUse }) => tokenUse ?? []),
   );
-  exposeEventRecorder(store, state.recorder);
+  exposeEventRecorder(store, state.eventRecorder);
   readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
   if (state.leadership !== null) readElection(store, state.leadership);
   readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.writes.pause, nowMs));
@@ -90,7 +90,7 @@ function oldestChangeSeconds(state: ControllerState, nowMs: number): number {
 function readController(store: MetricStore, state: ControllerState, { name, queue, stuck }: Controller): void {
   const labels = { controller: name };
   exposeWorkQueue(store, queue);
-  readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.serviceRecords);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.existingServices);
   readMetric(store, 'endpointd_services', { ...labels, state: 'syncing' }, () => queue.processing.length);
   readMetric(store, 'endpointd_services', { ...labels, state: 'stuck' }, () => stuck.size);
 }

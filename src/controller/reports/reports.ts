@@ -19,7 +19,7 @@ import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
 import { STAGE_NAMES, stageMs } from './stages.ts';
-import { createUntold, tellKept, tellOrKeep, type Report, type Untold } from './untold.ts';
+import { createUntold, tellKept, tellOrKeep, type Message, type Untold } from './untold.ts';
 import { OWN_MANAGER } from '../caches/writer-name.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
@@ -120,12 +120,12 @@ function reportPlan(hands: ReportHands, untold: Untold, unit: Unit, before: Fact
   report.sum(facts, 1);
   if (isWritten(hands, unit.sync!)) report.planned(facts);
   for (const { reason, detail } of report.events(facts, before)) {
-    const report: Report = {
+    const message: Message = {
       what: `${keyOf(unit.service)} ${reason} ${detail}`,
       stillHolds: () => unit.service.record !== null,
       tell: (at) => emit(hands, unit, reason, detail, at),
     };
-    tellOrKeep(untold, report, now);
+    tellOrKeep(untold, message, now);
   }
 }
 
@@ -148,12 +148,12 @@ function reportProblems(
     hands.instruments.problems(problem.kind).inc();
     const { kind } = PROBLEM_EVENTS[problem.kind];
     const unit = units.find(({ controller }) => controller.kind === kind) ?? units[0];
-    const report: Report = {
+    const message: Message = {
       what: `${keyOf(service)} ${problem.kind} ${problem.object} ${problem.field}`,
       stillHolds: () => service.record !== null && !(problem.kind === 'unknown-node' && waitsForNoNode(unit)),
       tell: (at) => tellProblem(hands, service, unit, problem, at),
     };
-    tellOrKeep(untold, report, now);
+    tellOrKeep(untold, message, now);
   }
 }
 

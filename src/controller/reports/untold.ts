@@ -7,11 +7,11 @@ import type { Now } from '../event.ts';
 export interface Untold {
   readonly waitsToWrite: () => boolean;
   /** By what they are, the oldest first. */
-  readonly kept: Map<string, Report & { readonly atMs: number }>;
+  readonly kept: Map<string, Message & { readonly atMs: number }>;
 }
 
-export interface Report {
-  /** The same text means the same report. */
+export interface Message {
+  /** The same text means the same message. */
   readonly what: string;
   /** Asked when it was kept for a while. */
   readonly stillHolds: () => boolean;
@@ -25,14 +25,14 @@ export function createUntold(waitsToWrite: () => boolean): Untold {
   return { waitsToWrite, kept: new Map() };
 }
 
-/** Tells the report now, or keeps it while the process waits to write. */
-export function tellOrKeep({ waitsToWrite, kept }: Untold, report: Report, now: Now): void {
+/** Tells the message now, or keeps it while the process waits to write. */
+export function tellOrKeep({ waitsToWrite, kept }: Untold, message: Message, now: Now): void {
   if (!waitsToWrite()) {
-    report.tell(now);
+    message.tell(now);
     return;
   }
-  kept.delete(report.what);
-  kept.set(report.what, { ...report, atMs: now.nowMs });
+  kept.delete(message.what);
+  kept.set(message.what, { ...message, atMs: now.nowMs });
   if (kept.size <= KEPT_MAX) return;
   const [oldest] = kept.keys();
   kept.delete(oldest!);

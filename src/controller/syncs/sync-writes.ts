@@ -47,7 +47,7 @@ export function openWrite(
     write,
     lane: sync.lane,
     queuedAtMs: now.nowMs,
-    heldBeforeMs: -1,
+    tokenWaitBeforeMs: -1,
     sentAtMs: -1,
     reachedBefore: '',
   });

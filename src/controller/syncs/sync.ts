@@ -50,7 +50,7 @@ export function startSync(state: ControllerState, unit: Unit, lane: WorkLane, no
     failure: null,
     applied: 0,
     namespaceEnds: false,
-    goesOn: false,
+    isPartial: false,
     shadow: shadowOf(state, unit),
     postedAtMs: -1,
     plannedAtMs: -1,
@@ -175,7 +175,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     return;
   }
   sync.plannedAtMs = now.nowMs;
-  sync.goesOn = !plan.isWhole;
+  sync.isPartial = !plan.isWhole;
   const before = unit.facts;
   noteFacts(state.replan, unit, plan.facts);
   recheck(state.replan, unit, sync, now);
