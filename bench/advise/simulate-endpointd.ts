@@ -81,8 +81,8 @@ interface Controller {
 }
 
 interface QueuedWrite {
-  /** `World.heldMs` when it was queued. */
-  readonly heldBeforeMs: number;
+  /** `World.tokenWaitMs` when it was queued. */
+  readonly tokenWaitBeforeMs: number;
   readonly done: () => void;
 }
 
@@ -103,8 +103,8 @@ interface World {
   readonly queued: QueuedWrite[];
   inFlight: number;
   /** For how long a missing token alone has held writes back, and since when it does. */
-  heldMs: number;
-  heldSinceMs: number;
+  tokenWaitMs: number;
+  tokenWaitSinceMs: number;
   waitedMs: number;
   apiMs: number;
   apiCount: number;
@@ -125,8 +125,8 @@ export function simulateEndpointd(load: OwnLoad, warmUp: number, seconds: number
     tokens: createTokenBucket(load.qps, load.burst),
     queued: [],
     inFlight: 0,
-    heldMs: 0,
-    heldSinceMs: Infinity,
+    tokenWaitMs: 0,
+    tokenWaitSinceMs: Infinity,
     waitedMs: 0,
     apiMs: 0,
     apiCount: 0,
@@ -257,27 +257,27 @@ function plan(world: World, controller: Controller, item: WorkItem<number>, show
     end();
     return;
   }
-  const heldBeforeMs = heldMsAt(world);
+  const tokenWaitBeforeMs = tokenWaitMsAt(world);
   const done = (): void => {
     controller.writes++;
     if (--open === 0) end();
   };
-  for (let i = open; i > 0; i--) world.queued.push({ heldBeforeMs, done });
+  for (let i = open; i > 0; i--) world.queued.push({ tokenWaitBeforeMs, done });
 }
 
 /** As the controller counts it: what comes after the token is no wait for it. */
-function heldMsAt({ agenda, tokens, heldMs, heldSinceMs }: World): number {
-  return heldMs + Math.max(0, Math.min(agenda.nowMs, nextTokenMs(tokens)) - heldSinceMs);
+function tokenWaitMsAt({ agenda, tokens, tokenWaitMs, tokenWaitSinceMs }: World): number {
+  return tokenWaitMs + Math.max(0, Math.min(agenda.nowMs, nextTokenMs(tokens)) - tokenWaitSinceMs);
 }
 
 /** The time of the next token; Infinity = no write waits for one. */
 function flush(world: World): number {
   const { agenda, load, queued, tokens } = world;
-  world.heldMs = heldMsAt(world);
-  world.heldSinceMs = Infinity;
+  world.tokenWaitMs = tokenWaitMsAt(world);
+  world.tokenWaitSinceMs = Infinity;
   while (queued.length > 0 && world.inFlight < load.places) {
     if (!tryTakeToken(tokens, agenda.nowMs)) {
-      world.heldSinceMs = agenda.nowMs;
+      world.tokenWaitSinceMs = agenda.nowMs;
       return nextTokenMs(tokens);
     }
     send(world, queued.shift()!);
@@ -285,10 +285,10 @@ function flush(world: World): number {
   return Infinity;
 }
 
-function send(world: World, { heldBeforeMs, done }: QueuedWrite): void {
+function send(world: World, { tokenWaitBeforeMs, done }: QueuedWrite): void {
   const { agenda, load } = world;
   world.inFlight++;
-  world.waitedMs += world.heldMs - heldBeforeMs;
+  world.waitedMs += world.tokenWaitMs - tokenWaitBeforeMs;
   const sentMs = agenda.nowMs;
   after(world, load.apiSeconds, () => {
     onThread(world, load.replySeconds, () => {

@@ -5,7 +5,7 @@ import { takeHeld, settleRead, claimFromOthers } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
 import { getSlice, releaseSlice } from './caches/services.ts';
 import { annotationsOf, fencedBy } from './leader/leadership.ts';
-import { beginLeading, endLeading } from './leader/leader-changes.ts';
+import { endLeading, tellLeading } from './leader/leader-changes.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
@@ -41,7 +41,7 @@ export function createHands(
       cancel: (id) => outbox.cancel(id),
       log: outbox.log,
       annotations: () => annotationsOf(whole().leadership!),
-      begin: (now) => beginLeading(whole(), now),
+      begin: (now) => tellLeading(whole(), now),
       end: (now) => endLeading(whole(), now),
     },
     reads: {

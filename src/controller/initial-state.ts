@@ -6,7 +6,7 @@ import { createInstruments, type Instruments } from './reports/instruments.ts';
 import { createJournal } from './reports/journal.ts';
 import { createReports } from './reports/reports.ts';
 import { createReplan } from './caches/replan.ts';
-import { createLeadership, standsBy, type LeadershipOptions } from './leader/leadership.ts';
+import { createLeadership, waitsToWrite, type LeadershipOptions } from './leader/leadership.ts';
 import type { ControllerOptions } from './options.ts';
 import { createOutbox, mutedWhile, type SourceOf } from './outbox.ts';
 import type { Controller, ServiceState } from './caches/service-state.ts';
@@ -41,14 +41,14 @@ export interface StateConfig {
  */
 export function createState(config: StateConfig, shardCount: number, seed: number): ControllerState {
   const { options, metrics, leadership = null, isShadow = false } = config;
-  const controllers = createControllers(options, metrics, () => !standsBy(state));
+  const controllers = createControllers(options, metrics, () => !waitsToWrite(state));
   const instruments = createInstruments(metrics, config.host);
   beginAtZero(instruments, controllers, options, shardCount);
   const prng = createPrng(seed);
   const interner = createInterner();
   const outbox = createOutbox<Purpose>(config.sourceOf);
   // Event objects draw from a generator of their own, so that they change nothing of what the syncs draw.
-  const recorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
+  const eventRecorder = createEventRecorder(options.eventQueueSize, createPrng(~seed));
   const journal = createJournal(options.journalSize);
   const state: ControllerState = {
     options,
@@ -67,7 +67,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     nodes: createNodeTable(),
     services: new Map(),
     serviceCount: 0,
-    serviceRecords: 0,
+    existingServices: 0,
     slices: new Map(),
     shards: Array.from({ length: shardCount }, () => createShardState()),
     nextBatchId: 1,
@@ -83,16 +83,16 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
             controllers.map(({ name }) => name),
             createPrng(seed ^ LEASE_SEED),
           ),
-    recorder,
+    eventRecorder,
     reports: createReports({
       // A standby reports nothing of objects: the leader does.
       log: mutedWhile(() => state.isShadow, outbox.log),
       record(event, now) {
-        if (!state.isShadow) recordEvent(recorder, event, now.nowMs, now.wallMs);
+        if (!state.isShadow) recordEvent(eventRecorder, event, now.nowMs, now.wallMs);
       },
       instruments,
       journal,
-      standsBy: () => standsBy(state),
+      waitsToWrite: () => waitsToWrite(state),
     }),
     journal,
     replan: createReplan(),

@@ -1,22 +1,14 @@
-import type { OutputKind } from '../shard/protocol.ts';
+import type { OutputKind, PlannerConfig } from '../shard/protocol.ts';
 
 /** The options of `endpointd run`, checked and in plain units. The defaults are in `cli/flags/flags.ts`. */
-export interface ControllerOptions extends WhichControllers {
+export interface ControllerOptions extends WhichControllers, Omit<PlannerConfig, 'outputs'> {
   readonly concurrentEndpointSyncs: number;
   readonly endpointUpdatesBatchPeriodMs: number;
   readonly concurrentServiceEndpointSyncs: number;
   readonly endpointsliceUpdatesBatchPeriodMs: number;
-  readonly maxEndpointsPerSlice: number;
-  /** Whether slices of services that have shrunk are merged. */
-  readonly compactSlices: boolean;
   readonly mirroringConcurrentServiceEndpointSyncs: number;
   /** Delays only the reactions to slice events, as upstream. */
   readonly mirroringEndpointsliceUpdatesBatchPeriodMs: number;
-  readonly mirroringMaxEndpointsPerSubset: number;
-  /** Whether addresses above that maximum go into further slices. Without it they are left out. */
-  readonly mirroringAllEndpoints: boolean;
-  /** Whether a mirrored endpoint has the zone of the node that it names. */
-  readonly mirroringZones: boolean;
   /**
    * Whether the objects written for a Service are deleted, and not mirrored, when the Service loses its selector or
    * becomes an ExternalName.
@@ -38,7 +30,6 @@ export interface ControllerOptions extends WhichControllers {
   readonly kubeApiBurst: number;
   /** 0 = no resync. */
   readonly minResyncPeriodMs: number;
-  readonly tolerateUnreadyEndpointsAnnotation: boolean;
   /** The most writes without an answer at a time, over all services. */
   readonly maxWritesInFlight: number;
   /** The most bytes in one batch to a shard. A service whose snapshot alone is bigger is refused (stuck). */

@@ -51,7 +51,7 @@ export interface ControllerState {
   readonly services: Map<string, Map<string, ServiceState>>;
   serviceCount: number;
   /** How many of them have a Service that exists. */
-  serviceRecords: number;
+  existingServices: number;
   /** namespace -> name -> state, for every EndpointSlice of ours. */
   readonly slices: Map<string, Map<string, ObjectState>>;
   readonly shards: ShardState[];
@@ -61,7 +61,7 @@ export interface ControllerState {
   isShadow: boolean;
   /** null = the process writes without holding a Lease. */
   readonly leadership: Leadership | null;
-  readonly recorder: EventRecorder;
+  readonly eventRecorder: EventRecorder;
   readonly reports: Reports;
   readonly journal: Journal;
   readonly replan: Replan;

@@ -157,7 +157,7 @@ function startControllers(state: ControllerState, startedAt: Now, now: Now): voi
     controller.running = true;
     state.outbox.log('info', 0, 'Caches are filled', {
       controller: controller.name,
-      services: state.serviceRecords,
+      services: state.existingServices,
       took: roughDuration(now.nowMs - startedAt.nowMs),
     });
     startSweep(state, controller, now);
@@ -165,7 +165,7 @@ function startControllers(state: ControllerState, startedAt: Now, now: Now): voi
   if (state.resyncAtMs === Infinity && state.controllers.some(({ running }) => running)) scheduleResync(state, now);
   if (!state.controllers.every(({ running }) => running)) return;
   state.phase = 'running';
-  state.reports.allDue({ services: state.serviceRecords, startedAt }, now);
+  state.reports.allDue({ services: state.existingServices, startedAt }, now);
 }
 
 function stop(state: ControllerState, now: Now): void {
@@ -205,7 +205,7 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       onLeaseEvent(state, event, now);
       return;
     case 'event':
-      onEventObjectAnswered(state.outbox, state.recorder, event, now);
+      onEventObjectAnswered(state.outbox, state.eventRecorder, event, now);
       return;
     default:
       unreachable(purpose);
@@ -238,7 +238,7 @@ function advance(state: ControllerState, now: Now): number {
   }
   wakeMs = Math.min(wakeMs, checkShardDeadlines(state, now));
   if (!state.isShadow || leadership !== null)
-    wakeMs = Math.min(wakeMs, sendEventObjects(state.outbox, state.recorder, now));
+    wakeMs = Math.min(wakeMs, sendEventObjects(state.outbox, state.eventRecorder, now));
   if (state.phase === 'stopping') wakeMs = Math.min(wakeMs, drain(state, now));
   return wakeMs;
 }

@@ -111,7 +111,7 @@ function zoneLabel(node: NodeRecord): string {
  * Takes a change of a pod: every change must be noted. undefined = the pod does not exist. Both records have the same
  * namespace and name.
  */
-export function notePod(table: NodeTable, before: PodRecord | undefined, after: PodRecord | undefined): void {
+export function movePod(table: NodeTable, before: PodRecord | undefined, after: PodRecord | undefined): void {
   const left = before?.nodeName ?? '';
   const joined = after?.nodeName ?? '';
   if (left === joined) return;

@@ -4,9 +4,8 @@ import type { ServiceRecord } from '../kube/types.ts';
 import { parseBool } from '../lib/parse-bool.ts';
 import { quoted, type Problem } from './problem.ts';
 
-/** What a planner is told once, at its start. */
-export interface PlanningConfig {
-  /** Honour the annotation that upstream dropped in 1.24. */
+export interface PublishingConfig {
+  /** `--tolerate-unready-endpoints-annotation`: honour the annotation that upstream dropped in 1.24. */
   readonly tolerateUnreadyEndpointsAnnotation: boolean;
 }
 
@@ -17,7 +16,7 @@ export interface Publishing {
 }
 
 /** A valid annotation wins over `spec.publishNotReadyAddresses`, both ways. */
-export function publishingOf(service: ServiceRecord, config: PlanningConfig): Publishing {
+export function publishingOf(service: ServiceRecord, config: PublishingConfig): Publishing {
   const publishNotReady = service.publishNotReadyAddresses;
   const text = config.tolerateUnreadyEndpointsAnnotation
     ? labelsGet(service.annotations, TOLERATE_UNREADY_ANNOTATION)

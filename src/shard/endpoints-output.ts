@@ -85,7 +85,7 @@ function plan(state: EndpointsState, { endpoints: stored, nextId }: PlanInput): 
     service: spec,
     subsets,
     stored: stored.object,
-    planned: stored.planned,
+    isCanonical: stored.isCanonical,
     triggerTime,
   });
   const { verb, object, ready, notReady, truncated, problems } = planned;

@@ -4,6 +4,8 @@ import type { Member } from '../core/member.ts';
 import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
+import type { SlicesConfig } from '../core/slices/service-slices.ts';
+import type { SliceWrite } from '../core/slices/slice-write.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 
 /**
@@ -141,21 +143,10 @@ export interface PlanFailure {
  */
 export const UNPLANNED = 0;
 
-export interface PlannedWrite {
+/** A planned write of a slice, or of Endpoints. Endpoints have no family: ''. */
+export interface PlannedWrite extends Omit<SliceWrite, 'object'> {
   /** Unique within the life of the planner; names the write in its ack. */
   readonly id: number;
-  readonly verb: 'create' | 'update' | 'delete';
-  readonly name: string;
-  /** Preconditions of updates and deletes, also inside the body of an update; empty for creates. */
-  readonly uid: string;
-  readonly resourceVersion: string;
-  /**
-   * Writes of phase 1 go first, side by side. Those of a later phase go when the phases before are over, and all of the same
-   * family have succeeded.
-   */
-  readonly phase: number;
-  /** The address type of a slice; '' of Endpoints. */
-  readonly family: string;
   /**
    * The request body in application/vnd.kubernetes.protobuf (with envelope); empty for deletes. From a thread it is a
    * view into the reply. It must not be changed, because the planner may keep it.
@@ -172,15 +163,9 @@ export interface EndpointsFacts {
 }
 
 /** The options of all planners of a process, fixed at its start. Options are named after their flags. */
-export interface PlannerConfig {
+export interface PlannerConfig extends SlicesConfig {
   /** The outputs that this planner plans. It keeps nothing of others. */
   readonly outputs: readonly OutputKind[];
-  /** `--tolerate-unready-endpoints-annotation`: honour the annotation that upstream dropped in 1.24. */
-  readonly tolerateUnreadyEndpointsAnnotation: boolean;
-  /** `--max-endpoints-per-slice` */
-  readonly maxEndpointsPerSlice: number;
-  /** `--compact-slices`: slices of services that have shrunk are merged. */
-  readonly compactSlices: boolean;
   /** `--mirroring-max-endpoints-per-subset` */
   readonly mirroringMaxEndpointsPerSubset: number;
   /** `--mirroring-all-endpoints`: addresses above that maximum go into further slices. Without it they are left out. */

@@ -19,12 +19,12 @@ export interface Stored {
   uncertain: boolean;
   /** The newest content could not be read. Nothing can be planned until it changes. */
   unreadable: Problem | null;
-  /** Subsets known to be canonical (`EndpointsPlanInput.planned`). */
-  planned: readonly EndpointSubset[] | null;
+  /** The subsets of `object` are known to be canonical (`EndpointsPlanInput.isCanonical`). */
+  isCanonical: boolean;
 }
 
 export function createStored(): Stored {
-  return { object: null, uncertain: false, unreadable: null, planned: null };
+  return { object: null, uncertain: false, unreadable: null, isCanonical: false };
 }
 
 /**
@@ -32,7 +32,7 @@ export function createStored(): Stored {
  */
 export function storeApplied(stored: Stored, object: Endpoints, uid: string, resourceVersion: string): void {
   stored.object = { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
-  stored.planned = object.subsets ?? null;
+  stored.isCanonical = true;
 }
 
 /** Notes that the ack of a write was `unknown`. */
@@ -47,7 +47,7 @@ export function storeUnknown(stored: Stored): void {
 export function storeSettled(stored: Stored, subsets: readonly EndpointSubset[]): void {
   if (stored.object === null || stored.object.subsets === subsets) return;
   stored.object = { ...stored.object, subsets };
-  stored.planned = subsets;
+  stored.isCanonical = true;
 }
 
 /**
@@ -67,6 +67,6 @@ export function storeObserved(stored: Stored, key: string, observed: Observed, p
   stored.uncertain = false;
   stored.unreadable = null;
   stored.object = object as unknown as Endpoints;
-  stored.planned = null;
+  stored.isCanonical = false;
   if (problem !== null) problems.push(problem);
 }

@@ -2,7 +2,7 @@
  * endpointd's endpoints and endpointslice controllers as queues: its own work queues and token bucket, and one main
  * thread. Writes of a sync go side by side, those that take nothing away first.
  */
-import { createPace, noteChange, type Pace } from '../controller/queues/batch-pace.ts';
+import { collectForMs, createPace, type Pace } from '../controller/queues/batch-pace.ts';
 import { placesOfOne, TURN_WRITES } from '../controller/queues/lane-share.ts';
 import {
   addWork,
@@ -388,7 +388,7 @@ function takeEvent(own: Own, change: StoryChange): void {
       const isFirst = item.freshDueMs === Infinity;
       const pacedMs =
         adaptiveBatchMs > 0
-          ? noteChange(controller.paces[service]!, placed.change ?? 'other', isFirst, agenda.nowMs, adaptiveBatchMs)
+          ? collectForMs(controller.paces[service]!, placed.change ?? 'other', isFirst, agenda.nowMs, adaptiveBatchMs)
           : 0;
       addWork(queue, item, 'fresh', agenda.nowMs, Math.max(controller.batchMs, pacedMs));
     }

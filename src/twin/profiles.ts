@@ -1,5 +1,5 @@
 /** Seeded stories of what large clusters do, for users without a recording. */
-import type { PodChange } from '../core/pod-changes.ts';
+import type { PodEffect } from '../core/pod-effect.ts';
 import { log } from '../lib/exp-log.ts';
 import type { ObjectSizes } from './ledger.ts';
 import { createPrng, nextFloat, nextInt, type Prng } from '../lib/prng.ts';
@@ -191,7 +191,7 @@ function add(
   atMs: number,
   place: number,
   wanted: Published,
-  change: PodChange,
+  change: PodEffect,
   events = 1,
 ): void {
   const { namespace } = services[places[place]!.service]!;

@@ -3,7 +3,8 @@
  * the rules of the planner (docs/spec/endpoints.md "Which pods are included"). Changes of nodes and of port numbers cause no
  * write here, because they change no address. A write of others into the controllers' objects is a change of its own.
  */
-import { podChangeOf, podNotice, upstreamDiffers, upstreamLabelsDiffer } from '../core/pod-changes.ts';
+import { reactionTo, upstreamDiffers, upstreamLabelsDiffer } from '../core/pod-changes.ts';
+import { podEffectOf } from '../core/pod-effect.ts';
 import { podAbsence, podEndpoint, podReady, wantedFamily } from '../core/pod-endpoint.ts';
 import { selectsPods } from '../core/selects-pods.ts';
 import { podEndpoints } from '../core/slices/pod-endpoints.ts';
@@ -173,7 +174,7 @@ function takePod(building: Building, { atMs, before, after }: ChangeOf<'pods'>, 
 /** null = both controllers find the pod itself changed. */
 function noticedOf(before: PodRecord | null, after: PodRecord | null): NonNullable<StoryChange['noticed']> | null {
   if (before === null || after === null) return null;
-  const [own, upstream] = [podNotice(before, after) === 'now', upstreamDiffers(before, after)];
+  const [own, upstream] = [reactionTo(before, after) === 'plan', upstreamDiffers(before, after)];
   if (own && upstream) return null;
   const otherwise = upstreamLabelsDiffer(before, after) ? 'labels' : 'nothing';
   return { endpointd: own ? 'pod' : otherwise, 'kube-controller-manager': upstream ? 'pod' : otherwise };
@@ -233,7 +234,7 @@ function placesChanged(building: Building, selected: readonly Selected[]): Place
   const places: PlaceChange[] = [];
   for (const { service, before, after } of selected) {
     const stays = before !== null && after !== null;
-    const change = podChangeOf(before, after);
+    const change = podEffectOf(before, after);
     const add = (pod: PodRecord, wanted: Published): void => {
       const place = placeOf(building, service, pod, wanted);
       if (place >= 0) places.push({ place, wanted, change, stays });

@@ -2,7 +2,7 @@
  * The history of a cluster for the queue model: services by number, and changes of their endpoints in the order of
  * time, without objects and bytes. A story is built once and played with many settings. It never changes.
  */
-import type { PodChange } from '../core/pod-changes.ts';
+import type { PodEffect } from '../core/pod-effect.ts';
 import { type ObjectSizes, type Output, OUTPUTS } from './ledger.ts';
 import type { Program } from '../metrics/program-of.ts';
 
@@ -43,7 +43,7 @@ export interface PlaceChange {
   readonly place: number;
   readonly wanted: Published;
   /** What the pod's event means to the service, whatever an output shows of it; absent = `other`. */
-  readonly change?: PodChange;
+  readonly change?: PodEffect;
   /** Whether the service selects the pod before and after; absent = no. */
   readonly stays?: boolean;
 }

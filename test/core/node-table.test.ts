@@ -6,7 +6,7 @@ import {
   createNodeTable,
   currentShares,
   getNode,
-  notePod,
+  movePod,
   podsOnNode,
   putNode,
   removeNode,
@@ -138,7 +138,7 @@ function createWorld(): {
     table,
     pods,
     set(name, pod) {
-      notePod(table, pods.get(name), pod);
+      movePod(table, pods.get(name), pod);
       if (pod === undefined) pods.delete(name);
       else pods.set(name, pod);
     },

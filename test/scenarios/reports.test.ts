@@ -27,7 +27,7 @@ import type { Reports } from '../../src/controller/reports/reports.ts';
 const SILENT: Reports = {
   due() {},
   allDue() {},
-  leads() {},
+  beginsToWrite() {},
   planned() {},
   unplanned() {},
   released() {},

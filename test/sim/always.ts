@@ -139,7 +139,7 @@ function overBound(state: ControllerState): string | null {
     const aside = phase.name === 'initial' ? phase.aside.length : 0;
     if (aside > SET_ASIDE_MAX) return `${aside} ${resource} of a WatchList are set aside`;
   }
-  const events = state.recorder.queue.length;
+  const events = state.eventRecorder.queue.length;
   if (events > options.eventQueueSize) return `${events} events wait`;
   if (echoesExpected > ECHOES_EXPECTED_MAX) return `${echoesExpected} echoes are waited for`;
   const requestsMax = writes.inFlight + 2 * syncs + OTHER_REQUESTS_MAX;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { applyPod, createMembership, subsetsOf, type Membership } from '../../../src/core/endpoints/membership.ts';
 import { planEndpoints } from '../../../src/core/endpoints/plan.ts';
-import type { Endpoints, EndpointSubset, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
+import type { Endpoints, PodRecord, ServiceRecord } from '../../../src/kube/types.ts';
 import type { BenchCase, MicroBench, Size } from '../../support/micro-bench.ts';
 import { clusterRecords, flipped } from '../../support/records.ts';
 
@@ -43,12 +43,12 @@ interface State {
   readonly service: ServiceRecord;
   readonly membership: Membership;
   stored: Endpoints | null;
-  planned: readonly EndpointSubset[] | null;
+  isCanonical: boolean;
 }
 
 function start(service: ServiceRecord, pods: readonly PodRecord[]): State {
   const membership = createMembership(service, { tolerateUnreadyEndpointsAnnotation: false });
-  const state: State = { service, membership, stored: null, planned: null };
+  const state: State = { service, membership, stored: null, isCanonical: false };
   for (const pod of pods) applyPod(membership, pod.name, pod);
   commit(state);
   return state;
@@ -63,12 +63,12 @@ function commit(state: State): Endpoints {
   const { object } = planOnly(state);
   assert.ok(object !== null, 'there is something to write');
   state.stored = object;
-  state.planned = object.subsets ?? [];
+  state.isCanonical = true;
   return object;
 }
 
-function planOnly({ service, membership, stored, planned }: State): ReturnType<typeof planEndpoints> {
-  return planEndpoints({ service, subsets: subsetsOf(membership), stored, planned, triggerTime: 0 });
+function planOnly({ service, membership, stored, isCanonical }: State): ReturnType<typeof planEndpoints> {
+  return planEndpoints({ service, subsets: subsetsOf(membership), stored, isCanonical, triggerTime: 0 });
 }
 
 function shape({ subsets }: Endpoints): string {

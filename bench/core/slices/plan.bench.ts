@@ -44,7 +44,11 @@ function prepare(size: Size): readonly BenchCase[] {
 }
 
 function start(service: ServiceRecord, pods: readonly PodRecord[]): ServiceSlices {
-  const slices = createServiceSlices({ maxEndpointsPerSlice: 100, tolerateUnreadyEndpointsAnnotation: false });
+  const slices = createServiceSlices({
+    maxEndpointsPerSlice: 100,
+    tolerateUnreadyEndpointsAnnotation: false,
+    compactSlices: false,
+  });
   setSlicesSpec(slices, service);
   pods.forEach((pod, i) => applySlicesPod(slices, pod.name, { pod, zone: ZONES[i % ZONES.length]! }));
   commit(slices);

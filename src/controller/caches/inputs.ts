@@ -2,7 +2,7 @@
  * Puts pods, Services and nodes into the caches and the selector index as they come. Says which services a change makes
  * dirty.
  */
-import { createPace, noteChange } from '../queues/batch-pace.ts';
+import { collectForMs, createPace } from '../queues/batch-pace.ts';
 import type { Now } from '../event.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../reflectors/history.ts';
 import { noteZone } from './mirror-zones.ts';
@@ -19,13 +19,14 @@ import {
   allNodes,
   currentShares,
   getNode,
-  notePod,
+  movePod,
   podsOnNode,
   putNode,
   removeNode,
   type NodeChange,
 } from '../../core/node-table.ts';
-import { planningDiffers, podChangeOf, podNotice, type PodNotice } from '../../core/pod-changes.ts';
+import { planningDiffers, reactionTo, type Reaction } from '../../core/pod-changes.ts';
+import { podEffectOf } from '../../core/pod-effect.ts';
 import {
   allPods,
   getPod,
@@ -50,7 +51,7 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
       const cached = getPod(state.index, pod.namespace, pod.name);
       if (cached !== undefined && (!givesWay(cached.resourceVersion, upTo) || isSamePod(cached, pod))) return cached;
       const { previous, servicesBefore, servicesAfter } = putPod(state.index, pod);
-      if (followsNodes(state)) notePod(state.nodes, previous, pod);
+      if (followsNodes(state)) movePod(state.nodes, previous, pod);
       let watchInSeconds = -1;
       if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
         const seconds = Math.max(0, now.wallMs / 1000 - pod.readyTime);
@@ -59,10 +60,10 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
           if (followsPods) instruments.stage('watch_in').observe(seconds);
         }
       }
-      const notice = previous === undefined ? 'now' : podNotice(previous, pod);
+      const reaction = previous === undefined ? 'plan' : reactionTo(previous, pod);
       if (servicesBefore !== servicesAfter) {
-        queueServicesOfMovedPod(previous, pod, servicesBefore, servicesAfter, notice, now);
-      } else for (const service of servicesAfter) noticePod(service, previous, pod, notice, now, watchInSeconds);
+        queueServicesOfMovedPod(previous, pod, servicesBefore, servicesAfter, reaction, now);
+      } else for (const service of servicesAfter) react(service, previous, pod, reaction, now, watchInSeconds);
       return pod;
     },
     remove(pod, now) {
@@ -108,34 +109,34 @@ function queueServicesOfMovedPod(
   pod: PodRecord,
   servicesBefore: readonly ServiceState[],
   servicesAfter: readonly ServiceState[],
-  notice: PodNotice,
+  reaction: Reaction,
   now: Now,
 ): void {
   const left = new Set(servicesBefore);
   for (const service of servicesAfter) {
-    if (left.delete(service)) noticePod(service, previous, pod, notice, now);
-    else podChanged(service, undefined, pod, now);
+    if (left.delete(service)) react(service, previous, pod, reaction, now);
+    else noteAndQueue(service, undefined, pod, now);
   }
-  for (const service of left) podChanged(service, previous, undefined, now);
+  for (const service of left) noteAndQueue(service, previous, undefined, now);
 }
 
-/** A pod that the service had before has changed, or is new. */
-function noticePod(
+/** Reacts to the change of a pod that the service has had before, or to a new pod. */
+function react(
   service: ServiceState,
   previous: PodRecord | undefined,
   pod: PodRecord,
-  notice: PodNotice,
+  reaction: Reaction,
   now: Now,
   watchInSeconds = -1,
 ): void {
-  if (notice === 'now') podChanged(service, previous, pod, now, watchInSeconds);
-  else if (notice === 'later') noteChangedPod(service.view, pod.name);
+  if (reaction === 'plan') noteAndQueue(service, previous, pod, now, watchInSeconds);
+  else if (reaction === 'note') noteChangedPod(service.view, pod.name);
 }
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
   const { servicesBefore } = removePod(state.index, pod.namespace, pod.name);
-  if (followsNodes(state)) notePod(state.nodes, pod, undefined);
-  for (const service of servicesBefore) podChanged(service, pod, undefined, now);
+  if (followsNodes(state)) movePod(state.nodes, pod, undefined);
+  for (const service of servicesBefore) noteAndQueue(service, pod, undefined, now);
 }
 
 /**
@@ -143,7 +144,7 @@ function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
  * @param before undefined = the service has not had the pod
  * @param after undefined = the service has the pod no longer
  */
-function podChanged(
+function noteAndQueue(
   service: ServiceState,
   before: PodRecord | undefined,
   after: PodRecord | undefined,
@@ -167,8 +168,8 @@ function pacedMs(unit: Unit, before: PodRecord | undefined, after: PodRecord | u
   const { adaptiveBatchPeriodMaxMs } = unit.controller.options;
   if (adaptiveBatchPeriodMaxMs === 0) return 0;
   unit.pace ??= createPace();
-  const change = podChangeOf(before ?? null, after ?? null);
-  return noteChange(unit.pace, change, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
+  const effect = podEffectOf(before ?? null, after ?? null);
+  return collectForMs(unit.pace, effect, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
 }
 
 export function serviceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<ServiceRecord> {
@@ -180,7 +181,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
       const service = ensureService(state, record.namespace, record.name);
       const cached = service.record;
       if (cached !== null && !givesWay(cached.resourceVersion, upTo)) return cached;
-      if (cached === null) state.serviceRecords++;
+      if (cached === null) state.existingServices++;
       service.record = record;
       ensureUnits(state, service);
       if (cached !== null && cached.uid === record.uid && sameSpec(cached, record, state.options)) return record;
@@ -228,7 +229,7 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
 function dropService(state: ControllerState, service: ServiceState, now: Now): void {
   removeService(state.index, service);
   service.record = null;
-  state.serviceRecords--;
+  state.existingServices--;
   outdateInputs(service.view);
   ensureUnits(state, service);
   for (const unit of service.units) {
@@ -294,7 +295,7 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
           addWork(controller.queue, item, 'fresh', now.nowMs, controller.batchPeriodMs);
         });
       }
-      follow(state, record.name, change, now);
+      followNodeChange(state, record.name, change, now);
       return record;
     },
     remove({ name, resourceVersion }, now) {
@@ -329,7 +330,7 @@ const NODE_GONE_MS = 60_000;
 /** All pods are marked first: the shares that change with one node must not take away the pods of the next. */
 function dropNodes(state: ControllerState, nodes: readonly NodeRecord[], now: Now): void {
   for (const { name } of nodes) replanPodsOfNode(state, name, (unit) => linger(state.replan, unit, NODE_GONE_MS, now));
-  for (const { name } of nodes) follow(state, name, removeNode(state.nodes, name), now);
+  for (const { name } of nodes) followNodeChange(state, name, removeNode(state.nodes, name), now);
 }
 
 /** The node is new, gone, or in another zone: the units with pods on it are to be planned again. */
@@ -348,7 +349,7 @@ function replanPodsOfNode(state: ControllerState, nodeName: string, planAgain: (
 }
 
 /** Makes the services dirty that a node's change concerns beside those with pods on the node. */
-function follow(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
+function followNodeChange(state: ControllerState, nodeName: string, change: NodeChange, now: Now): void {
   if (change.placeChanged) {
     noteZone(state, nodeName);
     followNode(state.replan, nodeName, now);

@@ -1,9 +1,9 @@
 /**
  * The objects that the controllers write, as the server holds them. This file decides whether an event is the echo of
  * an own write or another writer's doing, and what the view of the planner (`syncs/planner-view.ts`) has to note. While
- * a request about an object is under way, its watch events are held. When the reply comes, a held event up to the
- * reply's version is our own, and a later one is foreign (docs/protocols.md "Whose event is it?"). A deletion that
- * only a list shows is held too: the list may be older than the reply.
+ * a write of an object is queued or unanswered, or the object is read, its watch events are held. When the reply comes,
+ * a held event up to the reply's version is our own, and a later one is foreign (docs/protocols.md "Whose event is
+ * it?"). A deletion that only a list shows is held too: the list may be older than the reply.
  */
 import type { Now } from '../event.ts';
 import { firstRepairMs, forgetFight, queueRepair, type Deed } from '../queues/fights.ts';
@@ -162,7 +162,7 @@ function forgetVersion(state: ControllerState, object: ObjectState, reason: Dist
   if (object.record !== null) object.record = { ...object.record, resourceVersion: FORGOTTEN_VERSION };
   if (unit === undefined) return;
   if (reason === 'restored') forgetFight(unit);
-  if (object.inFlight === 0) return;
+  if (object.open === 0) return;
   becomeUncertain(object);
   if (unit.controller.running) lookLater(unit, now);
 }
@@ -231,8 +231,8 @@ function vanished(resourceVersion: string): SeenState {
  * written need no such care, because a second object of that name cannot be made.
  */
 function missObject(state: ControllerState, object: ObjectState, listVersion: string, now: Now): void {
-  const { record, service, unit, inFlight } = object;
-  const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && inFlight === 0;
+  const { record, service, unit, open } = object;
+  const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && open === 0;
   if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
   const isMadeFrom = (one: Unit): boolean => needsEndpoints(one) && one.slices !== null;
   if (isGone && isEndpoints(object) && service.units.some(isMadeFrom)) state.missed.add(object);
@@ -248,13 +248,13 @@ function contentOf(source: ObjectSource): ObjectBytes {
 }
 
 function takeOrHold(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
-  const { inFlight, held, unit } = object;
-  if (inFlight === 0 && unit?.reading !== true) takeObject(state, object, seen, now);
+  const { open, held, unit } = object;
+  if (open === 0 && unit?.reading !== true) takeObject(state, object, seen, now);
   else if (held === null || !givesWay(seen.upTo, held.upTo)) object.held = seen;
 }
 
 /**
- * Takes the state that was held while requests were under way. Their replies have moved `object.record` forward.
+ * Takes the state that was held while writes or reads were open. Their replies have moved `object.record` forward.
  * @param readVersion of a list that told everything: a state that is not newer says nothing new
  */
 export function takeHeld(state: ControllerState, object: ObjectState, now: Now, readVersion = ''): void {

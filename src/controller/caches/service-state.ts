@@ -30,10 +30,8 @@ export interface ServiceState {
 
   /** What its planner has been told. */
   readonly view: PlannerView;
-  /** How many batches with this service were lost since one was answered. */
+  /** How many batches with this service were lost since one was answered with results. */
   batchesLost: number;
-  /** The service was in a lost batch. It is planned alone until one plan has succeeded. */
-  suspect: boolean;
   /** uid of the orphaned Endpoints that were reported. They are reported once. */
   orphanReported: string;
 }
@@ -72,7 +70,7 @@ export interface Unit {
    * Until when the unit is tried again although its namespace is being deleted; -Infinity = the last sync that did not fail
    * did not find it so. Monotonic ms.
    */
-  endingUntilMs: number;
+  namespaceEndsUntilMs: number;
   /**
    * Monotonic ms before which the unit is not synced, whatever changes: the last failure will hardly be mended by
    * another try.
@@ -110,9 +108,9 @@ export interface Sync {
   /** How many writes were applied. */
   applied: number;
   /** Whether the plan was not whole, so that another sync follows this one. */
-  goesOn: boolean;
+  isPartial: boolean;
   /** Whether a create was refused because the namespace is being deleted. */
-  isEnding: boolean;
+  namespaceEnds: boolean;
   /** null = the writes are sent. */
   readonly shadow: Shadow | null;
   /**
@@ -162,10 +160,10 @@ export interface ObjectState {
   /** The newest known state of the object; null = it does not exist. */
   record: OutputRecord | null;
   /**
-   * Own requests about the object that are under way, a GET included. While there is one, the object's watch events are
-   * held.
+   * Own writes of the object that are queued or unanswered, and GETs of it that are unanswered. While there are any, its
+   * watch events are held.
    */
-  inFlight: number;
+  open: number;
   /** The body of the write that is under way; null = none was sent. */
   sent: Uint8Array | null;
   /** The newest watch event that is held. */

@@ -34,7 +34,7 @@ function createObject(service: ServiceState, unit: Unit | null, name: string): O
     service,
     unit,
     record: null,
-    inFlight: 0,
+    open: 0,
     sent: null,
     held: null,
     expected: null,
@@ -56,7 +56,6 @@ function createService(namespace: string, name: string, shard: number): ServiceS
     units: NO_UNITS,
     view: createPlannerView(),
     batchesLost: 0,
-    suspect: false,
     orphanReported: '',
   };
   // Service and object refer to each other, so one of them is incomplete for a moment.
@@ -121,8 +120,8 @@ export function claimSlice(state: ControllerState, unit: Unit, name: string): Ob
 
 /** Forgets a slice that does not exist, once no answer or event can come for it. */
 export function releaseSlice(state: ControllerState, object: ObjectState): void {
-  const { unit, name, record, inFlight, held, deletedUid } = object;
-  if (unit === null || record !== null || inFlight > 0 || held !== null || deletedUid !== '') return;
+  const { unit, name, record, open, held, deletedUid } = object;
+  if (unit === null || record !== null || open > 0 || held !== null || deletedUid !== '') return;
   dropExpected(state, object);
   state.conflicted.delete(object);
   if (unit.slices?.delete(name) === true && unit.slices.size === 0) unit.slices = null;

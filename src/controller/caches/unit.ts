@@ -16,7 +16,7 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
     sync: null,
     failures: 0,
     failuresReached: 0,
-    endingUntilMs: -Infinity,
+    namespaceEndsUntilMs: -Infinity,
     notBeforeMs: -Infinity,
     fight: null,
     pace: null,

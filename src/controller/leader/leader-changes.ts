@@ -111,8 +111,11 @@ export function hasLeftLease({ leadership }: ControllerState): boolean {
   return leadership === null || leadership.elector.phase.name === 'released';
 }
 
-/** The process holds the Lease from now on. Later in this step it writes, unless it has to wait (`wakeWaiting`). */
-export function beginLeading(state: ControllerState, now: Now): void {
+/**
+ * Tells in an Event object that the process holds the Lease. Later in this step it writes, unless it has to wait
+ * (`wakeWaiting`).
+ */
+export function tellLeading(state: ControllerState, now: Now): void {
   tell(state, leadershipOf(state), 'became leader', now);
 }
 
@@ -143,7 +146,7 @@ function beginWriting(state: ControllerState, leadership: Leadership, untoldMs: 
     unit.changedAtMs = unit.changedAtMs < 0 ? changedMs : Math.min(unit.changedAtMs, changedMs);
     addWork(unit.controller.queue, unit.item, 'fresh', now.nowMs);
   }
-  state.reports.leads(untoldMs, now);
+  state.reports.beginsToWrite(untoldMs, now);
 }
 
 /** The process leads no longer: nothing may be written any more. */
@@ -183,7 +186,7 @@ function abortWrites(state: ControllerState, now: Now): void {
   }
 }
 
-function tell({ recorder }: ControllerState, { elector }: Leadership, what: string, now: Now): void {
+function tell({ eventRecorder }: ControllerState, { elector }: Leadership, what: string, now: Now): void {
   const { namespace, name, identity } = elector.options;
   const metadata = elector.seen?.lease.object['metadata'] as { uid?: string } | undefined;
   const involvedObject = {
@@ -195,5 +198,5 @@ function tell({ recorder }: ControllerState, { elector }: Leadership, what: stri
     resourceVersion: elector.seen?.lease.resourceVersion ?? '',
   };
   const event = { component: 'endpointd', involvedObject, type: 'Normal', reason: 'LeaderElection' } as const;
-  recordEvent(recorder, { ...event, message: `${identity} ${what}` }, now.nowMs, now.wallMs);
+  recordEvent(eventRecorder, { ...event, message: `${identity} ${what}` }, now.nowMs, now.wallMs);
 }

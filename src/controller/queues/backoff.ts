@@ -43,8 +43,8 @@ export function retryAfterMs(seconds: number): number {
 }
 
 /**
- * The wait after a failure. `failures`: how many failures came before it in a row (`Unit.failuresReached`). `leastMs`: the
- * wait is at least this, the server's Retry-After (0 = none).
+ * The wait after a failure. `failures`: how many failures came before it in a row (`Unit.failures` if the class is
+ * `unreachable`, else `Unit.failuresReached`). `leastMs`: the wait is at least this, the server's Retry-After (0 = none).
  */
 export function nextDelayMs(failure: FailureClass, failures: number, prng: Prng, leastMs = 0): number {
   const { firstMs, factor, capMs, jitter } = BACKOFFS[failure];

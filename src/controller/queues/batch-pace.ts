@@ -3,7 +3,7 @@
  * arriving, they are collected for longer and longer, up to that bound. So a roll-out costs a service one write in that
  * time instead of one for each pod (D36). What takes an address away is never collected.
  */
-import type { PodChange } from '../../core/pod-changes.ts';
+import type { PodEffect } from '../../core/pod-effect.ts';
 
 export interface Pace {
   /** How long changes are collected after the first one that waits. */
@@ -20,21 +20,20 @@ export function createPace(): Pace {
 }
 
 /**
- * Notes that a pod has changed. Pods keep arriving as long as no pause between two is longer than the bound. After such
- * a pause the periods begin at zero again.
+ * Notes a change of a pod, and says for how many milliseconds changes are collected. Pods keep arriving as long as no
+ * pause between two is longer than the bound. After such a pause the periods begin at zero again.
  * @param isFirst no other change waits to be planned
- * @returns how long to wait for more, in milliseconds
  */
-export function noteChange(
+export function collectForMs(
   pace: Pace,
-  change: PodChange,
+  effect: PodEffect,
   isFirst: boolean,
   nowMs: number,
   periodMsMax: number,
 ): number {
-  if (change === 'removes') return 0;
+  if (effect === 'removes') return 0;
   const hasPaused = nowMs - pace.addedAtMs > periodMsMax;
-  if (change === 'other') return hasPaused ? 0 : pace.periodMs;
+  if (effect === 'other') return hasPaused ? 0 : pace.periodMs;
   pace.addedAtMs = nowMs;
   if (hasPaused) pace.periodMs = 0;
   // The wait that the first collected change was given stays.

@@ -4,7 +4,8 @@ import { STAGE_NAMES, STAGES } from './stages.ts';
 import type { Now } from '../event.ts';
 import { type Controller, keyOf } from '../caches/service-state.ts';
 import { allServices } from '../caches/services.ts';
-import { leaderText, roleOf, standsBy, type Role } from '../leader/leadership.ts';
+import { waitsToWrite } from '../leader/leadership.ts';
+import { leaderText, roleOf, type Role } from './role.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
@@ -122,14 +123,14 @@ export function debugSummary(state: ControllerState, now: Now): Omit<DebugView, 
     leader: leaderText(state.leadership),
     role: roleOf(state.leadership),
     wallMs: now.wallMs,
-    services: state.serviceRecords,
+    services: state.existingServices,
     queues: controllers.map((controller) => queueView(controller, now.nowMs)),
     shards: shardViews(state, now.nowMs),
     writes: writesView(state, now.nowMs),
     watches: state.reflectors.map((reflector) => watchView(reflector, now.nowMs)),
     stuck: stuck.sort((a, b) => b.failures - a.failures).slice(0, ROWS_MAX),
     stuckTotal: stuck.length,
-    failing: standsBy(state) ? 0 : countFailing(state),
+    failing: waitsToWrite(state) ? 0 : countFailing(state),
     stages: stageViews(entries),
     busiest: busiestOf(entries),
   };

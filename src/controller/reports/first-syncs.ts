@@ -13,8 +13,8 @@ export interface FirstSyncs {
   due: Set<Unit> | null;
   /** Every controller has filled its caches, so no further unit becomes due. */
   allDue: boolean;
-  /** A standby does not write the line before it leads. */
-  readonly standsBy: () => boolean;
+  /** The line is not told while the process waits to write. */
+  readonly waitsToWrite: () => boolean;
   readonly stuck: Set<Unit>;
   /** Writes that were applied so far. */
   writes: number;
@@ -23,8 +23,8 @@ export interface FirstSyncs {
   services: number;
 }
 
-export function createFirstSyncs(standsBy: () => boolean): FirstSyncs {
-  return { due: new Set(), allDue: false, standsBy, stuck: new Set(), writes: 0, startedAtMs: 0, services: 0 };
+export function createFirstSyncs(waitsToWrite: () => boolean): FirstSyncs {
+  return { due: new Set(), allDue: false, waitsToWrite, stuck: new Set(), writes: 0, startedAtMs: 0, services: 0 };
 }
 
 /** The first lists, when every controller has begun with what they told. */
@@ -51,15 +51,15 @@ export function noteFirstSync(
   if (first.due === null) return;
   first.writes += applied;
   // A plan whose writes were not sent is no sync. A process that has lost the Lease plans the unit again.
-  const isUnsent = shadow === null ? first.standsBy() : shadow.writes.length > 0;
+  const isUnsent = shadow === null ? first.waitsToWrite() : shadow.writes.length > 0;
   if (failure !== null || isUnsent) return;
   first.stuck.delete(unit);
   first.due.delete(unit);
   tellIfDone(first, log, now);
 }
 
-/** The standby leads now. What it has planned before is written first. */
-export function noteLeads(first: FirstSyncs, log: Log, now: Now): void {
+/** The process begins to write. What it has planned before is written first. */
+export function noteBeginsToWrite(first: FirstSyncs, log: Log, now: Now): void {
   tellIfDone(first, log, now);
 }
 
@@ -72,8 +72,8 @@ export function noteFirstStuck(first: FirstSyncs, log: Log, unit: Unit, now: Now
 }
 
 /**
- * Nothing waits for a unit that is forgotten. While the process writes, it forgets a unit only after a sync, so only a
- * standby can forget one that is due, and the line comes when it leads.
+ * Nothing waits for a unit that is forgotten. While the process writes, it forgets a unit only after a sync. So one that
+ * is due is forgotten only while the process waits to write, and the line comes when it begins.
  */
 export function forgetFirstSync({ due, stuck }: FirstSyncs, unit: Unit): void {
   due?.delete(unit);
@@ -81,8 +81,8 @@ export function forgetFirstSync({ due, stuck }: FirstSyncs, unit: Unit): void {
 }
 
 function tellIfDone(first: FirstSyncs, log: Log, now: Now): void {
-  const { due, allDue, standsBy, services, writes, stuck, startedAtMs } = first;
-  if (!allDue || standsBy() || due === null || due.size > 0) return;
+  const { due, allDue, waitsToWrite, services, writes, stuck, startedAtMs } = first;
+  if (!allDue || waitsToWrite() || due === null || due.size > 0) return;
   first.due = null;
   const took = roughDuration(now.nowMs - startedAtMs);
   log('info', 0, 'All services are synced', {

@@ -1,7 +1,8 @@
 /** The gauges that are read from the state of the controllers when the metrics are asked for. */
 import { exposeEventRecorder, exposeTokenBucket, exposeWorkQueue } from './machine-metrics.ts';
 import { isLeader } from '../leader/elector.ts';
-import { roleOf, standsBy, type Leadership } from '../leader/leadership.ts';
+import { waitsToWrite, type Leadership } from '../leader/leadership.ts';
+import { roleOf } from './role.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
@@ -19,7 +20,7 @@ export function readState(store: MetricStore, state: ControllerState): void {
     state.writes.tokens,
     state.controllers.flatMap(({ tokenUse }) => tokenUse ?? []),
   );
-  exposeEventRecorder(store, state.recorder);
+  exposeEventRecorder(store, state.eventRecorder);
   readMetric(store, 'endpointd_oldest_unwritten_change_seconds', {}, (nowMs) => oldestChangeSeconds(state, nowMs));
   if (state.leadership !== null) readElection(store, state.leadership);
   readMetric(store, 'endpointd_write_pause_seconds', {}, (nowMs) => pauseSecondsLeft(state.writes.pause, nowMs));
@@ -81,7 +82,7 @@ function readElection(store: MetricStore, leadership: Leadership): void {
 
 function oldestChangeSeconds(state: ControllerState, nowMs: number): number {
   const { controllers } = state;
-  if (standsBy(state)) return 0;
+  if (waitsToWrite(state)) return 0;
   const changes = controllers.map(({ queue }) => oldestChangeMs(queue)).filter((changedMs) => changedMs >= 0);
   return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }
@@ -89,7 +90,7 @@ function oldestChangeSeconds(state: ControllerState, nowMs: number): number {
 function readController(store: MetricStore, state: ControllerState, { name, queue, stuck }: Controller): void {
   const labels = { controller: name };
   exposeWorkQueue(store, queue);
-  readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.serviceRecords);
+  readMetric(store, 'endpointd_services', { ...labels, state: 'known' }, () => state.existingServices);
   readMetric(store, 'endpointd_services', { ...labels, state: 'syncing' }, () => queue.processing.length);
   readMetric(store, 'endpointd_services', { ...labels, state: 'stuck' }, () => stuck.size);
 }

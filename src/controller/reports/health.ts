@@ -1,7 +1,7 @@
 /** The answers of the health endpoints, from the state alone. A controller with a dead watch is not ready. */
 import type { Now } from '../event.ts';
 import type { Elector } from '../leader/elector.ts';
-import { leaderText } from '../leader/leadership.ts';
+import { leaderText } from './role.ts';
 import type { ControllerState } from '../state.ts';
 import { describeAge } from '../reflectors/stream-life.ts';
 

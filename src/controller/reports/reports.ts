@@ -12,14 +12,14 @@ import {
   noteAllDue,
   noteFirstStuck,
   noteFirstSync,
-  noteLeads,
+  noteBeginsToWrite,
   type FirstLists,
 } from './first-syncs.ts';
 import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
 import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
 import { STAGE_NAMES, stageMs } from './stages.ts';
-import { createUntold, tellKept, tellOrKeep, type Report, type Untold } from './untold.ts';
+import { createUntold, tellKept, tellOrKeep, type Message, type Untold } from './untold.ts';
 import { OWN_MANAGER } from '../caches/writer-name.ts';
 import { keyOf, type ServiceState, type Failure, type Sync, type Unit } from '../caches/service-state.ts';
 import type { Log } from '../outbox.ts';
@@ -32,8 +32,8 @@ export interface Reports {
   due(unit: Unit): void;
   /** Every controller has begun with what was due. */
   allDue(lists: FirstLists, now: Now): void;
-  /** A standby leads now. What came up before monotonic `untoldSinceMs` was told by the leader before. */
-  leads(untoldSinceMs: number, now: Now): void;
+  /** The process begins to write. What came up before monotonic `untoldSinceMs` was told by the leader before. */
+  beginsToWrite(untoldSinceMs: number, now: Now): void;
   /**
    * The unit was planned, and its facts are new. `before`: the facts of the plan before; undefined = there was none.
    */
@@ -44,8 +44,8 @@ export interface Reports {
   released(unit: Unit): void;
   /** Takes the problems of a plan. The planner names a problem when it comes up, and not again while it lasts. */
   problems(service: ServiceState, units: readonly Unit[], problems: readonly Problem[], now: Now): void;
-  /** A write was refused. `withoutEvent`: the failure settles itself, such as a conflict. */
-  failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, withoutEvent: boolean, now: Now): void;
+  /** A write has failed, and the failure does not settle itself as a conflict does. */
+  failedWrite(unit: Unit, write: PlannedWrite, failure: Failure, now: Now): void;
   stuck(unit: Unit, failure: Failure, now: Now): void;
   /** Somebody else has made `changes` of the unit's objects. `writer`: as `writerOf` names it. */
   otherWriter(unit: Unit, writer: string, changes: number, now: Now): void;
@@ -59,8 +59,8 @@ export interface ReportHands {
   readonly instruments: Instruments;
   readonly record: (event: EventInput, now: Now) => void;
   readonly journal: Journal;
-  /** Whether the process leaves all reports of objects to a leader. */
-  readonly standsBy: () => boolean;
+  /** Whether the process leaves all reports of objects to the leader, or to the controller that it waits for. */
+  readonly waitsToWrite: () => boolean;
 }
 
 /** For so long after a failover, writes of another endpointd are those of the leader before. */
@@ -68,23 +68,23 @@ const NEW_LEADER_MS = 60_000;
 
 export function createReports(hands: ReportHands): Reports {
   const otherWriters: OtherWriters = new Map();
-  const first = createFirstSyncs(hands.standsBy);
-  const untold = createUntold(hands.standsBy);
+  const first = createFirstSyncs(hands.waitsToWrite);
+  const untold = createUntold(hands.waitsToWrite);
   const lines = createBoundedLines(
     hands.log,
     'Part of an object cannot be used',
     'Parts of more objects cannot be used, their lines were left out',
   );
-  let ledAtMs = -Infinity;
+  let wroteFromMs = -Infinity;
   // They begin at 0, so that rates see the first problem, too.
   for (const kind of Object.keys(PROBLEM_EVENTS)) hands.instruments.problems(kind);
   return {
     due: (unit) => void first.due?.add(unit),
     allDue: (lists, now) => noteAllDue(first, hands.log, lists, now),
-    leads(untoldSinceMs, now) {
-      ledAtMs = now.nowMs;
+    beginsToWrite(untoldSinceMs, now) {
+      wroteFromMs = now.nowMs;
       tellKept(untold, untoldSinceMs, now);
-      noteLeads(first, hands.log, now);
+      noteBeginsToWrite(first, hands.log, now);
     },
     planned: (unit, before, now) => reportPlan(hands, untold, unit, before, now),
     unplanned(unit, before) {
@@ -93,16 +93,14 @@ export function createReports(hands: ReportHands): Reports {
     released: (unit) => forgetFirstSync(first, unit),
     problems: (service, units, problems, now) =>
       reportProblems({ ...hands, lines }, untold, service, units, problems, now),
-    failedWrite(unit, write, failure, withoutEvent, now) {
-      if (!withoutEvent) reportFailedWrite(hands, unit, write, failure, now);
-    },
+    failedWrite: (unit, write, failure, now) => reportFailedWrite(hands, unit, write, failure, now),
     stuck(unit, failure, now) {
       reportStuck(hands, unit, failure, now);
       noteFirstStuck(first, hands.log, unit, now);
     },
     otherWriter(unit, writer, changes, now) {
       // These are the last writes of the leader before.
-      if (writer === OWN_MANAGER && now.nowMs - ledAtMs < NEW_LEADER_MS) return;
+      if (writer === OWN_MANAGER && now.nowMs - wroteFromMs < NEW_LEADER_MS) return;
       noteOtherWriter(otherWriters, hands, unit, writer, changes, now);
     },
     synced(unit, sync, now) {
@@ -122,12 +120,12 @@ function reportPlan(hands: ReportHands, untold: Untold, unit: Unit, before: Fact
   report.sum(facts, 1);
   if (isWritten(hands, unit.sync!)) report.planned(facts);
   for (const { reason, detail } of report.events(facts, before)) {
-    const report: Report = {
+    const message: Message = {
       what: `${keyOf(unit.service)} ${reason} ${detail}`,
       stillHolds: () => unit.service.record !== null,
       tell: (at) => emit(hands, unit, reason, detail, at),
     };
-    tellOrKeep(untold, report, now);
+    tellOrKeep(untold, message, now);
   }
 }
 
@@ -150,12 +148,12 @@ function reportProblems(
     hands.instruments.problems(problem.kind).inc();
     const { kind } = PROBLEM_EVENTS[problem.kind];
     const unit = units.find(({ controller }) => controller.kind === kind) ?? units[0];
-    const report: Report = {
+    const message: Message = {
       what: `${keyOf(service)} ${problem.kind} ${problem.object} ${problem.field}`,
       stillHolds: () => service.record !== null && !(problem.kind === 'unknown-node' && waitsForNoNode(unit)),
       tell: (at) => tellProblem(hands, service, unit, problem, at),
     };
-    tellOrKeep(untold, report, now);
+    tellOrKeep(untold, message, now);
   }
 }
 
@@ -236,8 +234,8 @@ function reportSync(hands: ReportHands, unit: Unit, sync: Sync, now: Now): void 
  * Whether what the sync plans is written. What a standby plans, and what a leader has lost the Lease for, is no sync for
  * upstream's metrics: a standby of theirs plans nothing.
  */
-function isWritten({ standsBy }: ReportHands, { shadow }: Sync): boolean {
-  return shadow === null && !standsBy();
+function isWritten({ waitsToWrite }: ReportHands, { shadow }: Sync): boolean {
+  return shadow === null && !waitsToWrite();
 }
 
 /**

@@ -1,17 +1,17 @@
 /**
- * What comes up while the process stands by. The leader tells it, so it is kept only in case this process leads next:
- * then it tells what the leader before had no time for.
+ * What comes up while the process waits to write. The leader tells it, so it is kept only in case this process writes
+ * next: then it tells what the leader before had no time for.
  */
 import type { Now } from '../event.ts';
 
 export interface Untold {
-  readonly standsBy: () => boolean;
+  readonly waitsToWrite: () => boolean;
   /** By what they are, the oldest first. */
-  readonly kept: Map<string, Report & { readonly atMs: number }>;
+  readonly kept: Map<string, Message & { readonly atMs: number }>;
 }
 
-export interface Report {
-  /** The same text means the same report. */
+export interface Message {
+  /** The same text means the same message. */
   readonly what: string;
   /** Asked when it was kept for a while. */
   readonly stillHolds: () => boolean;
@@ -21,24 +21,24 @@ export interface Report {
 /** Beyond so many the oldest is forgotten. */
 const KEPT_MAX = 1000;
 
-export function createUntold(standsBy: () => boolean): Untold {
-  return { standsBy, kept: new Map() };
+export function createUntold(waitsToWrite: () => boolean): Untold {
+  return { waitsToWrite, kept: new Map() };
 }
 
-/** Tells the report now, or keeps it while the process stands by. */
-export function tellOrKeep({ standsBy, kept }: Untold, report: Report, now: Now): void {
-  if (!standsBy()) {
-    report.tell(now);
+/** Tells the message now, or keeps it while the process waits to write. */
+export function tellOrKeep({ waitsToWrite, kept }: Untold, message: Message, now: Now): void {
+  if (!waitsToWrite()) {
+    message.tell(now);
     return;
   }
-  kept.delete(report.what);
-  kept.set(report.what, { ...report, atMs: now.nowMs });
+  kept.delete(message.what);
+  kept.set(message.what, { ...message, atMs: now.nowMs });
   if (kept.size <= KEPT_MAX) return;
   const [oldest] = kept.keys();
   kept.delete(oldest!);
 }
 
-/** The process leads. What came up before `sinceMs` was told by the leader before. */
+/** The process begins to write. What came up before `sinceMs` was told by the leader before. */
 export function tellKept({ kept }: Untold, sinceMs: number, now: Now): void {
   for (const { atMs, stillHolds, tell } of kept.values()) if (atMs >= sinceMs && stillHolds()) tell(now);
   kept.clear();

@@ -128,6 +128,6 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
     if (own.length === 0) finish(state, unit, now);
     else remove(state, unit, own, now);
   } else {
-    fail(state, unit, classify(event).failure!, now);
+    fail(state, unit, classify(event).failure, now);
   }
 }

@@ -54,7 +54,7 @@ export interface ReadObjects {
 /** Reads the whole Endpoints object. Its watch events are held meanwhile. */
 export function readEndpoints(hands: ReadHands, unit: Unit): void {
   const { service } = unit;
-  service.endpoints.inFlight++;
+  service.endpoints.open++;
   read(hands, { for: 'read-endpoints', unit }, endpointsPath(service.namespace, service.name));
 }
 
@@ -65,7 +65,7 @@ export function takeEndpointsRead(
   event: TransportEvent,
   now: Now,
 ): Failure | null {
-  assert(object.inFlight > 0, `an answer to no read of endpoints ${object.name}`);
+  assert(object.open > 0, `an answer to no read of endpoints ${object.name}`);
   if (event.type !== 'response') return classify(event).failure;
   if (isNotFound(event.contentType, event.status, event.body)) {
     takeEndpointsObject(hands, object, null, null, now);

@@ -56,8 +56,13 @@ export function createShardState(): ShardState {
 export function queuePlan(state: ControllerState, { service, controller, sync }: Unit): void {
   assert(sync?.stage.name === 'planning', `${keyOf(service)} is lined up without a sync that plans`);
   const shard = state.shards[service.shard]!;
-  if (service.view.asked.length === 0) (service.suspect ? shard.suspects : shard.queued).push(service);
+  if (service.view.asked.length === 0) (isSuspect(service) ? shard.suspects : shard.queued).push(service);
   askFor(service.view, controller.kind);
+}
+
+/** Whether a batch with the service was lost. The service is planned alone until a batch with it is answered. */
+function isSuspect({ batchesLost }: ServiceState): boolean {
+  return batchesLost > 0;
 }
 
 /** Whether a plan of the shard may come late: its thread may hang, or plans a service alone that may end it. */
@@ -130,7 +135,7 @@ function aloneInFlight(shard: ShardState): boolean {
 
 /** A suspect has its batch for itself, so the first entry tells. */
 function isOfSuspect({ awaited }: BatchInFlight): boolean {
-  return awaited[0]?.service.suspect === true;
+  return awaited.length > 0 && isSuspect(awaited[0]!.service);
 }
 
 /**
@@ -308,7 +313,6 @@ export function onShardPlanned(
   return awaited.map(({ service, outputs }, i) => {
     noteEntryAnswered(service.view, outputs);
     if (error !== null) return { service, outputs, result: failedResult(service, error) };
-    service.suspect = false;
     service.batchesLost = 0;
     return { service, outputs, result: results[i]! };
   });
@@ -354,7 +358,6 @@ export function onShardLost(
     for (const { service, outputs } of awaited) {
       noteEntryAnswered(service.view, outputs);
       service.batchesLost++;
-      service.suspect = true;
       const units = unitsOf(service, outputs);
       if (awaited.length > 1 || service.batchesLost < BATCHES_LOST_MAX) {
         for (const unit of units) again.push({ unit, failure: null });

@@ -1,7 +1,7 @@
 /** The end of a sync: its slot is given back, and what failed is tried again. */
 import { nextDelayMs, type FailureClass } from '../queues/backoff.ts';
 import type { Now } from '../event.ts';
-import { noteShadowed, standsBy } from '../leader/leadership.ts';
+import { noteShadowed, waitsToWrite } from '../leader/leadership.ts';
 import { endRepair } from '../queues/fights.ts';
 import { releaseService } from '../caches/services.ts';
 import { keyOf, type Failure, type Unit } from '../caches/service-state.ts';
@@ -15,7 +15,7 @@ const COMPACT_AFTER_MS = 10_000;
 /** After so many failures in a row a service is called stuck, unless the class of its error says so at once. */
 const STUCK_FAILURES = 6;
 /** How long after the first refusal the last try follows in a namespace that is being deleted. */
-const ENDING_AGAIN_MS = 60_000;
+const NAMESPACE_AGAIN_MS = 60_000;
 /**
  * A service that changes is tried again at once, even while it backs off. Some things are waited for all the same: the
  * server's Retry-After, and this time after a failure that costs others something. Such a failure costs a thread, or a
@@ -60,9 +60,9 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
       });
     }
     // Where nothing was applied, admission has put everything back: the next plan would be the same.
-    if (sync.goesOn && sync.applied > 0) addWork(controller.queue, unit.item, sync.lane, now.nowMs);
-    if (sync.isEnding) tryAgainInTime(unit, now);
-    else unit.endingUntilMs = -Infinity;
+    if (sync.isPartial && sync.applied > 0) addWork(controller.queue, unit.item, sync.lane, now.nowMs);
+    if (sync.namespaceEnds) tryAgainInTime(unit, now);
+    else unit.namespaceEndsUntilMs = -Infinity;
     if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);
     releaseService(state, service);
     return;
@@ -78,7 +78,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
   const delayMs = nextDelayMs(failure.class, before, state.prng, Math.max(0, failure.retryAfterMs));
   unit.failures++;
   if (!isUnreached) unit.failuresReached++;
-  const isSilent = standsBy(state);
+  const isSilent = waitsToWrite(state);
   const expected = isSilent || failure.class === 'conflict';
   // Warnings are written at any verbosity. What lasts is told once, as a stuck service.
   state.outbox.log('info', expected ? 3 : 1, 'Sync failed, retrying', {
@@ -100,7 +100,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
 
 /** The namespace may have been made again: of several API servers one may still know that it was being deleted. */
 function tryAgainInTime(unit: Unit, now: Now): void {
-  if (unit.endingUntilMs === -Infinity) unit.endingUntilMs = now.nowMs + ENDING_AGAIN_MS;
-  const leftMs = unit.endingUntilMs - now.nowMs;
+  if (unit.namespaceEndsUntilMs === -Infinity) unit.namespaceEndsUntilMs = now.nowMs + NAMESPACE_AGAIN_MS;
+  const leftMs = unit.namespaceEndsUntilMs - now.nowMs;
   if (leftMs > 0) addCheck(unit.controller.queue, unit.item, 'chore', now.nowMs, leftMs);
 }

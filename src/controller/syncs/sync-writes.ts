@@ -40,14 +40,14 @@ export function openWrite(
   const { controller, service } = unit;
   const object = controller.kind === 'endpoints' ? service.endpoints : ensureSlice(state, unit, write.name);
   stage.open++;
-  object.inFlight++;
+  object.open++;
   queueWrite(state.writes, {
     unit,
     object,
     write,
     lane: sync.lane,
     queuedAtMs: now.nowMs,
-    heldBeforeMs: -1,
+    tokenWaitBeforeMs: -1,
     sentAtMs: -1,
     reachedBefore: '',
   });
@@ -85,7 +85,7 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
     `an answer to no write of ${keyOf(service)}`,
   );
   stage.open--;
-  object.inFlight--;
+  object.open--;
   object.sent = null;
   if (queued.sentAtMs >= 0) {
     sync.throttledMs = Math.max(sync.throttledMs, queued.sentAtMs - queued.queuedAtMs);
@@ -125,17 +125,17 @@ function settleWrite(state: ControllerState, queued: QueuedWrite, outcome: Write
   if (isEndpoints(object) && outcome.result === 'applied' && !isWanted(unit))
     queueDependents(state, service, null, now);
   // The namespace is being deleted, and takes the objects with it.
-  if (outcome.result === 'refused' && outcome.failure === null) {
-    sync.isEnding = true;
+  if (outcome.namespaceEnds) {
+    sync.namespaceEnds = true;
     forgetFight(unit);
   }
   if (outcome.mustRead) becomeUncertain(object);
   if (outcome.isConflict) noteConflict(state, object);
   if (outcome.failure !== null) {
     sync.failure = soonest(sync.failure, outcome.failure);
-    state.reports.failedWrite(unit, write, outcome.failure, outcome.withoutEvent, now);
+    if (!outcome.withoutEvent) state.reports.failedWrite(unit, write, outcome.failure, now);
   }
-  if (object.inFlight === 0) takeHeld(state, object, now);
+  if (object.open === 0) takeHeld(state, object, now);
   releaseSlice(state, object);
   if (outcome.applied !== null && !undone) noteApplied(state, queued, outcome.applied, now);
   return undone;

@@ -49,8 +49,8 @@ export function startSync(state: ControllerState, unit: Unit, lane: WorkLane, no
     shares: state.replan.shares,
     failure: null,
     applied: 0,
-    isEnding: false,
-    goesOn: false,
+    namespaceEnds: false,
+    isPartial: false,
     shadow: shadowOf(state, unit),
     postedAtMs: -1,
     plannedAtMs: -1,
@@ -104,9 +104,9 @@ export function onEndpointsRead(state: ControllerState, unit: Unit, event: Trans
     queueDependents(state, service, unit, now);
     queueLeftovers(state, service, now);
   }
-  endpoints.inFlight--;
+  endpoints.open--;
   // Another read may be under way, whose answer may be older still.
-  if (endpoints.inFlight === 0) takeHeld(state, endpoints, now);
+  if (endpoints.open === 0) takeHeld(state, endpoints, now);
   onRead(state, unit, failure, now);
 }
 
@@ -175,7 +175,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
     return;
   }
   sync.plannedAtMs = now.nowMs;
-  sync.goesOn = !plan.isWhole;
+  sync.isPartial = !plan.isWhole;
   const before = unit.facts;
   noteFacts(state.replan, unit, plan.facts);
   recheck(state.replan, unit, sync, now);

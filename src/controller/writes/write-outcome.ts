@@ -23,6 +23,8 @@ export interface WriteOutcome {
   readonly mustRead: boolean;
   /** 409: another writer has changed the object since. */
   readonly isConflict: boolean;
+  /** A create was refused because its namespace is being deleted. That is no failure of the service. */
+  readonly namespaceEnds: boolean;
   /** The write succeeded, but its answer cannot be read. */
   readonly isUndecodable: boolean;
   readonly failure: Failure | null;
@@ -40,6 +42,7 @@ const OVERTAKEN: WriteOutcome = {
   metadata: null,
   mustRead: true,
   isConflict: false,
+  namespaceEnds: false,
   isUndecodable: false,
   failure: { class: 'conflict', message: 'a list was asked for while the delete was under way', retryAfterMs: -1 },
   withoutEvent: true,
@@ -50,6 +53,7 @@ const APPLIED: WriteOutcome = {
   metadata: null,
   mustRead: false,
   isConflict: false,
+  namespaceEnds: false,
   isUndecodable: false,
   failure: null,
   withoutEvent: true,
@@ -84,6 +88,9 @@ export function outcomeOf(
         const failure: Failure = { class: 'server', message: `undecodable reply: ${error.message}`, retryAfterMs: -1 };
         return { ...APPLIED, result: 'unknown', mustRead: true, isUndecodable: true, failure };
       }
+    } else if (write.verb === 'create' && status === 403) {
+      const isTerminating = isNamespaceTerminating(readStatus(contentType, status, body));
+      if (isTerminating) return { ...APPLIED, result: 'refused', namespaceEnds: true };
     }
   }
   const { failure, mustRead, withoutEvent } = classify(event, write.verb === 'create');
@@ -93,12 +100,11 @@ export function outcomeOf(
   // Also of an update that was certainly refused: the version that the planner knows is wrong, and `unknown` keeps it from
   // planning anything before it is told the object.
   const result = mustRead && !isTaken ? 'unknown' : 'refused';
-  return { result, applied: null, metadata: null, mustRead, isConflict, isUndecodable: false, failure, withoutEvent };
+  return { ...APPLIED, result, mustRead, isConflict, failure, withoutEvent };
 }
 
 interface Verdict {
-  /** null = the service is fine: the namespace of the create is being deleted. */
-  readonly failure: Failure | null;
+  readonly failure: Failure;
   /** The write may have been applied, or the object is not as it was known. */
   readonly mustRead: boolean;
   readonly withoutEvent: boolean;
@@ -133,7 +139,6 @@ export function classify(event: TransportEvent, isCreate = false): Verdict {
       // For a create the namespace does not exist, for an update the object.
       return failed(isCreate ? 'forbidden' : 'conflict', !isCreate, true);
     case 403:
-      if (isCreate && isNamespaceTerminating(status)) return { failure: null, mustRead: false, withoutEvent: true };
       return failed('forbidden', false, false);
     case 429:
       return failed('throttled', false, true);

@@ -44,8 +44,8 @@ export interface QueuedWrite {
   readonly write: PlannedWrite;
   readonly lane: WorkLane;
   readonly queuedAtMs: number;
-  /** `Writes.heldMs` when it was queued; -1 = it was not yet. */
-  heldBeforeMs: number;
+  /** `Writes.tokenWaitMs` when it was queued; -1 = it was not yet. */
+  tokenWaitBeforeMs: number;
   /** Monotonic ms; -1 = it was not sent yet. */
   sentAtMs: number;
   /** The version that its resource had reached when the write was sent. */
@@ -64,9 +64,9 @@ export interface Writes {
   readonly tokens: TokenBucket;
   readonly pause: WritePause;
   /** For how long a missing token alone has held writes back, until the last flush. */
-  heldMs: number;
+  tokenWaitMs: number;
   /** Since when it does; Infinity = it does not. */
-  heldSinceMs: number;
+  tokenWaitSinceMs: number;
 }
 
 export interface WritePurpose {
@@ -99,20 +99,20 @@ export function createWrites(tokens: TokenBucket): Writes {
     inFlightOf: new Map(),
     tokens,
     pause: createWritePause(),
-    heldMs: 0,
-    heldSinceMs: Infinity,
+    tokenWaitMs: 0,
+    tokenWaitSinceMs: Infinity,
   };
 }
 
 export function queueWrite(writes: Writes, queued: QueuedWrite): void {
   assert(queued.sentAtMs < 0, `a write of ${queued.write.name} is queued that was sent`);
-  queued.heldBeforeMs = heldMsAt(writes, queued.queuedAtMs);
+  queued.tokenWaitBeforeMs = tokenWaitMsAt(writes, queued.queuedAtMs);
   addTurn(writes[queued.lane], queued.unit.service, queued);
 }
 
-/** What comes after the token is no wait for it. None was taken since `heldSinceMs`. */
-function heldMsAt({ heldMs, heldSinceMs, tokens }: Writes, nowMs: number): number {
-  return heldMs + Math.max(0, Math.min(nowMs, nextTokenMs(tokens)) - heldSinceMs);
+/** What comes after the token is no wait for it. None was taken since `tokenWaitSinceMs`. */
+function tokenWaitMsAt({ tokenWaitMs, tokenWaitSinceMs, tokens }: Writes, nowMs: number): number {
+  return tokenWaitMs + Math.max(0, Math.min(nowMs, nextTokenMs(tokens)) - tokenWaitSinceMs);
 }
 
 /**
@@ -122,8 +122,8 @@ function heldMsAt({ heldMs, heldSinceMs, tokens }: Writes, nowMs: number): numbe
  */
 export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number {
   const { tokens, pause } = writes;
-  writes.heldMs = heldMsAt(writes, now.nowMs);
-  writes.heldSinceMs = Infinity;
+  writes.tokenWaitMs = tokenWaitMsAt(writes, now.nowMs);
+  writes.tokenWaitSinceMs = Infinity;
   const places = placesOfOne(hands.inFlightMax);
   const mayGo = (queued: QueuedWrite): boolean => hasPlace(writes, queued, places) || hands.isMoot(queued);
   for (;;) {
@@ -141,7 +141,7 @@ export function flushWrites(writes: Writes, hands: WriteHands, now: Now): number
     const pausedUntilMs = nextWriteMs(pause);
     if (now.nowMs < pausedUntilMs) return pausedUntilMs;
     if (!tryTakeToken(tokens, now.nowMs)) {
-      writes.heldSinceMs = now.nowMs;
+      writes.tokenWaitSinceMs = now.nowMs;
       return nextTokenMs(tokens);
     }
     noteLane(writes.share, lane, choreWaits);
@@ -175,7 +175,7 @@ function sendWrite(writes: Writes, hands: WriteHands, queued: QueuedWrite, now: 
   const reached = hands.reachedOf(object);
   queued.reachedBefore = reached === undefined ? '' : reachedVersion(reached);
   if (verb !== 'delete') object.sent = body;
-  hands.metrics.rateLimiter(METHODS[verb]).observe((writes.heldMs - queued.heldBeforeMs) / 1000);
+  hands.metrics.rateLimiter(METHODS[verb]).observe((writes.tokenWaitMs - queued.tokenWaitBeforeMs) / 1000);
   instruments.writeBytes(verb).inc(body.length);
   const { query, ...fence } = hands.fence(now);
   hands.outbox.send(

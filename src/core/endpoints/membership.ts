@@ -22,7 +22,7 @@ import type {
 import { type Absence, podAbsence, podEndpoint, podReady, wantedFamily } from '../pod-endpoint.ts';
 import { noteProblem, type Problem } from '../problem.ts';
 import { resolveTargetPorts, servicePortsEqual } from '../target-port.ts';
-import { type PlanningConfig, publishingOf } from '../tolerate-unready.ts';
+import { type PublishingConfig, publishingOf } from '../tolerate-unready.ts';
 import { addressEqual } from './equality.ts';
 import { compareHashed, portsInOrder, subsetHash } from './hash-order.ts';
 import { LAID_OUT_MAX, TooManyAddresses } from './layout-size.ts';
@@ -40,7 +40,7 @@ import { makeSubset, NO_PORT } from './subset.ts';
 
 export interface Membership {
   spec: ServiceRecord;
-  readonly config: PlanningConfig;
+  readonly config: PublishingConfig;
   publishNotReady: boolean;
   family: IpFamily | null;
   readonly entries: Map<string, PodEntry>;
@@ -93,7 +93,7 @@ interface Group {
 const PORTLESS = 'portless';
 
 /** A service that has no pods yet. */
-export function createMembership(spec: ServiceRecord, config: PlanningConfig): Membership {
+export function createMembership(spec: ServiceRecord, config: PublishingConfig): Membership {
   const { publishNotReady, problem } = publishingOf(spec, config);
   return {
     spec,

@@ -21,11 +21,8 @@ export interface EndpointsPlanInput {
   readonly subsets: readonly EndpointSubset[];
   /** What the server holds, without managedFields; null = nothing. */
   readonly stored: Endpoints | null;
-  /**
-   * The subsets of this service's newest plan whose write was applied; null = there is none. If `stored` holds this
-   * very list, its order is known to be canonical, and it is not repacked.
-   */
-  readonly planned: readonly EndpointSubset[] | null;
+  /** The subsets of `stored` are known to be canonical, whole or truncated. They are not repacked. */
+  readonly isCanonical: boolean;
   /** Seconds since the epoch for the annotation, should there be a write; 0 = none. */
   readonly triggerTime: number;
 }
@@ -54,7 +51,7 @@ export function planEndpoints(input: EndpointsPlanInput): EndpointsPlan {
   const capped = capAddresses(input.subsets);
   const labels = endpointsLabels(service);
   const facts = { ready: capped.ready, notReady: capped.notReady, truncated: capped.truncated };
-  if (stored !== null && storedIsRight(stored, input.planned, capped, labels)) {
+  if (stored !== null && storedIsRight(stored, input.isCanonical, capped, labels)) {
     return { verb: 'none', object: null, ...facts, problems: [] };
   }
 
@@ -71,7 +68,7 @@ export function planEndpoints(input: EndpointsPlanInput): EndpointsPlan {
 
 function storedIsRight(
   stored: Endpoints,
-  planned: readonly EndpointSubset[] | null,
+  isCanonical: boolean,
   capped: Capped,
   labels: Record<string, string>,
 ): boolean {
@@ -80,7 +77,7 @@ function storedIsRight(
   if (!recordsEqual(stored.metadata.labels, labels)) return false;
   const subsets = stored.subsets ?? [];
   if (subsetsEqual(subsets, capped.subsets)) return true;
-  if (subsets === planned || countAddresses(subsets) > ENDPOINTS_ADDRESSES_MAX) return false;
+  if (isCanonical || countAddresses(subsets) > ENDPOINTS_ADDRESSES_MAX) return false;
   try {
     // Several subsets need not be canonical any more after truncation.
     return subsetsEqual(repackStored(subsets), capped.truncated > 0 ? repackSubsets(capped.subsets) : capped.subsets);

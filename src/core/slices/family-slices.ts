@@ -60,7 +60,7 @@ export interface SliceEntry {
   group: PortGroup | null;
 }
 
-export function createFamilySlices(family: IpFamily, maxEndpointsPerSlice: number, compacts = false): FamilySlices {
+export function createFamilySlices(family: IpFamily, maxEndpointsPerSlice: number, compacts: boolean): FamilySlices {
   return {
     family,
     maxEndpointsPerSlice,

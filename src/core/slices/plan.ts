@@ -69,7 +69,7 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
       topology: mode === 'Auto',
       trafficDistribution: mode === 'Auto' || mode === 'none' ? '' : mode,
       waitingForNode: s.waitingForNode,
-      ...(s.config.compactSlices === true ? { fragmented: plans.some(({ fragmented }) => fragmented) } : {}),
+      ...(s.config.compactSlices ? { fragmented: plans.some(({ fragmented }) => fragmented) } : {}),
     },
     problems,
   };

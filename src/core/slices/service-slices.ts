@@ -8,7 +8,7 @@ import type { Member } from '../member.ts';
 import { type Absence, podAbsence } from '../pod-endpoint.ts';
 import { noteProblem, problemsEqual, quoted, type Problem } from '../problem.ts';
 import { servicePortsEqual } from '../target-port.ts';
-import { publishingOf } from '../tolerate-unready.ts';
+import { type PublishingConfig, publishingOf } from '../tolerate-unready.ts';
 import { endpointContentEqual, sameEndpoint } from './endpoint-identity.ts';
 import {
   addEntry,
@@ -30,13 +30,11 @@ import { fixedSlicePorts, podSlicePorts, type SlicePorts } from './slice-ports.t
 import { storeSlice } from './slice-state.ts';
 import { type Few, fewHas, fewWith, fewWithout } from '../../lib/few.ts';
 
-export interface SlicesConfig {
+export interface SlicesConfig extends PublishingConfig {
   /** `--max-endpoints-per-slice` */
   readonly maxEndpointsPerSlice: number;
-  /** Honour the annotation that upstream dropped in 1.24. */
-  readonly tolerateUnreadyEndpointsAnnotation: boolean;
-  /** Slices of groups that have shrunk are merged. */
-  readonly compactSlices?: boolean;
+  /** `--compact-slices`: slices of services that have shrunk are merged. */
+  readonly compactSlices: boolean;
 }
 
 export interface ServiceSlices {

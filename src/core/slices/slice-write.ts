@@ -4,12 +4,12 @@ import type { EndpointSlice } from '../../kube/types.ts';
 export interface SliceWrite {
   readonly verb: 'create' | 'update' | 'delete';
   readonly name: string;
-  /** Preconditions of updates and deletes, also inside `object`; empty for creates. */
+  /** Preconditions of updates and deletes, also inside the object of an update; empty for creates. */
   readonly uid: string;
   readonly resourceVersion: string;
   /**
-   * 1 = goes first. A write of a later phase goes when the phases before are over, and all writes of its family in them have
-   * succeeded (docs/protocols.md "Order of writes").
+   * Writes of phase 1 go first, side by side. Those of a later phase go when the phases before are over, and all of the
+   * same family have succeeded (docs/protocols.md "Order of writes").
    */
   readonly phase: number;
   /** The address type of the slice. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createPace, noteChange } from '../../../src/controller/queues/batch-pace.ts';
-import type { PodChange } from '../../../src/core/pod-changes.ts';
+import { collectForMs, createPace } from '../../../src/controller/queues/batch-pace.ts';
+import type { PodEffect } from '../../../src/core/pod-effect.ts';
 import {
   addWork,
   createWorkItem,
@@ -15,7 +15,7 @@ import { propertyRuns } from '../../support/runs.ts';
 /** The period that each of the pods meets that become ready, every one of them the first of its window. */
 function periods(atMs: readonly number[], periodMsMax = 1000): number[] {
   const pace = createPace();
-  return atMs.map((ms) => noteChange(pace, 'adds', true, ms, periodMsMax));
+  return atMs.map((ms) => collectForMs(pace, 'adds', true, ms, periodMsMax));
 }
 
 test('a single pod does not wait', () => {
@@ -36,13 +36,13 @@ test('a pause longer than the bound ends a burst', () => {
 
 test('a change that joins a window keeps the burst alive, not the window open', () => {
   const pace = createPace();
-  const note = (isFirst: boolean, ms: number): number => noteChange(pace, 'adds', isFirst, ms, 1000);
+  const note = (isFirst: boolean, ms: number): number => collectForMs(pace, 'adds', isFirst, ms, 1000);
   assert.deepEqual([note(true, 0), note(true, 500), note(false, 560), note(true, 1540)], [0, 62.5, 62.5, 125]);
 });
 
 test('a pod that takes an address away never waits, and delays no later pod', () => {
   const pace = createPace();
-  const note = (change: PodChange, ms: number): number => noteChange(pace, change, true, ms, 1000);
+  const note = (change: PodEffect, ms: number): number => collectForMs(pace, change, true, ms, 1000);
   assert.deepEqual([note('adds', 0), note('adds', 100), note('removes', 150), note('removes', 900)], [0, 62.5, 0, 0]);
   // More than the bound after the last pod that became ready.
   assert.equal(note('adds', 1200), 0);
@@ -50,27 +50,29 @@ test('a pod that takes an address away never waits, and delays no later pod', ()
 
 test('a pod that is not ready yet waits with others, and does not wait alone', () => {
   const pace = createPace();
-  const note = (change: PodChange, ms: number): number => noteChange(pace, change, true, ms, 1000);
+  const note = (change: PodEffect, ms: number): number => collectForMs(pace, change, true, ms, 1000);
   assert.deepEqual([note('other', 0), note('other', 50), note('adds', 100)], [0, 0, 0]);
   assert.deepEqual([note('adds', 200), note('other', 250), note('other', 1201)], [62.5, 62.5, 0]);
 });
 
 test('a pod that becomes ready after a pause does not wait for a change that waits', () => {
   const pace = createPace();
-  const note = (change: PodChange, isFirst: boolean, ms: number): number => noteChange(pace, change, isFirst, ms, 1000);
+  const note = (change: PodEffect, isFirst: boolean, ms: number): number =>
+    collectForMs(pace, change, isFirst, ms, 1000);
   assert.deepEqual([note('adds', true, 0), note('adds', true, 100), note('other', true, 1050)], [0, 62.5, 62.5]);
   assert.equal(note('adds', false, 1101), 0);
 });
 
 test('a removal at the end of a pause leaves no period of the burst before', () => {
   const pace = createPace();
-  const note = (change: PodChange, isFirst: boolean, ms: number): number => noteChange(pace, change, isFirst, ms, 1000);
+  const note = (change: PodEffect, isFirst: boolean, ms: number): number =>
+    collectForMs(pace, change, isFirst, ms, 1000);
   assert.deepEqual([note('adds', true, 0), note('adds', true, 100), note('adds', true, 200)], [0, 62.5, 125]);
   assert.deepEqual([note('removes', true, 5000), note('adds', false, 5000), note('adds', true, 5020)], [0, 0, 62.5]);
 });
 
 const STEPS = fc.array(
-  fc.record({ gapMs: fc.nat(1500), change: fc.constantFrom<PodChange>('adds', 'adds', 'removes', 'other') }),
+  fc.record({ gapMs: fc.nat(1500), change: fc.constantFrom<PodEffect>('adds', 'adds', 'removes', 'other') }),
   { minLength: 1, maxLength: 40 },
 );
 
@@ -104,7 +106,7 @@ test('property: a pod that becomes ready after a pause of the bound is due at on
 
 /** Plays changes of one service on a work queue, whose syncs take no time, and says when each was planned. */
 function collected(
-  steps: readonly { readonly gapMs: number; readonly change: PodChange }[],
+  steps: readonly { readonly gapMs: number; readonly change: PodEffect }[],
   maxMs: number,
 ): { planned: number[]; notedMs: number[] } {
   const queue = createWorkQueue<string>('endpoint', 1);
@@ -123,7 +125,7 @@ function collected(
     nowMs += gapMs;
     planDue(nowMs);
     notedMs.push(nowMs);
-    const delayMs = noteChange(pace, change, item.freshDueMs === Infinity, nowMs, maxMs);
+    const delayMs = collectForMs(pace, change, item.freshDueMs === Infinity, nowMs, maxMs);
     addWork(queue, item, 'fresh', nowMs, delayMs);
     planDue(nowMs);
   }

@@ -12,8 +12,8 @@ interface World {
 
 function world(): World {
   const told: string[] = [];
-  let standsBy = true;
-  const untold = createUntold(() => standsBy);
+  let waitsToWrite = true;
+  const untold = createUntold(() => waitsToWrite);
   return {
     untold,
     told,
@@ -22,7 +22,7 @@ function world(): World {
       tellOrKeep(untold, { what, stillHolds: () => stillHolds, tell }, { nowMs, wallMs: 0 });
     },
     lead(sinceMs) {
-      standsBy = false;
+      waitsToWrite = false;
       tellKept(untold, sinceMs, { nowMs: 100, wallMs: 0 });
     },
   };

@@ -82,7 +82,7 @@ describe('a read of Endpoints', () => {
     const { hands, endpoints, told } = world();
     readEndpoints(hands, endpoints);
     assert.deepEqual(told(), ['/api/v1/namespaces/shop/endpoints/web']);
-    assert.equal(endpoints.service.endpoints.inFlight, 1);
+    assert.equal(endpoints.service.endpoints.open, 1);
   });
 
   it('a read tells which object exists, or that there is none', () => {

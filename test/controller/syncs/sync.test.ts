@@ -352,7 +352,7 @@ describe('writes', () => {
     w.service({});
     w.start(endpoints);
     const queued = { unit: endpoints, object: endpoints.service.endpoints, write: write(1, 'create', 'web') };
-    const times = { queuedAtMs: 0, heldBeforeMs: -1, sentAtMs: -1, reachedBefore: '' };
+    const times = { queuedAtMs: 0, tokenWaitBeforeMs: -1, sentAtMs: -1, reachedBefore: '' };
     const waits = { ...queued, ...times, lane: 'fresh' } as const;
     assert.equal(isMoot(w.state, waits), false);
     w.state.isShadow = true;
@@ -493,7 +493,7 @@ describe('a sync of what is not to be planned', () => {
     w.slice('mirror', 'web-m');
     w.start(mirror);
     const queued = { unit: mirror, object: mirror.slices!.get('web-m')!, write: write(0, 'delete', 'web-m') };
-    const times = { queuedAtMs: 0, heldBeforeMs: -1, sentAtMs: -1, reachedBefore: '' };
+    const times = { queuedAtMs: 0, tokenWaitBeforeMs: -1, sentAtMs: -1, reachedBefore: '' };
     const waits = { ...queued, ...times, lane: 'fresh' } as const;
     assert.equal(isMoot(w.state, waits), false);
     mirror.service.endpoints.record = record('web');

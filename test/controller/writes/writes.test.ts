@@ -98,7 +98,7 @@ class World {
       },
       lane,
       queuedAtMs: this.nowMs,
-      heldBeforeMs: -1,
+      tokenWaitBeforeMs: -1,
       sentAtMs: -1,
       reachedBefore: '',
     };

@@ -21,7 +21,8 @@ interface PlanCase {
 
 /** All frozen: a plan that changes its input throws. */
 function planFor({ service = makeService(), pods = [], stored = null, triggerTime = 0 }: PlanCase): EndpointsPlan {
-  return planEndpoints(deepFreeze({ service, subsets: subsetsFor(service, pods), stored, planned: null, triggerTime }));
+  const subsets = subsetsFor(service, pods);
+  return planEndpoints(deepFreeze({ service, subsets, stored, isCanonical: false, triggerTime }));
 }
 
 function subsetsFor(service: ServiceRecord, pods: readonly PodRecord[]): readonly EndpointSubset[] {
@@ -385,11 +386,11 @@ test('truncated subsets in another order are left alone too', () => {
   assert.equal(planFor({ service, pods, stored }).verb, 'none');
 });
 
-test('planned subsets are not repacked: any difference is written', () => {
+test('canonical subsets are not repacked: any difference is written', () => {
   const service = makeService();
-  const planned = subsetsFor(service, [pod]);
-  const input = { service, stored: storedEndpoints(planned), planned, triggerTime: 0 };
-  assert.equal(planEndpoints({ ...input, subsets: planned }).verb, 'none');
+  const subsets = subsetsFor(service, [pod]);
+  const input = { service, stored: storedEndpoints(subsets), isCanonical: true, triggerTime: 0 };
+  assert.equal(planEndpoints({ ...input, subsets }).verb, 'none');
   assert.equal(planEndpoints({ ...input, subsets: subsetsFor(service, manyPods(2)) }).verb, 'update');
 });
 

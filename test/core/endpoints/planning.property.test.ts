@@ -32,7 +32,7 @@ interface Live {
   spec: ServiceRecord;
   readonly membership: Membership;
   stored: Endpoints | null;
-  planned: readonly EndpointSubset[] | null;
+  isCanonical: boolean;
 }
 
 /** A controller without everything around it: every write succeeds at once. */
@@ -58,7 +58,7 @@ function createWorld() {
     putService(spec: ServiceRecord): void {
       let live = lives.get(spec.name);
       if (live === undefined) {
-        live = { spec, membership: createMembership(spec, config), stored: null, planned: null };
+        live = { spec, membership: createMembership(spec, config), stored: null, isCanonical: false };
         lives.set(spec.name, live);
       }
       live.spec = spec;
@@ -81,12 +81,12 @@ function createWorld() {
 }
 
 function plan(live: Live): EndpointsPlan {
-  const { spec, membership, stored, planned } = live;
+  const { spec, membership, stored, isCanonical } = live;
   return planEndpoints({
     service: spec,
     subsets: deepFreeze(subsetsOf(membership)),
     stored: deepFreeze(stored),
-    planned,
+    isCanonical,
     triggerTime: 0,
   });
 }
@@ -96,7 +96,7 @@ function planAndStore(live: Live): void {
   if (object === null) return;
   assert.equal(verb, live.stored === null ? 'create' : 'update');
   live.stored = { ...object, metadata: { ...object.metadata, uid: 'e', resourceVersion: '1' } };
-  live.planned = live.stored.subsets ?? null;
+  live.isCanonical = true;
 }
 
 const POD_NAMES = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6'];

@@ -105,7 +105,7 @@ function endpointsOf(made: World): Endpoints | null {
   const membership = createMembership(made.service, config);
   for (const pod of selectedPods(made)) applyPod(membership, pod.name, pod);
   const subsets = subsetsOf(membership);
-  return planEndpoints({ service: made.service, subsets, stored: null, planned: null, triggerTime: 0 }).object;
+  return planEndpoints({ service: made.service, subsets, stored: null, isCanonical: false, triggerTime: 0 }).object;
 }
 
 function explainStored(

@@ -35,6 +35,8 @@ import {
   verbs,
 } from './slices-world.ts';
 
+const CONFIG = { maxEndpointsPerSlice: 100, tolerateUnreadyEndpointsAnnotation: false, compactSlices: false };
+
 function familyFacts({ facts }: SlicesPlan): Partial<FamilyFacts> {
   const { added, removed, endpoints, slices, slicesDesired } = facts.families[0]!;
   return { added, removed, endpoints, slices, slicesDesired };
@@ -48,7 +50,7 @@ function named({ writes }: SlicesPlan): string[] {
 // Pods
 
 test('a pod replaces the one of its name, and the old record is returned', () => {
-  const s = createServiceSlices({ maxEndpointsPerSlice: 100, tolerateUnreadyEndpointsAnnotation: false });
+  const s = createServiceSlices(CONFIG);
   const first = makePod('p');
   const second = makePod('p', { ready: false });
   assert.equal(applySlicesPod(s, 'p', { pod: first, zone: 'a' }), null);
@@ -61,7 +63,7 @@ test('a pod replaces the one of its name, and the old record is returned', () =>
 });
 
 test('pods and slices may come before the service', () => {
-  const s = createServiceSlices({ maxEndpointsPerSlice: 100, tolerateUnreadyEndpointsAnnotation: false });
+  const s = createServiceSlices(CONFIG);
   const pod = makePod('p');
   applySlicesPod(s, 'p', { pod, zone: '' });
   observeSlice(s, 'web-0', slice('web-0', [endpointOf(pod)]));

@@ -40,6 +40,7 @@ export function createSlicesWorld(options: WorldOptions = {}): SlicesWorld {
   const slices = createServiceSlices({
     maxEndpointsPerSlice: max,
     tolerateUnreadyEndpointsAnnotation: false,
+    compactSlices: false,
     ...config,
   });
   const world: SlicesWorld = { service, slices, server: new Map(), revision: 100, shares: null };

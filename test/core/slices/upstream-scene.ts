@@ -44,7 +44,11 @@ export function startScene(maxEndpointsPerSlice: number, asUpstream = false): Sc
     world: startWorld(),
     server: createSliceServer(),
     upstream: createUpstream(maxEndpointsPerSlice, !asUpstream),
-    slices: createServiceSlices({ maxEndpointsPerSlice, tolerateUnreadyEndpointsAnnotation: false }),
+    slices: createServiceSlices({
+      maxEndpointsPerSlice,
+      tolerateUnreadyEndpointsAnnotation: false,
+      compactSlices: false,
+    }),
   };
 }
 
