@@ -11,7 +11,7 @@ import type { Prng } from '../../lib/prng.ts';
 import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 import { leaseAnnotation } from '../../kube/lease.ts';
-import { createElector, fenceOf, holderOf, type ElectionOptions } from './elector.ts';
+import { createElector, fenceOf, holderOf, isLeader, type ElectionOptions } from './elector.ts';
 import {
   createTakeOver,
   hasTakenOver,

@@ -4,8 +4,8 @@ import { otherControllers, OWN_LEASE, type Leadership } from '../leader/leadersh
 import { hasTakenOver } from '../leader/take-over.ts';
 
 /**
- * `catches up`: it holds the Lease, and writes when its new watches run. `waits`: it holds the Lease and waits to take
- * over. `nobody`: it stands by, and nobody holds the Lease.
+ * `catches up`: it holds the Lease, and writes when its new watches have told what was missed. `waits`: it holds the Lease
+ * and waits to take over. `nobody`: it stands by, and nobody holds the Lease.
  */
 export type Role = 'leads' | 'catches up' | 'waits' | 'stands by' | 'nobody';
 
