@@ -9,6 +9,7 @@ import { beginLeading, endLeading } from './leader/leader-changes.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
+import { startControllers } from './start.ts';
 import type { ControllerState, Hands } from './state.ts';
 import { withdraw } from './syncs/sync-writes.ts';
 import { isMoot } from './writes/shadow.ts';
@@ -20,12 +21,16 @@ export function createHands(
 ): Hands {
   const { options, outbox, prng, interner, instruments } = own;
   return {
-    reflectors: reflectorHands({ outbox, prng, metrics: instruments }, createBrake(options.confirmMassRemoval), {
-      reflectors: () => whole().reflectors,
-      countPublished: (missed) => countPublished(whole(), missed),
-      metrics: instruments,
-      log: outbox.log,
-    }),
+    reflectors: reflectorHands(
+      { outbox, prng, metrics: instruments, firstListEnds: (now) => startControllers(whole(), now) },
+      createBrake(options.confirmMassRemoval),
+      {
+        reflectors: () => whole().reflectors,
+        countPublished: (missed) => countPublished(whole(), missed),
+        metrics: instruments,
+        log: outbox.log,
+      },
+    ),
     writes: {
       outbox,
       interner,

@@ -224,6 +224,7 @@ function handsOf(state: State): ReflectorHands {
         return instruments.watchRestarts(resource);
       },
     },
+    firstListEnds: () => undefined,
     listBegins: () => undefined,
     listRefused: () => undefined,
     listEnds(reflector, removal, now) {
