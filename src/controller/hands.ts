@@ -1,9 +1,7 @@
 /**
- * What reflectors, writes, reads and the elector are given instead of the whole state. It is made once, at the start.
+ * What reflectors, writes and the elector are given instead of the whole state. It is made once, at the start.
  */
-import { takeHeld, settleRead, claimFromOthers } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
-import { getSlice, releaseSlice } from './caches/services.ts';
 import { annotationsOf, fencedBy } from './leader/leadership.ts';
 import { beginLeading, endLeading } from './leader/leader-changes.ts';
 import { createBrake } from './reflectors/brake.ts';
@@ -48,20 +46,6 @@ export function createHands(
       annotations: () => annotationsOf(whole().leadership!),
       begin: (now) => beginLeading(whole(), now),
       end: (now) => endLeading(whole(), now),
-    },
-    reads: {
-      outbox,
-      interner,
-      metrics: instruments,
-      objects: {
-        settle: (object, record, source, now) => settleRead(whole(), object, record, source, now),
-        find: (namespace, name) => getSlice(whole(), namespace, name),
-        claim: (unit, record, listVersion, now) => claimFromOthers(whole(), unit, record, listVersion, now),
-        endHolding(slice, listVersion, now) {
-          takeHeld(whole(), slice, now, listVersion);
-          releaseSlice(whole(), slice);
-        },
-      },
     },
   };
 }
