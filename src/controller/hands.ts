@@ -40,7 +40,7 @@ export function createHands(
       fence: (now) => fencedBy(whole().leadership, now),
     },
     elector: {
-      send: (request) => outbox.send({ for: 'lease', isWatch: request.stream }, request),
+      send: (request) => outbox.send({ for: 'lease' }, request),
       cancel: (id) => outbox.cancel(id),
       log: outbox.log,
       annotations: () => annotationsOf(whole().leadership!),

@@ -89,12 +89,7 @@ export interface Hands {
 }
 
 /** Why a request was sent. It decides who takes the answer. */
-export type Purpose =
-  | ReflectorPurpose
-  | WritePurpose
-  | ReadPurpose
-  | EventPurpose
-  | { readonly for: 'lease'; readonly isWatch: boolean };
+export type Purpose = ReflectorPurpose | WritePurpose | ReadPurpose | EventPurpose | { readonly for: 'lease' };
 
 export interface ReadPurpose {
   readonly for: 'read-endpoints' | 'read-slices' | 'confirm-orphan';

@@ -24,7 +24,7 @@ import {
   type UnitWithoutPlan,
 } from './syncs/shard-batches.ts';
 import { openCaches, startInputs } from './start.ts';
-import type { ControllerState, Purpose } from './state.ts';
+import type { ControllerState } from './state.ts';
 import { resyncIfDue } from './caches/sweep.ts';
 import { onOrphanConfirmed } from './syncs/clean-up.ts';
 import { fail } from './syncs/sync-end.ts';
@@ -92,11 +92,8 @@ function stop(state: ControllerState, now: Now): void {
 }
 
 function onTransportEvent(state: ControllerState, event: TransportEvent, now: Now): void {
-  const purpose = state.outbox.requests.get(event.id);
-  // The answer was under way when its request was cancelled.
+  const purpose = state.outbox.takeEvent(event);
   if (purpose === undefined) return;
-  const goesOn = event.type === 'chunk' || (event.type === 'response' && isStreamOpened(purpose, event));
-  if (!goesOn) state.outbox.requests.delete(event.id);
   switch (purpose.for) {
     case 'reflector':
       onReflectorEvent(state.hands.reflectors, purpose.reflector, event, now);
@@ -123,12 +120,6 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
     default:
       unreachable(purpose);
   }
-}
-
-function isStreamOpened(purpose: Purpose, event: TransportEvent & { type: 'response' }): boolean {
-  if (event.status < 200 || event.status >= 300) return false;
-  if (purpose.for === 'lease') return purpose.isWatch;
-  return purpose.for === 'reflector' && purpose.reflector.phase.name === 'opening';
 }
 
 /** Does everything that can be done now. */

@@ -149,8 +149,7 @@ function world({ watchList = true } = {}): World {
     chunk: (text) => self.event({ type: 'chunk', id: lastId, bytes: Buffer.from(text) }),
     end: (error) => self.event({ type: 'ended', id: lastId, error: error ?? null }),
     event(event) {
-      const goesOn = event.type === 'chunk' || (event.type === 'response' && reflector.phase.name === 'opening');
-      if (!goesOn || (event.type === 'response' && event.status !== 200)) requests.requests.delete(event.id);
+      requests.takeEvent(event);
       onReflectorEvent(hands, reflector, event, now());
     },
   };
