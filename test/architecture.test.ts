@@ -121,9 +121,9 @@ describe('layers', () => {
     );
   });
 
-  it('reflectors, writes and reads know their own state and their hands only', () => {
+  it('reflectors, writes and queues know their own state and their hands only', () => {
     const wrong = sources
-      .filter(({ path }) => /^src\/controller\/(?:reflectors|writes|queues\/\w+queue|syncs\/reads)\b/.test(path))
+      .filter(({ path }) => /^src\/controller\/(?:reflectors|writes|queues\/\w+queue)\b/.test(path))
       .filter((source) => importedFiles(source).includes('src/controller/state.ts'));
     assertNone(
       wrong.map(({ path }) => path),

@@ -40,9 +40,9 @@ function measure(controllers: string, namespaces: number): Weights {
   // The state after the first lists, so that each change also waits in the work queue.
   state.phase = 'running';
   for (const controller of state.controllers) controller.running = true;
-  const services = serviceTarget(state, () => undefined);
-  const nodes = nodeTarget(state, () => undefined);
-  const pods = podTarget(state, () => undefined);
+  const services = serviceTarget(state);
+  const nodes = nodeTarget(state);
+  const pods = podTarget(state);
   const empty = weigh();
   for (const source of serviceSources(profile)) upsert(services, source);
   const withServices = weigh();

@@ -12,7 +12,7 @@ import { preconditionConflict } from './write.ts';
 export const BINDINGS: Resource = { ...PODS, kind: 'Binding', subresources: [] };
 
 /** Sets the node of a pod that has none. @throws ApiError 400, 404, 409 or 500 */
-export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: Target, binding: ApiObject): void {
+export function bindPod(server: ApiServer, { namespace, name }: Target, binding: ApiObject): void {
   const given = binding.metadata.name ?? '';
   if (given !== name) throw badRequest('name in URL does not match name in Binding object');
   const target = child(binding, 'target');
@@ -25,7 +25,7 @@ export function bindPod(server: ApiServer, nowMs: number, { namespace, name }: T
   if (why !== null) throw conflict({ name: 'pods/binding', group: '' }, name, why);
   const { nominatedNodeName: _, ...status } = child(old, 'status');
   const conditions = items(status, 'conditions').filter((condition) => text(condition, 'type') !== 'PodScheduled');
-  const lastTransitionTime = formatTime(Math.floor(nowMs / 1000));
+  const lastTransitionTime = formatTime(Math.floor(server.nowMs / 1000));
   const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime };
   const metadata = { ...old.metadata };
   for (const field of ['annotations', 'labels'] as const) {

@@ -152,7 +152,6 @@ function nextBookmarkMs(nowMs: number, deadlineMs: number, periodMs: number): nu
 /** @throws ApiError */
 export function openWatch(
   server: ApiServer,
-  nowMs: number,
   target: Target,
   options: ListOptions,
   negotiated: Negotiated,
@@ -160,7 +159,7 @@ export function openWatch(
 ): Watch {
   const { resource, namespace } = target;
   const store = storeOf(server, resource);
-  const { config } = server;
+  const { config, nowMs } = server;
   const selection = parseSelection(resource, options.labelSelector, options.fieldSelector);
   const wanted = parseRevision(options.resourceVersion, internalError);
   const fromNow = wanted === 0;
@@ -203,7 +202,8 @@ export function openWatch(
  * Ends the watches and sends the bookmarks that are due. @returns the time of the next call; Infinity = there is no
  * watch
  */
-export function tickWatches(server: ApiServer, nowMs: number): number {
+export function tickWatches(server: ApiServer): number {
+  const { nowMs } = server;
   let next = Number.POSITIVE_INFINITY;
   for (const watchers of server.watchers.values()) {
     for (const watcher of watchers) {

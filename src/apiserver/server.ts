@@ -35,9 +35,8 @@ const SYSTEM_NAMESPACES: readonly string[] = ['default', 'kube-node-lease', 'kub
 /** A server with the objects that every cluster has from its start: four namespaces and the `kubernetes` Service. */
 export function createApiServer(config: ApiServerConfig): ApiServer {
   const server = createState(config);
-  const nowMs = server.config.startWallMs;
   const create = (resource: Resource, namespace: string, object: ApiObject): void => {
-    createObject(server, nowMs, { resource, namespace, name: '', subresource: '' }, object, 512);
+    createObject(server, { resource, namespace, name: '', subresource: '' }, object, 512);
   };
   for (const name of SYSTEM_NAMESPACES) create(NAMESPACES, '', { metadata: { name } });
   create(SERVICES, 'default', {
@@ -75,7 +74,7 @@ export function apply(server: ApiServer, nowMs: number, request: ApiRequest): Ap
     } else {
       const query = new URLSearchParams(mark < 0 ? '' : request.path.slice(mark + 1));
       output = outputOf(server, request, query);
-      reply = dispatch({ server, nowMs, request, target, query, output });
+      reply = dispatch({ server, request, target, query, output });
     }
   } catch (error) {
     if (error instanceof ApiError) reply = statusReply(error.status, output, headersOf(target?.resource ?? null));
@@ -107,7 +106,7 @@ function outputOf(server: ApiServer, request: ApiRequest, query: URLSearchParams
 /** Does what is due. @returns the latest time of the next call; Infinity = no call is needed before the next request */
 export function tick(server: ApiServer, nowMs: number): number {
   server.nowMs = nowMs;
-  return tickWatches(server, nowMs);
+  return tickWatches(server);
 }
 
 /** Forgets all history. Watches and pages that begin before now get 410. Open watches go on. */
@@ -117,7 +116,6 @@ export function compact(server: ApiServer): void {
 
 interface Call {
   readonly server: ApiServer;
-  readonly nowMs: number;
   readonly request: ApiRequest;
   readonly target: Target;
   readonly query: URLSearchParams;
@@ -153,13 +151,13 @@ function dispatch(call: Call): ApiReply {
 }
 
 function listOrWatch(call: Call): ApiReply {
-  const { server, nowMs, target, query, output } = call;
+  const { server, target, query, output } = call;
   const { resource } = target;
   const { negotiated } = output;
   const options = parseListOptions(query, server.config.watchList);
   if (options.watch) {
     if (negotiated.yaml) throw notAcceptable(NO_YAML_STREAM);
-    const watch = openWatch(server, nowMs, target, options, negotiated, output.table);
+    const watch = openWatch(server, target, options, negotiated, output.table);
     return { status: 200, headers: { ...headersOf(resource), 'content-type': watchType(negotiated.encoding) }, watch };
   }
   if (negotiated.as === 'metadata') {
@@ -193,7 +191,7 @@ const FIELD_VALIDATIONS: readonly string[] = ['', 'Ignore', 'Strict', 'Warn'];
  * @param options the kind of the options, for messages
  * @throws ApiError 422
  */
-function writable({ server, query }: Call, options: string, dryRun: readonly string[] = query.getAll('dryRun')) {
+function serverFor({ server, query }: Call, options: string, dryRun: readonly string[] = query.getAll('dryRun')) {
   const errors: FieldError[] = [];
   if (dryRun.some((value) => value !== 'All')) errors.push(notSupported('dryRun', dryRun, ['All']));
   const validation = query.get('fieldValidation') ?? '';
@@ -217,35 +215,35 @@ function readObject({ request, target, query }: Call, server: ApiServer) {
 }
 
 function postOne(call: Call): ApiReply {
-  const { nowMs, request, target, output } = call;
-  const server = writable(call, 'CreateOptions');
+  const { request, target, output } = call;
+  const server = serverFor(call, 'CreateOptions');
   const { object, warnings } = readObject(call, server);
-  const result = createObject(server, nowMs, target, object, sizeOf(request));
+  const result = createObject(server, target, object, sizeOf(request));
   return writeReply(result, output, warnings);
 }
 
 function bindOne(call: Call): ApiReply {
-  const { nowMs, request, target, output } = call;
+  const { request, target, output } = call;
   if (request.method !== 'POST') throw methodNotAllowed();
-  const server = writable(call, 'CreateOptions');
+  const server = serverFor(call, 'CreateOptions');
   const { headers, body } = request;
   const { object } = readBody(BINDINGS, headers.contentType ?? '', body, server.config.yaml);
-  bindPod(server, nowMs, target, object);
+  bindPod(server, target, object);
   const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return statusReply(status, output, headersOf(PODS));
 }
 
 function putOne(call: Call): ApiReply {
-  const { nowMs, request, target, output } = call;
-  const server = writable(call, 'UpdateOptions');
+  const { request, target, output } = call;
+  const server = serverFor(call, 'UpdateOptions');
   const { object, warnings } = readObject(call, server);
-  const result = updateObject(server, nowMs, target, object, sizeOf(request));
+  const result = updateObject(server, target, object, sizeOf(request));
   return writeReply(result, output, warnings);
 }
 
 function patchOne(call: Call): ApiReply {
-  const { nowMs, request, target, query, output } = call;
-  const server = writable(call, 'PatchOptions');
+  const { request, target, query, output } = call;
+  const server = serverFor(call, 'PatchOptions');
   const { resource, namespace, name } = target;
   const patchType = patchTypeOf(mediaType(request.headers.contentType ?? ''));
   const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
@@ -264,7 +262,7 @@ function patchOne(call: Call): ApiReply {
   const sum = record.sizeBytes + sizeOf(request);
   const isSummed = patchType !== 'json' && sum < SUMMED_BYTES_MAX;
   const sizeBytes = isSummed ? sum : sizeOfText(JSON.stringify(merged).length);
-  const result = updateObject(server, nowMs, target, object, sizeBytes, true);
+  const result = updateObject(server, target, object, sizeBytes, true);
   return writeReply(result, output, warnings);
 }
 
@@ -301,11 +299,11 @@ function decodePatched(resource: Resource, merged: object, spec: unknown, shown:
 }
 
 function deleteOne(call: Call): ApiReply {
-  const { nowMs, target, output } = call;
+  const { target, output } = call;
   const { resource, name } = target;
   const options = readDeleteOptions(call.request, call.query, call.server.config.yaml);
-  const server = writable(call, 'DeleteOptions', options.dryRun);
-  const { record, gone } = deleteObject(server, nowMs, target, options);
+  const server = serverFor(call, 'DeleteOptions', options.dryRun);
+  const { record, gone } = deleteObject(server, target, options);
   // The deprecated way to ask for a cascade is answered otherwise where the object is only marked.
   const status = !gone && options.orphanDependents === false ? 202 : 200;
   if (!gone || resource.returnsDeleted) return recordReply(status, record, output);
@@ -316,15 +314,15 @@ function deleteOne(call: Call): ApiReply {
 }
 
 function deleteMany(call: Call): ApiReply {
-  const { nowMs, target, query, output } = call;
+  const { target, query, output } = call;
   const { resource } = target;
   const options = readDeleteOptions(call.request, call.query, call.server.config.yaml);
-  const server = writable(call, 'DeleteOptions', options.dryRun);
+  const server = serverFor(call, 'DeleteOptions', options.dryRun);
   const page = listObjects(server, target, parseListOptions(query, server.config.watchList));
   for (const { object } of page.records) {
     const { name = '', namespace = '' } = object.metadata;
     try {
-      deleteObject(server, nowMs, { resource, namespace, name, subresource: '' }, options);
+      deleteObject(server, { resource, namespace, name, subresource: '' }, options);
     } catch (error) {
       // A page of an earlier version can have objects that are gone.
       if (!(error instanceof ApiError) || error.status.code !== 404) throw error;

@@ -34,17 +34,11 @@ const GENERATED_BASE_MAX = 58;
 const GENERATE_TRIES = 8;
 
 /** POST. @throws ApiError */
-export function createObject(
-  server: ApiServer,
-  nowMs: number,
-  target: Target,
-  object: ApiObject,
-  sizeBytes: number,
-): WriteResult {
+export function createObject(server: ApiServer, target: Target, object: ApiObject, sizeBytes: number): WriteResult {
   if (isVersion(object.metadata.resourceVersion ?? '')) {
     throw internalError('resourceVersion should not be set on objects to be created');
   }
-  return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
+  return { record: insert(server, target, object, sizeBytes), created: true };
 }
 
 /** Whether the text is a number of 64 bits other than 0. Any other text is dropped from a new object. */
@@ -54,7 +48,6 @@ function isVersion(text: string): boolean {
 
 function insert(
   server: ApiServer,
-  nowMs: number,
   { resource, namespace, subresource }: Target,
   object: ApiObject,
   sizeBytes: number,
@@ -65,7 +58,7 @@ function insert(
   if (generated) metadata.name = generateName(server, resource, namespace, metadata.generateName!);
   if (resource.namespaced) admitToNamespace(server, resource, metadata.name ?? '', namespace);
   metadata.uid = newUid(server.config.random);
-  metadata.creationTimestamp = formatTime(Math.floor(nowMs / 1000));
+  metadata.creationTimestamp = formatTime(secondsOf(server.nowMs));
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
@@ -134,7 +127,6 @@ function newUid(random: () => number): string {
  */
 export function updateObject(
   server: ApiServer,
-  nowMs: number,
   target: Target,
   object: ApiObject,
   sizeBytes: number,
@@ -155,7 +147,7 @@ export function updateObject(
   if (existing === undefined) {
     if (!resource.createOnUpdate) throw notFound(resource, name);
     if (uid !== '') throw preconditionConflict(resource, key, 'UID', uid, '');
-    return { record: insert(server, nowMs, target, object, sizeBytes), created: true };
+    return { record: insert(server, target, object, sizeBytes), created: true };
   }
   const old = existing.object;
   if (uid !== '' && uid !== old.metadata.uid && !patched)
@@ -265,7 +257,6 @@ const KEPT_NAMESPACES: readonly string[] = ['default', 'kube-system', 'kube-publ
 /** @throws ApiError */
 export function deleteObject(
   server: ApiServer,
-  nowMs: number,
   { resource, namespace, name }: Target,
   options: DeleteOptions,
 ): DeleteResult {
@@ -277,8 +268,8 @@ export function deleteObject(
   const record = storeOf(server, resource).records.get(keyOf(resource, namespace, name));
   if (record === undefined) throw notFound(resource, name);
   checkPreconditions(record, name, options);
-  if (resource === NAMESPACES) return deleteNamespace(server, nowMs, record);
-  const result = resource.graceful ? endPod(server, nowMs, record, options) : endNow(server, nowMs, record, options);
+  if (resource === NAMESPACES) return deleteNamespace(server, record);
+  const result = resource.graceful ? endPod(server, record, options) : endNow(server, record, options);
   if (result.gone) removeEndpointsOf(server, record);
   return result;
 }
@@ -286,7 +277,7 @@ export function deleteObject(
 /** The server's Service storage deletes the Endpoints itself, whether or not a controller runs. */
 function removeEndpointsOf(server: ApiServer, { resource, key }: StoredRecord): void {
   const endpoints = resource.name === 'services' ? storeOf(server, ENDPOINTS).records.get(key) : undefined;
-  if (endpoints !== undefined) endNow(server, server.nowMs, endpoints, {});
+  if (endpoints !== undefined) endNow(server, endpoints, {});
 }
 
 /** The values in the order of the server's message. */
@@ -332,12 +323,12 @@ function checkPreconditions(record: StoredRecord, name: string, { preconditions 
   }
 }
 
-function deleteNamespace(server: ApiServer, nowMs: number, record: StoredRecord): DeleteResult {
+function deleteNamespace(server: ApiServer, record: StoredRecord): DeleteResult {
   const { metadata } = record.object;
   if (metadata.deletionTimestamp !== undefined) return { record, gone: false };
   const object: ApiObject = {
     ...record.object,
-    metadata: { ...metadata, deletionTimestamp: formatTime(Math.floor(nowMs / 1000)) },
+    metadata: { ...metadata, deletionTimestamp: formatTime(secondsOf(server.nowMs)) },
     status: { ...child(record.object, 'status'), phase: 'Terminating' },
   };
   const marked = write(server, NAMESPACES, object, record.sizeBytes);
@@ -345,14 +336,14 @@ function deleteNamespace(server: ApiServer, nowMs: number, record: StoredRecord)
 }
 
 /** Deletes without a grace period: at once, or only marked while finalizers hold the object. */
-function endNow(server: ApiServer, nowMs: number, record: StoredRecord, options: DeleteOptions): DeleteResult {
+function endNow(server: ApiServer, record: StoredRecord, options: DeleteOptions): DeleteResult {
   const { finalizers = [], deletionTimestamp } = record.object.metadata;
   const left = finalizersAfter(record, options);
   if (left.length === 0) return { record: remove(server, record), gone: true };
   if (deletionTimestamp !== undefined && equal(left, finalizers)) return { record, gone: false };
   // A second delete, with another policy, keeps the time of the first.
   const first = deletionTimestamp === undefined ? Number.POSITIVE_INFINITY : parseTime(deletionTimestamp);
-  const seconds = Math.min(first, secondsOf(nowMs));
+  const seconds = Math.min(first, secondsOf(server.nowMs));
   return { record: mark(server, record, { seconds, graceSeconds: 0 }, left), gone: false };
 }
 
@@ -360,7 +351,7 @@ function endNow(server: ApiServer, nowMs: number, record: StoredRecord, options:
 const GRACE_SECONDS_MAX = 2 ** 31;
 
 /** A pod on a node gets time to end. The kubelet's second DELETE, without a grace period, ends it. */
-function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options: DeleteOptions): DeleteResult {
+function endPod(server: ApiServer, record: StoredRecord, options: DeleteOptions): DeleteResult {
   const { metadata } = record.object;
   const spec = child(record.object, 'spec');
   const phase = text(child(record.object, 'status'), 'phase');
@@ -368,7 +359,7 @@ function endPod(server: ApiServer, nowMs: number, record: StoredRecord, options:
   if (text(spec, 'nodeName') === '' || phase === 'Succeeded' || phase === 'Failed') graceSeconds = 0;
   graceSeconds = graceSeconds < 0 ? 1 : Math.min(graceSeconds, GRACE_SECONDS_MAX);
   const finalizers = finalizersAfter(record, options);
-  const nowSeconds = secondsOf(nowMs);
+  const nowSeconds = secondsOf(server.nowMs);
   let current = record;
   if (metadata.deletionTimestamp === undefined) {
     current = mark(server, record, { seconds: nowSeconds + graceSeconds, graceSeconds }, finalizers);

@@ -1,14 +1,13 @@
 /**
- * What reflectors, writes, reads and the elector are given instead of the whole state. It is made once, at the start.
+ * What reflectors, writes and the elector are given instead of the whole state. It is made once, at the start.
  */
-import { takeHeld, settleRead, claimFromOthers } from './caches/objects.ts';
 import { countPublished } from './caches/published.ts';
-import { getSlice, releaseSlice } from './caches/services.ts';
 import { annotationsOf, fencedBy } from './leader/leadership.ts';
 import { endLeading, tellLeading } from './leader/leader-changes.ts';
 import { createBrake } from './reflectors/brake.ts';
 import { reflectorOf } from './reflectors/history.ts';
 import { reflectorHands } from './reflectors/reflector-group.ts';
+import { startControllers } from './start.ts';
 import type { ControllerState, Hands } from './state.ts';
 import { withdraw } from './syncs/sync-writes.ts';
 import { isMoot } from './writes/shadow.ts';
@@ -20,12 +19,16 @@ export function createHands(
 ): Hands {
   const { options, outbox, prng, interner, instruments } = own;
   return {
-    reflectors: reflectorHands({ outbox, prng, metrics: instruments }, createBrake(options.confirmMassRemoval), {
-      reflectors: () => whole().reflectors,
-      countPublished: (missed) => countPublished(whole(), missed),
-      metrics: instruments,
-      log: outbox.log,
-    }),
+    reflectors: reflectorHands(
+      { outbox, prng, metrics: instruments, firstListEnds: (now) => startControllers(whole(), now) },
+      createBrake(options.confirmMassRemoval),
+      {
+        reflectors: () => whole().reflectors,
+        countPublished: (missed) => countPublished(whole(), missed),
+        metrics: instruments,
+        log: outbox.log,
+      },
+    ),
     writes: {
       outbox,
       interner,
@@ -37,26 +40,12 @@ export function createHands(
       fence: (now) => fencedBy(whole().leadership, now),
     },
     elector: {
-      send: (request) => outbox.send({ for: 'lease', isWatch: request.stream }, request),
+      send: (request) => outbox.send({ for: 'lease' }, request),
       cancel: (id) => outbox.cancel(id),
       log: outbox.log,
       annotations: () => annotationsOf(whole().leadership!),
       begin: (now) => tellLeading(whole(), now),
       end: (now) => endLeading(whole(), now),
-    },
-    reads: {
-      outbox,
-      interner,
-      metrics: instruments,
-      objects: {
-        settle: (object, record, source, now) => settleRead(whole(), object, record, source, now),
-        find: (namespace, name) => getSlice(whole(), namespace, name),
-        claim: (unit, record, listVersion, now) => claimFromOthers(whole(), unit, record, listVersion, now),
-        endHolding(slice, listVersion, now) {
-          takeHeld(whole(), slice, now, listVersion);
-          releaseSlice(whole(), slice);
-        },
-      },
     },
   };
 }

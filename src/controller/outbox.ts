@@ -3,7 +3,7 @@
  * the step.
  */
 import type { Effect, LogEffect } from './effect.ts';
-import type { HttpRequest } from '../ports/transport.ts';
+import { opensStream, type HttpRequest, type TransportEvent } from '../ports/transport.ts';
 
 /** What a part is given of the outbox. `Purpose`: what the answer to a request is for. */
 export interface Outbox<Purpose> {
@@ -31,24 +31,43 @@ export type SourceOf = (level: LogEffect['level'], v: number) => string;
 /** The whole outbox, for the machine and its loop. */
 export interface StepOutbox<Purpose> extends Outbox<Purpose> {
   effects: Effect[];
-  /** The purpose of each request without an answer. */
+  /** The purpose of each request without an answer, and of each open stream. */
   readonly requests: Map<number, Purpose>;
+  /**
+   * Returns the purpose of the request that the event belongs to. With its last event the request is forgotten. undefined =
+   * the event was under way when its request was cancelled.
+   */
+  takeEvent(event: TransportEvent): Purpose | undefined;
 }
 
 /** @param sourceOf gives the line of the source that calls it; '' = log lines do not name it */
 export function createOutbox<Purpose>(sourceOf: SourceOf = () => ''): StepOutbox<Purpose> {
   let nextRequestId = 1;
+  /** The ids of those of the requests that ask for a stream. */
+  const streams = new Set<number>();
   const outbox: StepOutbox<Purpose> = {
     effects: [],
     requests: new Map(),
     send(purpose, request) {
       const id = nextRequestId++;
       outbox.requests.set(id, purpose);
+      if (request.stream) streams.add(id);
       outbox.effects.push({ type: 'http', request: { id, ...request } });
       return id;
     },
     cancel(id) {
+      streams.delete(id);
       if (outbox.requests.delete(id)) outbox.effects.push({ type: 'cancel', id });
+    },
+    takeEvent(event) {
+      const { id } = event;
+      const purpose = outbox.requests.get(id);
+      const isOpened = event.type === 'response' && opensStream(streams.has(id), event.status);
+      if (event.type !== 'chunk' && !isOpened) {
+        streams.delete(id);
+        outbox.requests.delete(id);
+      }
+      return purpose;
     },
     log(level, v, message, fields) {
       const source = sourceOf(level, v);

@@ -13,9 +13,8 @@ import type { StepOutbox } from './outbox.ts';
 import type { ControllerOptions } from './options.ts';
 import type { WriteHands, WritePurpose, Writes } from './writes/writes.ts';
 import type { Reflector, ReflectorHands, ReflectorPurpose } from './reflectors/reflector.ts';
-import type { ReadHands, ReadPurpose } from './syncs/reads.ts';
 import type { Replan } from './caches/replan.ts';
-import type { ServiceState, Controller, ObjectState } from './caches/service-state.ts';
+import type { ServiceState, Controller, ObjectState, Unit } from './caches/service-state.ts';
 import type { ShardView } from './syncs/planner-view.ts';
 import type { NodeTable } from '../core/node-table.ts';
 import type { SelectorIndex } from '../core/selector-index.ts';
@@ -86,17 +85,16 @@ export interface ControllerState {
 export interface Hands {
   readonly reflectors: ReflectorHands;
   readonly writes: WriteHands;
-  readonly reads: ReadHands;
   readonly elector: ElectorHands;
 }
 
 /** Why a request was sent. It decides who takes the answer. */
-export type Purpose =
-  | ReflectorPurpose
-  | WritePurpose
-  | ReadPurpose
-  | EventPurpose
-  | { readonly for: 'lease'; readonly isWatch: boolean };
+export type Purpose = ReflectorPurpose | WritePurpose | ReadPurpose | EventPurpose | { readonly for: 'lease' };
+
+export interface ReadPurpose {
+  readonly for: 'read-endpoints' | 'read-slices' | 'confirm-orphan';
+  readonly unit: Unit;
+}
 
 /** What is on its way to one planner and back (`shard-batches.ts`). */
 export interface ShardState {

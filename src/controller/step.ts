@@ -5,8 +5,6 @@
  */
 import type { Event, Now } from './event.ts';
 import { onEventObjectAnswered, sendEventObjects } from './reports/event-requests.ts';
-import { nodeTarget, podTarget, serviceTarget } from './caches/inputs.ts';
-import { endpointsTarget, sliceTarget } from './caches/objects.ts';
 import { isLeader } from './leader/elector.ts';
 import {
   hasLeftLease,
@@ -16,9 +14,8 @@ import {
   stopTakingLease,
   wakeLeadership,
 } from './leader/leader-changes.ts';
-import { createReflector, type Reflector } from './reflectors/reflector.ts';
 import { onReflectorEvent, wakeReflector } from './reflectors/reflector-answers.ts';
-import { startReflector, stopReflector } from './reflectors/reflector-requests.ts';
+import { stopReflector } from './reflectors/reflector-requests.ts';
 import {
   checkShardDeadlines,
   flushShards,
@@ -26,17 +23,16 @@ import {
   onShardPlanned,
   type UnitWithoutPlan,
 } from './syncs/shard-batches.ts';
-import type { ControllerState, Purpose } from './state.ts';
-import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
+import { openCaches, startInputs } from './start.ts';
+import type { ControllerState } from './state.ts';
+import { resyncIfDue } from './caches/sweep.ts';
 import { onOrphanConfirmed } from './syncs/clean-up.ts';
 import { fail } from './syncs/sync-end.ts';
 import { takeWriteAnswer, withdrawAll } from './syncs/sync-writes.ts';
 import { beginPlan, onEndpointsRead, onPlanned, onSlicesRead, startSync } from './syncs/sync.ts';
 import { nextWorkMs, shutDownWork, takeWork, workDepth } from './queues/workqueue.ts';
 import { flushWrites } from './writes/writes.ts';
-import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
 import { unreachable } from '../lib/assert.ts';
-import { roughDuration } from '../lib/duration.ts';
 import type { TransportEvent } from '../ports/transport.ts';
 
 /** The longest that a stop waits for writes to be answered. */
@@ -85,89 +81,6 @@ function start(state: ControllerState, now: Now): void {
   if (state.leadership?.standby !== 'cold') openCaches(state, now);
 }
 
-/** Starts lists and watches. A second call does nothing. */
-function openCaches(state: ControllerState, startedAt: Now): void {
-  if (state.reflectors.length > 0) return;
-  state.cachesOpenedAtMs = startedAt.nowMs;
-  const { watchList } = state.options;
-  const needed = new Set(state.controllers.flatMap((controller) => controller.caches(state.options)));
-  const onSynced = (now: Now): void => {
-    startInputs(state, now);
-    startControllers(state, startedAt, now);
-  };
-  const create = (resource: Reflector['resource'], make: () => Reflector): Reflector[] =>
-    needed.has(resource) ? [make()] : [];
-  const outputs: Reflector[] = [
-    ...create('endpoints', () =>
-      createReflector('endpoints', '/api/v1/endpoints', endpointsTarget(state, onSynced), watchList),
-    ),
-    ...create('endpointslices', () =>
-      createReflector(
-        'endpointslices',
-        '/apis/discovery.k8s.io/v1/endpointslices',
-        sliceTarget(state, onSynced),
-        watchList,
-        sliceSelector(state),
-      ),
-    ),
-  ];
-  const inputs: Reflector[] = [
-    createReflector('services', '/api/v1/services', serviceTarget(state, onSynced), watchList),
-    ...create('nodes', () => createReflector('nodes', '/api/v1/nodes', nodeTarget(state, onSynced), watchList)),
-    ...create('pods', () => createReflector('pods', '/api/v1/pods', podTarget(state, onSynced), watchList)),
-  ];
-  state.reflectors = [...outputs, ...inputs];
-  for (const reflector of outputs) startReflector(state.hands.reflectors, reflector, startedAt);
-}
-
-const OUTPUTS: ReadonlySet<Reflector['resource']> = new Set(['endpoints', 'endpointslices']);
-
-/** After so long an output whose list fails again and again holds up no other controller any more. */
-const OUTPUT_FAILS_MS = 60_000;
-
-/**
- * Outputs are listed first, so that inputs are never older than they are (docs/protocols.md "Start and relist"). An output
- * that the server refuses to list, does not know, or has failed to list for a minute must not hold up the controllers that
- * do not need it.
- */
-function startInputs(state: ControllerState, now: Now): void {
-  if (state.phase !== 'starting') return;
-  const outputs = state.reflectors.filter(({ resource }) => OUTPUTS.has(resource));
-  const isLate = now.nowMs >= state.cachesOpenedAtMs + OUTPUT_FAILS_MS;
-  const isGivenUp = ({ refused, phase }: Reflector): boolean => refused || (isLate && phase.name === 'waiting');
-  if (!outputs.some(({ synced }) => synced)) return;
-  if (!outputs.every((output) => output.synced || isGivenUp(output))) return;
-  for (const reflector of state.reflectors) {
-    if (!OUTPUTS.has(reflector.resource)) startReflector(state.hands.reflectors, reflector, now);
-  }
-}
-
-/** Only EndpointSlices of these controllers are listed and watched. */
-function sliceSelector(state: ControllerState): string {
-  const ours = state.controllers.map(({ managedBy }) => managedBy).filter((value) => value !== '');
-  return `${SLICE_MANAGED_BY_LABEL} in (${ours.join(',')})`;
-}
-
-/** Each controller waits only for the caches that it reads. */
-function startControllers(state: ControllerState, startedAt: Now, now: Now): void {
-  if (state.phase !== 'starting') return;
-  const synced = new Set(state.reflectors.filter((reflector) => reflector.synced).map(({ resource }) => resource));
-  for (const controller of state.controllers) {
-    if (controller.running || !controller.caches(state.options).every((resource) => synced.has(resource))) continue;
-    controller.running = true;
-    state.outbox.log('info', 0, 'Caches are filled', {
-      controller: controller.name,
-      services: state.existingServices,
-      took: roughDuration(now.nowMs - startedAt.nowMs),
-    });
-    startSweep(state, controller, now);
-  }
-  if (state.resyncAtMs === Infinity && state.controllers.some(({ running }) => running)) scheduleResync(state, now);
-  if (!state.controllers.every(({ running }) => running)) return;
-  state.phase = 'running';
-  state.reports.allDue({ services: state.existingServices, startedAt }, now);
-}
-
 function stop(state: ControllerState, now: Now): void {
   if (state.phase === 'stopping' || state.phase === 'stopped') return;
   state.phase = 'stopping';
@@ -179,11 +92,8 @@ function stop(state: ControllerState, now: Now): void {
 }
 
 function onTransportEvent(state: ControllerState, event: TransportEvent, now: Now): void {
-  const purpose = state.outbox.requests.get(event.id);
-  // The answer was under way when its request was cancelled.
+  const purpose = state.outbox.takeEvent(event);
   if (purpose === undefined) return;
-  const goesOn = event.type === 'chunk' || (event.type === 'response' && isStreamOpened(purpose, event));
-  if (!goesOn) state.outbox.requests.delete(event.id);
   switch (purpose.for) {
     case 'reflector':
       onReflectorEvent(state.hands.reflectors, purpose.reflector, event, now);
@@ -210,12 +120,6 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
     default:
       unreachable(purpose);
   }
-}
-
-function isStreamOpened(purpose: Purpose, event: TransportEvent & { type: 'response' }): boolean {
-  if (event.status < 200 || event.status >= 300) return false;
-  if (purpose.for === 'lease') return purpose.isWatch;
-  return purpose.for === 'reflector' && purpose.reflector.phase.name === 'opening';
 }
 
 /** Does everything that can be done now. */

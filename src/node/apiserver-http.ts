@@ -52,11 +52,11 @@ export async function serveApi(api: ApiServer, options: ApiServerHttpOptions = {
       return;
     }
     if (faults === undefined) {
-      readBody(request, response, (body) => answer(api, ticker, request, response, body, FREE_PASSAGE));
+      receiveBody(request, response, (body) => answer(api, ticker, request, response, body, FREE_PASSAGE));
       return;
     }
     if (answersAdmin(faults, request, response)) return;
-    readBody(request, response, (body) => {
+    receiveBody(request, response, (body) => {
       playFaults(faults, request, response, (passage) => {
         answer(api, ticker, request, response, body, passage);
       });
@@ -144,7 +144,7 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function readBody(request: IncomingMessage, response: ServerResponse, done: (body: Buffer | null) => void): void {
+function receiveBody(request: IncomingMessage, response: ServerResponse, done: (body: Buffer | null) => void): void {
   if (request.method === 'GET') {
     done(null);
     return;

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { HttpRequest, TransportEvent } from '../ports/transport.ts';
+import { opensStream, type HttpRequest, type TransportEvent } from '../ports/transport.ts';
 
 /** A request of the transport, from its start to its last event. */
 export interface Call {
@@ -23,7 +23,7 @@ export interface Call {
 
 /** Whether the request is a stream that the server has accepted. Only then there are `chunk` and `ended` events. */
 export function isOpenStream({ request, status }: Call): boolean {
-  return request.stream && status >= 200 && status < 300;
+  return opensStream(request.stream, status);
 }
 
 export function responseOf({ request, status, headers, chunks }: Call): TransportEvent {

@@ -3,7 +3,7 @@
  *
  * - A request without `stream` gets exactly one `response` or `failure`.
  * - A request with `stream` gets a `failure`, or a `response` with an empty body, any number of `chunk`s and exactly
- *   one `ended`. An answer that is not 2xx is an ordinary `response` with its body, and has no `ended`.
+ *   one `ended`. An answer that is not 2xx (`opensStream`) is an ordinary `response` with its body, and has no `ended`.
  * - Requests have no order between each other.
  * - After `cancel(id)` nothing more comes for that id, except what was delivered together with the event that led to
  *   the cancel.
@@ -12,6 +12,11 @@
 export interface Transport {
   send(request: HttpRequest): void;
   cancel(id: number): void;
+}
+
+/** Whether a response of that status opens a stream. @param asked whether the request has `stream` */
+export function opensStream(asked: boolean, status: number): boolean {
+  return asked && status >= 200 && status < 300;
 }
 
 /** Which connections and which budget a request uses. */

@@ -224,6 +224,7 @@ function handsOf(state: State): ReflectorHands {
         return instruments.watchRestarts(resource);
       },
     },
+    firstListEnds: () => undefined,
     listBegins: () => undefined,
     listRefused: () => undefined,
     listEnds(reflector, removal, now) {
@@ -307,13 +308,10 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
 }
 
 function takeEvent({ outbox, watches }: State, hands: ReflectorHands, event: TransportEvent, now: Now): void {
-  const purpose = outbox.requests.get(event.id);
-  // The answer has crossed its cancel.
+  const purpose = outbox.takeEvent(event);
   if (purpose === undefined) return;
   const { reflector } = purpose;
   const { phase } = reflector;
-  const isOpened = event.type === 'response' && event.status === 200 && phase.name === 'opening';
-  if (event.type !== 'chunk' && !isOpened) outbox.requests.delete(event.id);
   const life = phase.name === 'watching' ? phase.life : null;
   const framesBefore = life?.frames;
   onReflectorEvent(hands, reflector, event, now);

@@ -154,7 +154,6 @@ function targetOf(state: State): ReflectorTarget<Seen> {
     forgetVersions() {
       for (const one of seen.values()) one.resourceVersion = FORGOTTEN_VERSION;
     },
-    synced: () => undefined,
   };
 }
 

@@ -414,7 +414,7 @@ test('a Service that is not planned has no due writes where nothing plans them',
   assert.deepEqual(due({ type: 'ExternalName' }), [0, 0]);
   assert.deepEqual(due({ type: 'ExternalName' }, { cleanUpUnselected: true }), [null, null]);
   const nobody = { endpoints: 'e', slices: 's', mirror: 'm' };
-  assert.deepEqual(due({ type: 'ExternalName' }, { cleanUpUnselected: true, leftOut: nobody }), [0, 0]);
+  assert.deepEqual(due({ type: 'ExternalName' }, { cleanUpUnselected: true, notRun: nobody }), [0, 0]);
   assert.deepEqual(due({ selector: null, labels: { mine: '' } }, { optOutLabel: 'mine' }), [0, 0]);
 });
 
@@ -439,8 +439,8 @@ test('a Service that is not planned says why, and what becomes of its objects', 
     'the Service has a selector',
     deletes('Endpoints and EndpointSlices'),
   ]);
-  const leftOut = { endpoints: 'endpoints-controller', slices: '', mirror: '' };
-  assert.deepEqual(lines({ selector: null }, null, { cleanUpUnselected, leftOut }), [
+  const notRun = { endpoints: 'endpoints-controller', slices: '', mirror: '' };
+  assert.deepEqual(lines({ selector: null }, null, { cleanUpUnselected, notRun }), [
     'the Service has no selector',
     noEndpoints,
     deletes('EndpointSlices'),
@@ -621,7 +621,7 @@ for (const [what, cell, text] of [
 test('a pod that is gone is named where all were seen, by what somebody writes', () => {
   const seen: Seen = { ...NOTHING, service: makeService({ selector: {} }), slices: [sliceAs('web-0', {})] };
   const names = (of: Partial<Seen>, slices = ''): string[] =>
-    explainService({ ...seen, ...of }, { ...EXPLAIN_CONFIG, leftOut: { endpoints: '', slices, mirror: '' } }).pods.map(
+    explainService({ ...seen, ...of }, { ...EXPLAIN_CONFIG, notRun: { endpoints: '', slices, mirror: '' } }).pods.map(
       ({ pod, selected }) => `${pod} ${selected}`,
     );
   assert.deepEqual(names({}), ['ns/p false']);
@@ -632,10 +632,10 @@ test('a pod that is gone is named where all were seen, by what somebody writes',
 });
 
 test('a controller that --controllers leaves out writes nothing, and no write is due', () => {
-  const leftOut = { endpoints: 'endpoints-controller', slices: '', mirror: '' };
+  const notRun = { endpoints: 'endpoints-controller', slices: '', mirror: '' };
   const seen: Seen = { ...NOTHING, service: makeService(), pods: [makePod('p')], slices: [sliceAs('web-0', {})] };
-  const told = (more: Partial<ExplainConfig['leftOut']>, of: Partial<Seen> = {}): ServiceExplanation =>
-    explainService({ ...seen, ...of }, { ...EXPLAIN_CONFIG, leftOut: { ...leftOut, ...more } });
+  const told = (more: Partial<ExplainConfig['notRun']>, of: Partial<Seen> = {}): ServiceExplanation =>
+    explainService({ ...seen, ...of }, { ...EXPLAIN_CONFIG, notRun: { ...notRun, ...more } });
   const cells = ({ pods }: ServiceExplanation): string => podCells(pods[0]!).slice(5).join(' | ');
 
   const slicesOnly = told({}, { zones: new Map([['node-1', 'a']]) });

@@ -253,6 +253,19 @@ describe('endpointd explain', () => {
     assert.deepEqual(json, { error: 'there is no pod shop/web-1', listedIn, unseen: [] });
   });
 
+  it('explain names the last writer, controllers of the same second aside', async () => {
+    const slice = sliceOf('web') as { metadata: object };
+    const managedFields = [
+      { manager: 'kubectl', time: '2026-01-01T00:00:01Z' },
+      { manager: 'kube-controller-manager', time: '2026-01-01T00:00:01Z' },
+      { manager: 'helm', time: '2026-01-01T00:00:00Z' },
+    ];
+    Object.assign(slice.metadata, { managedFields });
+    answers = { ...all(), [SLICES]: slices(slice) };
+    const { stdout } = await explain('service', 'shop/web');
+    assert.match(stdout, /^web-x +IPv4 +1 +endpointslice-controller\.k8s\.io +2026-01-01T00:00:01Z +kubectl$/m);
+  });
+
   it('explain counts no write of a controller that --controllers leaves out', async () => {
     answers = { ...all(), [`${V1}/pods`]: list('Pod', [pod('web-1')]), [SLICES]: slices(sliceOf('web')) };
     const flag = '--controllers=*,-endpoints-controller';

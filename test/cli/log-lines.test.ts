@@ -44,7 +44,7 @@ describe('the log of a process', () => {
     const lines = said.trim().split('\n');
     assert.ok(lines.length > 30, `${lines.length} lines`);
     const sources = new Set(lines.map((line) => KLOG_LINE.exec(line)!.groups!['file']!));
-    assert.ok(sources.has('step.ts') && sources.has('run.ts') && sources.has('reports.ts'), [...sources].join());
+    assert.ok(sources.has('start.ts') && sources.has('run.ts') && sources.has('reports.ts'), [...sources].join());
   });
 
   it('the log in JSON has the keys of component-base', async () => {

@@ -30,6 +30,14 @@ describe('the recorder', () => {
     }
   });
 
+  it('a stream that is answered with a success other than 200 is cancelled', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.refusals.pods = { status: 203, message: 'from a proxy' };
+    cluster.recorder.start();
+    const { id } = cluster.requests.find(({ path, stream }) => stream && path.startsWith('/api/v1/pods?'))!;
+    assert.ok(cluster.cancelled.includes(id));
+  });
+
   it('a watch that ends at its time limit leaves no doubt, one that breaks off does', () => {
     for (const [error, doubts] of [
       [null, []],

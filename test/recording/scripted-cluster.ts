@@ -19,6 +19,8 @@ type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
 export interface ScriptedCluster {
   readonly recorder: Recorder;
   readonly requests: HttpRequest[];
+  /** The ids of the requests that were cancelled. */
+  readonly cancelled: number[];
   readonly log: LogEffect[];
   /** Objects that a list tells. */
   readonly objects: Record<RecordedResource, object[]>;
@@ -48,6 +50,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
   const waiting: HttpRequest[] = [];
   const streams = new Map<RecordedResource, number>();
   const requests: HttpRequest[] = [];
+  const cancelled: number[] = [];
   const log: LogEffect[] = [];
   const parts: Uint8Array[] = [];
   const objects: ScriptedCluster['objects'] = { pods: [], services: [], nodes: [], endpoints: [], endpointslices: [] };
@@ -102,7 +105,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
           requests.push(request);
           waiting.push(request);
         },
-        cancel: () => undefined,
+        cancel: (id) => cancelled.push(id),
       };
     },
     compression: ZSTD,
@@ -128,6 +131,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
       },
     },
     requests,
+    cancelled,
     log,
     objects,
     refusals,

@@ -8,6 +8,6 @@ export const EXPLAIN_CONFIG: ExplainConfig = {
   optOutLabel: '',
   cleanUpUnselected: false,
   kubeletShutdownIsTermination: false,
-  leftOut: { endpoints: '', slices: '', mirror: '' },
+  notRun: { endpoints: '', slices: '', mirror: '' },
   mirror: { endpointsPerSubsetMax: 1000, all: false },
 };

@@ -1,22 +1,21 @@
 /** What `explain` reads of a cluster. A part that cannot be read is named, and the rest goes on. */
 import type { DebugView } from '../../controller/reports/debug-view.ts';
 import type { JournalEntry } from '../../controller/reports/journal.ts';
-import { type ExplainConfig, explainService, type Seen, type ServiceExplanation } from '../../core/explain/service.ts';
-import { currentShares, createNodeTable, type NodeTable, putNode, zoneOf, allNodes } from '../../core/node-table.ts';
-import { shareOf } from '../../core/slices/zone-shares.ts';
+import type { ExplainConfig, Seen } from '../../core/explain/service.ts';
+import { lastWriter, lastWriters } from '../../core/last-writer.ts';
+import { createNodeTable, type NodeTable, putNode } from '../../core/node-table.ts';
 import { endpointsPath, slicesPath } from '../../kube/key.ts';
 import { labelsMissing, selectorText } from '../../kube/labels.ts';
-import { SERVICE_NAME_LABEL } from '../../kube/names.ts';
-import { projectNode, projectOutput, projectPod } from '../../kube/project.ts';
+import { fieldManagersOf } from '../../kube/managed-fields.ts';
+import { MANAGED_BY_LABEL, SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
+import { projectNode, projectOutput, projectPod, projectService } from '../../kube/project.ts';
 import type { ObjectSource } from '../../kube/source.ts';
-import { parseTime } from '../../kube/time.ts';
 import type {
   Endpoint,
   Endpoints,
   EndpointSlice,
   KubeObject,
   Labels,
-  ObjectMeta,
   OutputRecord,
   PodRecord,
   ServiceRecord,
@@ -39,21 +38,6 @@ export interface Reading {
   readonly unseen: string[];
 }
 
-/** The explanation of one Service, and what the server holds of it. */
-export interface Told {
-  readonly explanation: ServiceExplanation;
-  readonly summary: string;
-  readonly endpoints: readonly StoredOutput[];
-  readonly slices: readonly StoredOutput[];
-  readonly podsSeen: boolean;
-  readonly nodesSeen: boolean;
-  /** How many pods have some of the labels and are not shown; null = the pods could not be seen. */
-  readonly others: number | null;
-  /** `--mirroring-max-endpoints-per-subset` */
-  readonly mirrorLimit: number;
-  readonly changes: Changes;
-}
-
 /** What the running endpointd remembers of a Service. */
 export interface Changes {
   /** The last change of each controller. */
@@ -71,6 +55,7 @@ export interface StoredOutput {
   readonly managedBy: string;
   /** Time of the last write in managedFields, in seconds since the epoch; 0 = managedFields have none. */
   readonly writtenAt: number;
+  /** As `lastWriter` says; '' = managedFields do not tell. */
   readonly writtenBy: string;
 }
 
@@ -110,23 +95,7 @@ export async function readNodes(reading: Reading): Promise<NodeTable | undefined
   return (await see(reading, 'nodes (zones and hints)', listed)) === undefined ? undefined : table;
 }
 
-/** Why no Service gets hints by CPU: the nodes because of which, or that the others are not in two zones. */
-function whyNoShares(nodes: NodeTable): string[] {
-  const found: string[] = [];
-  const zones = new Set<string>();
-  for (const node of allNodes(nodes)) {
-    const { spoils, zone } = shareOf(node);
-    if (spoils !== '') found.push(`node ${node.name}: ${spoils}`);
-    else if (zone !== '') zones.add(zone);
-  }
-  if (found.length > 0) return found.sort().slice(0, SPOILERS_MAX);
-  const [zone] = zones;
-  return [zone === undefined ? 'no ready node counts' : `all ready nodes that count are in one zone: ${zone}`];
-}
-
-const SPOILERS_MAX = 3;
-
-const NO_CHANGES: Changes = { last: [], note: '' };
+export const NO_CHANGES: Changes = { last: [], note: '' };
 
 /** Why a process notes no changes, by its role (`DebugView.role`). The process that writes has them. */
 const SILENT_ROLES: ReadonlyMap<string, string> = new Map<DebugView['role'], string>([
@@ -162,7 +131,7 @@ export async function readChanges(
   }
 }
 
-interface Outputs {
+export interface Outputs {
   readonly endpoints: Seen['endpoints'];
   readonly slices: readonly EndpointSlice[] | undefined;
   readonly stored: { readonly endpoints: readonly StoredOutput[]; readonly slices: readonly StoredOutput[] };
@@ -250,33 +219,21 @@ function valueOf(source: ObjectSource): KubeObject {
   return source.value as KubeObject;
 }
 
-interface ManagedFields {
-  readonly manager?: string;
-  readonly time?: string;
-}
-
 function storedOutput(source: ObjectSource): StoredOutput {
   const value = valueOf(source) as KubeObject & Partial<Endpoints> & Partial<Pick<EndpointSlice, 'endpoints'>>;
-  const metadata: ObjectMeta & { managedFields?: readonly ManagedFields[] } = value.metadata;
+  const { metadata } = value;
   const { addressType } = value as { addressType?: string };
   const lists = (value.subsets ?? []).flatMap(({ addresses = [], notReadyAddresses = [] }) => [
     addresses,
     notReadyAddresses,
   ]);
-  const last = (metadata.managedFields ?? []).reduce<ManagedFields>(
-    (newest, each) => (parseTime(each.time) >= parseTime(newest.time) ? each : newest),
-    {},
-  );
   return {
     name: metadata.name ?? '',
     type: addressType ?? 'Endpoints',
     addresses: (value.endpoints ?? []).length + lists.reduce((sum, list) => sum + list.length, 0),
-    managedBy:
-      metadata.labels?.['endpointslice.kubernetes.io/managed-by'] ??
-      metadata.labels?.['endpoints.kubernetes.io/managed-by'] ??
-      '',
-    writtenAt: parseTime(last.time),
-    writtenBy: last.manager ?? '',
+    managedBy: metadata.labels?.[SLICE_MANAGED_BY_LABEL] ?? metadata.labels?.[MANAGED_BY_LABEL] ?? '',
+    writtenAt: lastWriters(fieldManagersOf(source)).newest,
+    writtenBy: lastWriter(source),
   };
 }
 
@@ -292,7 +249,7 @@ export interface Candidates {
 }
 
 /** Whether the selector may be meant for these labels: they have more than half of its pairs, or all of its keys. */
-export function isNear(labels: Labels, selector: Labels): boolean {
+function isNear(labels: Labels, selector: Labels): boolean {
   const wrong = labelsMissing(labels, selector);
   return wrong.length * 2 < selector.length || wrong.every(({ found }) => found !== null);
 }
@@ -303,7 +260,7 @@ interface PodOptions {
 }
 
 /** @param selector only pods with these labels are read; [] = all pods of the namespace */
-export async function readPods(
+async function readPods(
   reading: Reading,
   namespace: string,
   selector: Labels,
@@ -370,67 +327,70 @@ function namesListed(endpoints: Endpoints | undefined, slices: readonly Endpoint
   return names;
 }
 
-export function sortedByName<T extends { readonly name: string }>(list: readonly T[]): T[] {
-  return list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+interface ServicesOfPod {
+  readonly selecting: readonly ServiceRecord[];
+  /** Services that do not select the pod, but nearly do, or list it in a slice. */
+  readonly others: readonly ServiceRecord[];
+  readonly more: number;
 }
 
-/** Explains a Service from what was read. */
-export function tell(
+/**
+ * Reads the Services of the pod's namespace. undefined = they could not be seen.
+ * @param listing names of the Services whose slices list the pod
+ */
+export async function readServicesOf(
   reading: Reading,
-  service: ServiceRecord,
-  outputs: Outputs,
-  { pods, asked, all, others }: Candidates,
-  nodes: NodeTable | undefined,
-  changes: Changes = NO_CHANGES,
-): Told {
-  const { config } = reading;
-  const zones = nodes === undefined ? null : zonesOf(nodes, pods);
-  const explanation = explainService(
+  { namespace, labels }: PodRecord,
+  listing: ReadonlySet<string>,
+): Promise<ServicesOfPod | undefined> {
+  const { reader, interner, othersMax, progress } = reading;
+  let nearCount = 0;
+  const isSelecting = ({ selector }: ServiceRecord): boolean =>
+    selector !== null && labelsMissing(labels, selector).length === 0;
+  const listed = reader.list(
+    { path: `/api/v1/namespaces/${namespace}/services` },
     {
-      service,
-      pods,
-      asked,
-      allPods: all,
-      zones,
-      shares: nodes === undefined ? null : currentShares(nodes),
-      endpoints: outputs.endpoints,
-      slices: outputs.slices,
+      begin: () => {
+        nearCount = 0;
+      },
+      take: (item) => {
+        const service = projectService(item, interner);
+        if (isSelecting(service) || listing.has(service.name)) return service;
+        if (service.selector === null) return null;
+        return isNear(labels, service.selector) && ++nearCount <= othersMax ? service : null;
+      },
+      progress: (count) => progress(`${count} Services read`),
     },
-    config,
   );
-  const wantsShares = explanation.families.some(({ hintsFailure }) => hintsFailure?.startsWith('Insufficient Node'));
-  const notes = wantsShares && nodes !== undefined ? whyNoShares(nodes) : [];
+  const found = await see(reading, `services of ${namespace}`, listed);
+  if (found === undefined) return undefined;
+  const services = sortedByName(found);
   return {
-    explanation: { ...explanation, notes: [...explanation.notes, ...notes] },
-    summary: summaryOf(service),
-    endpoints: outputs.stored.endpoints,
-    slices: outputs.stored.slices,
-    podsSeen: all,
-    nodesSeen: nodes !== undefined,
-    others,
-    mirrorLimit: config.mirror.endpointsPerSubsetMax,
-    changes,
+    selecting: services.filter(isSelecting),
+    others: services.filter((service) => !isSelecting(service)),
+    more: Math.max(0, nearCount - othersMax),
   };
 }
 
-function zonesOf(nodes: NodeTable, pods: readonly PodRecord[]): Map<string, string> {
-  const zones = new Map<string, string>();
-  for (const { nodeName } of pods) {
-    const zone = zoneOf(nodes, nodeName);
-    if (zone !== null) zones.set(nodeName, zone);
-  }
-  return zones;
+/** Reads all pods of these Services, because what an object has room for depends on all of them. */
+export async function readPodsOf(
+  reading: Reading,
+  pod: PodRecord,
+  services: readonly ServiceRecord[],
+): Promise<Candidates> {
+  const read = async (): Promise<Map<string, PodRecord>> => {
+    const byName = new Map([[pod.name, pod]]);
+    for (const { selector } of services) {
+      for (const each of await readPods(reading, pod.namespace, selector ?? [], { keeps: () => true }))
+        byName.set(each.name, each);
+    }
+    return byName;
+  };
+  const byName = await see(reading, `pods of ${pod.namespace}`, read());
+  if (byName === undefined) return { pods: [pod], asked: pod.name, all: false, others: null };
+  return { pods: sortedByName([...byName.values()]), asked: pod.name, all: true, others: 0 };
 }
 
-function summaryOf(service: ServiceRecord): string {
-  const { type, selector, ports, clusterIP, ipFamilies, deleting } = service;
-  return [
-    ...(deleting ? ['is being deleted'] : []),
-    `${type === '' ? 'ClusterIP' : type}${clusterIP === 'None' ? ' (headless)' : ''}`,
-    ...(ipFamilies.length > 0 ? [ipFamilies.join('+')] : []),
-    selector === null ? 'no selector' : `selector ${selectorText(selector)}`,
-    ports.length === 0
-      ? 'no ports'
-      : `ports ${ports.map((port) => `${port.port}->${port.targetPort}/${port.protocol}`).join(', ')}`,
-  ].join(', ');
+function sortedByName<T extends { readonly name: string }>(list: readonly T[]): T[] {
+  return list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -10,7 +10,7 @@ import type { Listed } from '../../core/explain/stored.ts';
 import { formatTime } from '../../kube/time.ts';
 import { printable } from '../../lib/printable.ts';
 import { CHANGE_HEAD, changeCells } from '../live/debug-page.ts';
-import type { Told } from './explain-read.ts';
+import type { Told } from './explain-told.ts';
 import { textTable } from '../text-table.ts';
 
 /** The explanation of one Service. */

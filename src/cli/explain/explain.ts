@@ -1,34 +1,30 @@
 import process from 'node:process';
 import { TooManyAddresses } from '../../core/endpoints/layout-size.ts';
-import type { LeftOutControllers } from '../../core/explain/service.ts';
-import { labelsMissing } from '../../kube/labels.ts';
+import type { NotRun } from '../../core/explain/service.ts';
 import { servicePath } from '../../kube/key.ts';
 import { projectPod, projectService } from '../../kube/project.ts';
-import type { PodRecord, ServiceRecord } from '../../kube/types.ts';
+import type { PodRecord } from '../../kube/types.ts';
 import { createInterner } from '../../lib/interner.ts';
 import { writeReport } from '../../node/output.ts';
 import { printable, printableJson } from '../../lib/printable.ts';
 import { createApiReader, ReadError } from './api-reader.ts';
 import {
-  type Candidates,
-  isNear,
   missing,
   readCandidates,
   readChanges,
   readListing,
   readNodes,
   readOutputs,
-  readPods,
+  readPodsOf,
+  readServicesOf,
   type Reading,
   see,
-  sortedByName,
-  tell,
-  type Told,
 } from './explain-read.ts';
 import { changeLines, podLines, serviceLines } from './explain-text.ts';
+import { tell, type Told } from './explain-told.ts';
 import { choice, integer, parsed } from '../flags/flag-kinds.ts';
 import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
-import { leftOutControllers } from '../flags/controllers.ts';
+import { notRunOf } from '../flags/controllers.ts';
 import { PLANNING_FLAGS, runningControllers, SERVER_FLAGS } from '../flags/flags.ts';
 import { MONITOR_FLAGS, monitorOf, monitorUrl, refuseMonitorFlags } from '../live/monitor.ts';
 import { createProgress } from '../progress.ts';
@@ -74,7 +70,7 @@ export const EXPLAIN_FLAGS = {
 type ExplainFlags = OptionsOf<typeof OUTPUT & typeof SERVER_FLAGS & typeof ENDPOINTD & typeof PLANNING_FLAGS>;
 
 export interface ExplainOptions extends ExplainFlags {
-  readonly leftOut: LeftOutControllers;
+  readonly notRun: NotRun;
   readonly kind: 'service' | 'pod';
   readonly namespace: string;
   readonly name: string;
@@ -101,7 +97,7 @@ export function parseExplainFlags(args: readonly string[], print: (text: string)
     throw new UsageError(`invalid name "${printable(flags.name)}". Allowed: NAMESPACE/NAME, such as shop/web.`);
   }
   if (flags.endpointd === '') refuseMonitorFlags(given, 'needs --endpointd: nothing else takes it.');
-  return { ...flags, kind, namespace, name, leftOut: leftOutControllers(runningControllers(flags.controllers)) };
+  return { ...flags, kind, namespace, name, notRun: notRunOf(runningControllers(flags.controllers)) };
 }
 
 /**
@@ -194,11 +190,11 @@ async function explainOnePod(reading: Reading, { namespace, name }: ExplainOptio
   if (source === null) return explainMissingPod(reading, key, { namespace, name });
   const pod = projectPod(source, interner, reading.config.kubeletShutdownIsTermination);
   const listing = await readListing(reading, pod, pod.uid);
-  const found = await servicesOf(reading, pod, new Set(listing?.map(({ service }) => service)));
+  const found = await readServicesOf(reading, pod, new Set(listing?.map(({ service }) => service)));
   if (found === undefined) return { status: 1, lines: [], json: { pod: key, unseen } };
   const { selecting, others, more } = found;
   const nodes = await readNodes(reading);
-  const candidates = await podsOf(reading, pod, selecting);
+  const candidates = await readPodsOf(reading, pod, selecting);
   const told: Told[] = [];
   for (const service of selecting) {
     const outputs = await readOutputs(reading, service);
@@ -243,64 +239,4 @@ async function explainMissingPod(
   );
   if (listing?.length === 0) listed.push('No EndpointSlice lists it.');
   return { status, lines: [...lines, ...listed], json: { ...json, listedIn: listing ?? null, unseen: reading.unseen } };
-}
-
-interface ServicesOfPod {
-  readonly selecting: readonly ServiceRecord[];
-  /** Services that do not select the pod, but nearly do, or list it in a slice. */
-  readonly others: readonly ServiceRecord[];
-  readonly more: number;
-}
-
-/**
- * undefined = the Services could not be seen.
- * @param listing names of the Services whose slices list the pod
- */
-async function servicesOf(
-  reading: Reading,
-  { namespace, labels }: PodRecord,
-  listing: ReadonlySet<string>,
-): Promise<ServicesOfPod | undefined> {
-  const { reader, interner, othersMax, progress } = reading;
-  let nearCount = 0;
-  const isSelecting = ({ selector }: ServiceRecord): boolean =>
-    selector !== null && labelsMissing(labels, selector).length === 0;
-  const listed = reader.list(
-    { path: `/api/v1/namespaces/${namespace}/services` },
-    {
-      begin: () => {
-        nearCount = 0;
-      },
-      take: (item) => {
-        const service = projectService(item, interner);
-        if (isSelecting(service) || listing.has(service.name)) return service;
-        if (service.selector === null) return null;
-        return isNear(labels, service.selector) && ++nearCount <= othersMax ? service : null;
-      },
-      progress: (count) => progress(`${count} Services read`),
-    },
-  );
-  const found = await see(reading, `services of ${namespace}`, listed);
-  if (found === undefined) return undefined;
-  const services = sortedByName(found);
-  return {
-    selecting: services.filter(isSelecting),
-    others: services.filter((service) => !isSelecting(service)),
-    more: Math.max(0, nearCount - othersMax),
-  };
-}
-
-/** All pods of these Services, because what an object has room for depends on all of them. */
-async function podsOf(reading: Reading, pod: PodRecord, services: readonly ServiceRecord[]): Promise<Candidates> {
-  const read = async (): Promise<Map<string, PodRecord>> => {
-    const byName = new Map([[pod.name, pod]]);
-    for (const { selector } of services) {
-      for (const each of await readPods(reading, pod.namespace, selector ?? [], { keeps: () => true }))
-        byName.set(each.name, each);
-    }
-    return byName;
-  };
-  const byName = await see(reading, `pods of ${pod.namespace}`, read());
-  if (byName === undefined) return { pods: [pod], asked: pod.name, all: false, others: null };
-  return { pods: sortedByName([...byName.values()]), asked: pod.name, all: true, others: 0 };
 }

@@ -43,7 +43,7 @@ export function enabledControllers(entries: readonly string[]): EnabledControlle
 }
 
 /** The names of the controllers that do not run, by what they write; '' = it runs. */
-export function leftOutControllers(runs: WhichControllers): Readonly<Record<OutputKind, string>> {
+export function notRunOf(runs: WhichControllers): Readonly<Record<OutputKind, string>> {
   const names = KNOWN.map(({ kind, name }) => [kind, runs[kind] ? '' : name] as const);
   return Object.fromEntries(names) as Record<OutputKind, string>;
 }

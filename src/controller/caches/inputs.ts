@@ -42,7 +42,7 @@ import { projectNode, projectPod, projectService } from '../../kube/project.ts';
 import type { NodeRecord, PodRecord, ServiceRecord } from '../../kube/types.ts';
 import { sameTexts } from '../../lib/same-list.ts';
 
-export function podTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<PodRecord> {
+export function podTarget(state: ControllerState): ReflectorTarget<PodRecord> {
   return {
     project: (source) => projectPod(source, state.interner, state.options.kubeletShutdownIsTermination),
     cachedVersion: ({ namespace, name }) => getPod(state.index, namespace, name)?.resourceVersion ?? '',
@@ -82,7 +82,6 @@ export function podTarget(state: ControllerState, onSynced: (now: Now) => void):
     forgetVersions() {
       for (const pod of allPods(state.index)) putPod(state.index, { ...pod, resourceVersion: FORGOTTEN_VERSION });
     },
-    synced: onSynced,
   };
 }
 
@@ -172,7 +171,7 @@ function pacedMs(unit: Unit, before: PodRecord | undefined, after: PodRecord | u
   return collectForMs(unit.pace, effect, unit.changedAtMs < 0, now.nowMs, adaptiveBatchPeriodMaxMs);
 }
 
-export function serviceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<ServiceRecord> {
+export function serviceTarget(state: ControllerState): ReflectorTarget<ServiceRecord> {
   return {
     project: (source) => projectService(source, state.interner),
     cachedVersion: ({ namespace, name }) => getService(state, namespace, name)?.record?.resourceVersion ?? '',
@@ -222,7 +221,6 @@ export function serviceTarget(state: ControllerState, onSynced: (now: Now) => vo
         if (service.record !== null) service.record = { ...service.record, resourceVersion: FORGOTTEN_VERSION };
       }
     },
-    synced: onSynced,
   };
 }
 
@@ -281,7 +279,7 @@ function sameSpec(a: ServiceRecord, b: ServiceRecord, options: ControllerOptions
 }
 
 /** Slices depend on nodes: on their zones, on their existence, and on the shares of CPU behind hints. */
-export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<NodeRecord> {
+export function nodeTarget(state: ControllerState): ReflectorTarget<NodeRecord> {
   return {
     project: (source) => projectNode(source, state.interner),
     cachedVersion: ({ name }) => getNode(state.nodes, name)?.resourceVersion ?? '',
@@ -316,7 +314,6 @@ export function nodeTarget(state: ControllerState, onSynced: (now: Now) => void)
         putNode(state.nodes, { ...node, resourceVersion: FORGOTTEN_VERSION });
       }
     },
-    synced: onSynced,
   };
 }
 

@@ -58,7 +58,7 @@ const NAMELESS_TOLD_MAX = 100;
 /** A restore makes the Endpoints of a namespace before its Services. Leftovers harm nobody, so they can wait. */
 const LEFTOVER_MS = 60_000;
 
-export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
+export function endpointsTarget(state: ControllerState): ReflectorTarget<OutputRecord> {
   return {
     project: (source) => projectOutput(source, state.interner),
     cachedVersion: ({ namespace, name }) => versionTold(getService(state, namespace, name)?.endpoints),
@@ -92,14 +92,13 @@ export function endpointsTarget(state: ControllerState, onSynced: (now: Now) => 
     forgetVersions(reason, now) {
       for (const { endpoints } of allServices(state)) forgetVersion(state, endpoints, reason, now);
     },
-    synced: onSynced,
   };
 }
 
 /**
  * The EndpointSlices. Only those with one of our labels are watched, so a slice that loses the label comes as deleted.
  */
-export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void): ReflectorTarget<OutputRecord> {
+export function sliceTarget(state: ControllerState): ReflectorTarget<OutputRecord> {
   return {
     project: (source) => projectOutput(source, state.interner),
     cachedVersion: ({ namespace, name }) => versionTold(getSlice(state, namespace, name)),
@@ -140,7 +139,6 @@ export function sliceTarget(state: ControllerState, onSynced: (now: Now) => void
     forgetVersions(reason, now) {
       for (const slice of allSlices(state)) forgetVersion(state, slice, reason, now);
     },
-    synced: onSynced,
   };
 }
 

@@ -380,7 +380,7 @@ function noteListed(hands: ReflectorHands, reflector: Reflector, underWay: ListU
   reflector.refused = false;
   if (!reflector.synced) {
     reflector.synced = true;
-    reflector.target.synced(now);
+    hands.firstListEnds(now);
   }
   reflector.hasUnreadable = hasUnreadable;
   reflector.listedAtMs = now.nowMs;

@@ -16,7 +16,7 @@ import { compareResourceVersions } from '../../kube/resource-version.ts';
 
 /** Makes the hands of all reflectors that share the brake. */
 export function reflectorHands(
-  own: Pick<ReflectorHands, 'outbox' | 'prng' | 'metrics'>,
+  own: Pick<ReflectorHands, 'outbox' | 'prng' | 'metrics' | 'firstListEnds'>,
   brake: Brake,
   brakeHands: BrakeHands,
 ): ReflectorHands {

@@ -47,8 +47,6 @@ export interface ReflectorTarget<R extends Versioned> {
   awaitsDeletions(): boolean;
   /** Every cached object gives way to the next list. */
   forgetVersions(reason: Distrust, now: Now): void;
-  /** The first list is complete. */
-  synced(now: Now): void;
 }
 
 /** What a reflector needs of the machine around it. */
@@ -58,6 +56,8 @@ export interface ReflectorHands {
   readonly prng: Prng;
   readonly metrics: Pick<Instruments, 'watchRestarts' | 'historyResets' | 'decodeErrors'>;
   readonly outages: Outages;
+  /** The first list of a reflector is complete. Its `listEnds` comes next. */
+  firstListEnds(now: Now): void;
   /** A list of the reflector was asked for. */
   listBegins(reflector: Reflector): void;
   /**

@@ -30,14 +30,14 @@ export function createFirstSyncs(waitsToWrite: () => boolean): FirstSyncs {
 /** The first lists, when every controller has begun with what they told. */
 export interface FirstLists {
   readonly services: number;
-  /** When they were asked for. */
-  readonly startedAt: Now;
+  /** Monotonic ms at which they were asked for. */
+  readonly startedAtMs: number;
 }
 
 /** No further unit becomes due. */
-export function noteAllDue(first: FirstSyncs, log: Log, { services, startedAt }: FirstLists, now: Now): void {
+export function noteAllDue(first: FirstSyncs, log: Log, { services, startedAtMs }: FirstLists, now: Now): void {
   assert(!first.allDue, 'the first lists are complete once');
-  Object.assign(first, { allDue: true, services, startedAtMs: startedAt.nowMs });
+  Object.assign(first, { allDue: true, services, startedAtMs });
   tellIfDone(first, log, now);
 }
 

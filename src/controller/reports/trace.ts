@@ -7,7 +7,7 @@ import type { JournalEntry } from './journal.ts';
 import type { Effect } from '../effect.ts';
 import type { Event } from '../event.ts';
 import { unreachable } from '../../lib/assert.ts';
-import type { HttpRequest } from '../../ports/transport.ts';
+import { opensStream, type HttpRequest } from '../../ports/transport.ts';
 
 export interface Trace {
   readonly eventsMax: number;
@@ -77,9 +77,9 @@ function noteEvent(trace: Trace, event: Event, atMs: number): void {
     case 'failure':
     case 'ended': {
       const asked = trace.requests.get(event.id);
+      if (asked === undefined) return;
       // The headers of a stream that goes on.
-      const goesOn = event.type === 'response' && event.status === 200 && asked?.request.stream === true;
-      if (asked === undefined || goesOn) return;
+      if (event.type === 'response' && opensStream(asked.request.stream, event.status)) return;
       trace.requests.delete(event.id);
       const result = event.type === 'response' ? event.status : event.type;
       span(trace, 'requests', trackOf(asked.request), `request ${event.id}`, asked.sentAtMs, atMs, {

@@ -41,7 +41,7 @@ export function startUnwanted(state: ControllerState, unit: Unit, now: Now): voi
     case 'EndpointSlice':
       if (fate === 'go' && needsEndpoints(unit) && state.missed.has(service.endpoints)) {
         unit.sync!.stage = { name: 'reading', open: 1 };
-        readEndpoints(state.hands.reads, unit);
+        readEndpoints(state, unit);
         return;
       }
       if (fate === 'go') {
@@ -100,7 +100,7 @@ function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
     return;
   }
   unit.sync!.stage = { name: 'confirming' };
-  confirmOrphan(state.hands.reads, unit);
+  confirmOrphan(state, unit);
 }
 
 function reportOrphan(state: ControllerState, service: ServiceState, record: OutputRecord): void {

@@ -3,9 +3,10 @@ import type { Now } from '../event.ts';
 import { givesWay } from '../reflectors/history.ts';
 import { noteRead } from './planner-view.ts';
 import { classify } from '../writes/write-outcome.ts';
+import { claimFromOthers, queueDependents, queueLeftovers, settleRead, takeHeld } from '../caches/objects.ts';
+import { getSlice, releaseSlice } from '../caches/services.ts';
 import type { Failure, Unit, ObjectState } from '../caches/service-state.ts';
-import type { Outbox } from '../outbox.ts';
-import type { Instruments } from '../reports/instruments.ts';
+import type { ControllerState, ReadPurpose } from '../state.ts';
 import { endpointsPath, servicePath, slicesPath } from '../../kube/key.ts';
 import { readList, type ListPage } from '../../kube/list.ts';
 import { ACCEPT, ACCEPT_METADATA } from '../../kube/media-type.ts';
@@ -17,93 +18,79 @@ import { isNotFound } from '../../kube/status.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
-import type { Interner } from '../../lib/interner.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
-import type { ObjectBytes } from '../../shard/protocol.ts';
 
 const READ_TIMEOUT_MS = 10_000;
 
-export interface ReadPurpose {
-  readonly for: 'read-endpoints' | 'read-slices' | 'confirm-orphan';
-  readonly unit: Unit;
-}
-
-/** What reads need of the machine around them. */
-export interface ReadHands {
-  readonly outbox: Outbox<ReadPurpose>;
-  readonly interner: Interner;
-  readonly metrics: Pick<Instruments, 'decodeErrors'>;
-  readonly objects: ReadObjects;
-}
-
-/** The cache of written objects, as far as a read needs it. */
-export interface ReadObjects {
-  /** Takes what the server holds of the object; null = it does not exist. Returns its content. */
-  settle(object: ObjectState, record: OutputRecord | null, source: ObjectSource | null, now: Now): ObjectBytes | null;
-  /** The slice of that name, whichever unit it belongs to. */
-  find(namespace: string, name: string): ObjectState | undefined;
-  /** Gives the slice to the unit, because a list of that version shows it as the unit's. */
-  claim(unit: Unit, record: OutputRecord, listVersion: string, now: Now): ObjectState;
-  /**
-   * Ends the holding of the slice's watch events, because the list is answered.
-   * @param listVersion an event that is not newer says nothing new; '' = the list could not be read
-   */
-  endHolding(slice: ObjectState, listVersion: string, now: Now): void;
-}
-
 /** Reads the whole Endpoints object. Its watch events are held meanwhile. */
-export function readEndpoints(hands: ReadHands, unit: Unit): void {
+export function readEndpoints(state: ControllerState, unit: Unit): void {
   const { service } = unit;
   service.endpoints.open++;
-  read(hands, { for: 'read-endpoints', unit }, endpointsPath(service.namespace, service.name));
+  read(state, { for: 'read-endpoints', unit }, endpointsPath(service.namespace, service.name));
 }
 
 /** Takes the answer. Returns why it cannot be used; null = it can. */
-export function takeEndpointsRead(
-  hands: ReadHands,
-  object: ObjectState,
+export function takeEndpointsRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): Failure | null {
+  const { service } = unit;
+  const { endpoints } = service;
+  assert(endpoints.open > 0, `an answer to no read of endpoints ${endpoints.name}`);
+  const before = endpoints.record;
+  const failure = takeEndpointsAnswer(state, endpoints, event, now);
+  // The watch will tell this version too, but it is known by then: what is made from it is queued now.
+  if (endpoints.record?.resourceVersion !== before?.resourceVersion) {
+    queueDependents(state, service, unit, now);
+    queueLeftovers(state, service, now);
+  }
+  endpoints.open--;
+  // Another read may be under way, whose answer may be older still.
+  if (endpoints.open === 0) takeHeld(state, endpoints, now);
+  return failure;
+}
+
+function takeEndpointsAnswer(
+  state: ControllerState,
+  endpoints: ObjectState,
   event: TransportEvent,
   now: Now,
 ): Failure | null {
-  assert(object.open > 0, `an answer to no read of endpoints ${object.name}`);
   if (event.type !== 'response') return classify(event).failure;
   if (isNotFound(event.contentType, event.status, event.body)) {
-    takeEndpointsObject(hands, object, null, null, now);
+    takeEndpointsObject(state, endpoints, null, null, now);
     return null;
   }
   if (event.status !== 200) return classify(event).failure;
   try {
     const source = objectSourceOf(event.contentType, event.body);
-    takeEndpointsObject(hands, object, projectOutput(source, hands.interner), source, now);
+    takeEndpointsObject(state, endpoints, projectOutput(source, state.interner), source, now);
     return null;
   } catch (error) {
-    return undecodable(hands, 'endpoints', error);
+    return undecodable(state, 'endpoints', error);
   }
 }
 
 function takeEndpointsObject(
-  hands: ReadHands,
-  object: ObjectState,
+  state: ControllerState,
+  endpoints: ObjectState,
   record: OutputRecord | null,
   source: ObjectSource | null,
   now: Now,
 ): void {
-  const content = hands.objects.settle(object, record, source, now);
-  noteRead(object.service.view, 'endpoints', [{ name: object.name, content }]);
+  const content = settleRead(state, endpoints, record, source, now);
+  noteRead(endpoints.service.view, 'endpoints', [{ name: endpoints.name, content }]);
 }
 
 /** Lists all slices of the unit by their labels. Their watch events are held meanwhile. */
-export function readSlices(hands: ReadHands, unit: Unit): void {
+export function readSlices(state: ControllerState, unit: Unit): void {
   const { service, controller } = unit;
   assert(!unit.reading, `slices of ${service.name} are listed twice at once`);
   unit.reading = true;
   const selector = `${SERVICE_NAME_LABEL}=${service.name},${SLICE_MANAGED_BY_LABEL}=${controller.managedBy}`;
   const path = `${slicesPath(service.namespace)}?labelSelector=${encodeURIComponent(selector)}`;
-  read(hands, { for: 'read-slices', unit }, path);
+  read(state, { for: 'read-slices', unit }, path);
 }
 
 /** Takes the answer. Slices that it does not name do not exist. Returns why it cannot be used; null = it can. */
-export function takeSlicesRead(hands: ReadHands, unit: Unit, event: TransportEvent, now: Now): Failure | null {
+export function takeSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): Failure | null {
   assert(unit.reading, `an answer to no list of slices of ${unit.service.name}`);
   let failure: Failure | null = null;
   let version = '';
@@ -111,55 +98,61 @@ export function takeSlicesRead(hands: ReadHands, unit: Unit, event: TransportEve
     failure = classify(event).failure;
   } else {
     try {
-      version = takeList(hands, unit, readList(event.contentType, event.body), now);
+      version = takeList(state, unit, readList(event.contentType, event.body), now);
     } catch (error) {
-      failure = undecodable(hands, 'endpointslices', error);
+      failure = undecodable(state, 'endpointslices', error);
     }
   }
   unit.reading = false;
   for (const slice of unit.slices?.values() ?? []) {
-    hands.objects.endHolding(slice, version, now);
+    takeHeld(state, slice, now, version);
+    releaseSlice(state, slice);
   }
   return failure;
 }
 
-function takeList(hands: ReadHands, unit: Unit, list: ListPage, now: Now): string {
+function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now): string {
   // All slices are read before the first is taken: if one cannot be read, everything stays as it was.
   const items = list.items
-    .map((source) => ({ source, record: projectOutput(source, hands.interner) }))
-    .filter(({ record }) => !hasMovedSince(hands, unit, record, list.resourceVersion));
+    .map((source) => ({ source, record: projectOutput(source, state.interner) }))
+    .filter(({ record }) => !hasMovedSince(state, unit, record, list.resourceVersion));
   const listed = new Set(items.map(({ record }) => record.name));
   for (const slice of unit.slices?.values() ?? []) {
-    if (!listed.has(slice.name)) hands.objects.settle(slice, null, null, now);
+    if (!listed.has(slice.name)) settleRead(state, slice, null, null, now);
   }
   const objects = items.map(({ record, source }) => {
-    const slice = hands.objects.claim(unit, record, list.resourceVersion, now);
-    return { name: slice.name, content: hands.objects.settle(slice, record, source, now) };
+    const slice = claimFromOthers(state, unit, record, list.resourceVersion, now);
+    return { name: slice.name, content: settleRead(state, slice, record, source, now) };
   });
   noteRead(unit.service.view, unit.controller.kind, objects);
   return list.resourceVersion;
 }
 
 /** Whether the watch was faster and has shown the slice as another unit's. */
-function hasMovedSince(hands: ReadHands, unit: Unit, { namespace, name }: OutputRecord, listVersion: string): boolean {
-  const found = hands.objects.find(namespace, name);
+function hasMovedSince(
+  state: ControllerState,
+  unit: Unit,
+  { namespace, name }: OutputRecord,
+  listVersion: string,
+): boolean {
+  const found = getSlice(state, namespace, name);
   if (found === undefined || found.unit === unit || found.record === null) return false;
   return !givesWay(found.record.resourceVersion, listVersion);
 }
 
-function undecodable(hands: ReadHands, resource: string, error: unknown): Failure {
+function undecodable(state: ControllerState, resource: string, error: unknown): Failure {
   if (!(error instanceof DecodeError)) throw error;
-  hands.metrics.decodeErrors(resource).inc();
+  state.instruments.decodeErrors(resource).inc();
   return { class: 'server', message: error.message, retryAfterMs: -1 };
 }
 
 /** Asks whether the Service of an orphan exists: the cache of Services may be behind (upstream PR #104062). */
-export function confirmOrphan(hands: ReadHands, unit: Unit): void {
+export function confirmOrphan(state: ControllerState, unit: Unit): void {
   const { service } = unit;
-  read(hands, { for: 'confirm-orphan', unit }, servicePath(service.namespace, service.name), ACCEPT_METADATA);
+  read(state, { for: 'confirm-orphan', unit }, servicePath(service.namespace, service.name), ACCEPT_METADATA);
 }
 
-function read({ outbox }: ReadHands, purpose: ReadPurpose, path: string, accept = ACCEPT): void {
+function read({ outbox }: ControllerState, purpose: ReadPurpose, path: string, accept = ACCEPT): void {
   outbox.send(purpose, {
     pool: 'read',
     method: 'GET',

@@ -7,7 +7,6 @@ import type { Now } from '../event.ts';
 import { mustListFirst } from '../leader/leadership.ts';
 import { beginRepair } from '../queues/fights.ts';
 import type { WorkLane } from '../queues/lane-share.ts';
-import { queueLeftovers, takeHeld, queueDependents } from '../caches/objects.ts';
 import { readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
 import { keyOf, type ServiceState, type Failure, type StageOf, type Unit } from '../caches/service-state.ts';
 import { dismissService, plansLate, queuePlan, unitsOf } from './shard-batches.ts';
@@ -84,35 +83,22 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
   }
   sync.stage = { name: 'reading', open: kinds.length };
   for (const kind of kinds) {
-    if (kind === 'endpoints') readEndpoints(state.hands.reads, unit);
+    if (kind === 'endpoints') readEndpoints(state, unit);
     else {
       assert(kind === unit.controller.kind, `a unit of ${unit.controller.kind} reads the slices of ${kind}`);
-      readSlices(state.hands.reads, unit);
+      readSlices(state, unit);
     }
   }
 }
 
 /** Takes the answer to the GET of the Endpoints object. */
 export function onEndpointsRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
-  const { service } = unit;
-  const { endpoints } = service;
-  const before = endpoints.record;
-  const failure = takeEndpointsRead(state.hands.reads, endpoints, event, now);
-  // The watch will tell this version too, but it is known by then: what is made from it is queued now.
-  const isNews = endpoints.record?.resourceVersion !== before?.resourceVersion;
-  if (isNews) {
-    queueDependents(state, service, unit, now);
-    queueLeftovers(state, service, now);
-  }
-  endpoints.open--;
-  // Another read may be under way, whose answer may be older still.
-  if (endpoints.open === 0) takeHeld(state, endpoints, now);
-  onRead(state, unit, failure, now);
+  onRead(state, unit, takeEndpointsRead(state, unit, event, now), now);
 }
 
 /** Takes the answer to the list of the unit's slices. */
 export function onSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): void {
-  onRead(state, unit, takeSlicesRead(state.hands.reads, unit, event, now), now);
+  onRead(state, unit, takeSlicesRead(state, unit, event, now), now);
 }
 
 function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now: Now): void {

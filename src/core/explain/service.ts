@@ -43,12 +43,12 @@ import {
 
 export interface ExplainConfig extends SlicesConfig, MirrorScope {
   readonly mirror: MirrorConfig;
-  readonly leftOut: LeftOutControllers;
+  readonly notRun: NotRun;
   readonly kubeletShutdownIsTermination: boolean;
 }
 
-/** The names of the controllers that `--controllers` leaves out, by what they write; '' = it runs. */
-export interface LeftOutControllers {
+/** The names of the controllers that do not run (`--controllers`), by what they write; '' = it runs. */
+export interface NotRun {
   readonly endpoints: string;
   readonly slices: string;
   readonly mirror: string;
@@ -177,7 +177,7 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
   const inEndpoints = endpointsVerdicts(membership);
   const inSlices = slicesVerdicts(slices, seen.shares, hintsUnseen(seen));
   const verdicts: Verdicts = {
-    leftOut: config.leftOut,
+    notRun: config.notRun,
     kubeletEnds: config.kubeletShutdownIsTermination,
     endpoints: inEndpoints.pods,
     slices: inSlices.pods,
@@ -190,8 +190,8 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
     ...base,
     unplanned: '',
     notes: problem === null ? [] : [problemText(problem)],
-    notWritten: notWrittenOf(config.leftOut),
-    ...writtenCounts(seen.allPods ? countsOf(seen, membership, inEndpoints, inSlices) : NO_COUNTS, config.leftOut),
+    notWritten: notWrittenOf(config.notRun),
+    ...writtenCounts(seen.allPods ? countsOf(seen, membership, inEndpoints, inSlices) : NO_COUNTS, config.notRun),
     pods: [
       ...seen.pods
         .filter(({ name }) => seen.asked === null || name === seen.asked)
@@ -205,28 +205,28 @@ export function explainService(seen: Seen, config: ExplainConfig): ServiceExplan
 function unplannedDue(
   { selector }: ServiceRecord,
   why: Unplanned,
-  { cleanUpUnselected, leftOut }: ExplainConfig,
+  { cleanUpUnselected, notRun }: ExplainConfig,
 ): DueWrites {
   if (why === 'opted-out') return { endpoints: 0, slices: 0 };
-  const mirrors = leftOut.mirror === '';
+  const mirrors = notRun.mirror === '';
   if (cleanUpUnselected) {
-    return { endpoints: leftOut.endpoints === '' ? null : 0, slices: mirrors || leftOut.slices === '' ? null : 0 };
+    return { endpoints: notRun.endpoints === '' ? null : 0, slices: mirrors || notRun.slices === '' ? null : 0 };
   }
   // Mirrored are Endpoints of a Service without a selector, whatever its type.
   return { endpoints: 0, slices: selector === null && mirrors ? null : 0 };
 }
 
-function cleanUpNotes(why: Unplanned, { cleanUpUnselected, leftOut }: ExplainConfig): string[] {
+function cleanUpNotes(why: Unplanned, { cleanUpUnselected, notRun }: ExplainConfig): string[] {
   if (!cleanUpUnselected || why === 'opted-out') return [];
   const kinds = [
-    ...(leftOut.endpoints === '' ? ['Endpoints'] : []),
-    ...(leftOut.slices === '' ? ['EndpointSlices'] : []),
+    ...(notRun.endpoints === '' ? ['Endpoints'] : []),
+    ...(notRun.slices === '' ? ['EndpointSlices'] : []),
   ];
   return kinds.length === 0 ? [] : [cleanUpText(kinds)];
 }
 
 /** What nobody writes for a Service with a selector. */
-function notWrittenOf({ endpoints, slices }: LeftOutControllers): string[] {
+function notWrittenOf({ endpoints, slices }: NotRun): string[] {
   return [
     ...(endpoints === '' ? [] : [`Endpoints: ${notWrittenText(endpoints)}`]),
     ...(slices === '' ? [] : [`EndpointSlices: ${notWrittenText(slices)}`]),
@@ -238,8 +238,8 @@ type Counts = Pick<ServiceExplanation, 'endpoints' | 'families' | 'due'>;
 const NO_COUNTS: Counts = { endpoints: null, families: [], due: { endpoints: null, slices: null } };
 
 /** The counts without what nobody writes: no write of it is due, whatever is stored. */
-function writtenCounts({ endpoints, families, due }: Counts, leftOut: LeftOutControllers): Counts {
-  const [writesEndpoints, writesSlices] = [leftOut.endpoints === '', leftOut.slices === ''];
+function writtenCounts({ endpoints, families, due }: Counts, notRun: NotRun): Counts {
+  const [writesEndpoints, writesSlices] = [notRun.endpoints === '', notRun.slices === ''];
   return {
     endpoints: writesEndpoints ? endpoints : null,
     families: writesSlices ? families : [],
@@ -302,7 +302,7 @@ function endpointsDue({ service, endpoints }: Seen, membership: Membership): num
 
 function whyNotMirrored({ service, endpoints }: Seen, config: ExplainConfig): string | null {
   const why = whyUnmirrored(service, endpoints?.record ?? null, config);
-  const { mirror } = config.leftOut;
+  const { mirror } = config.notRun;
   if (mirror !== '' && (why === null || why === 'no-endpoints')) return notWrittenText(mirror);
   if (why === 'no-endpoints' && endpoints === undefined) return null;
   return why === null ? '' : unmirroredText(why);
@@ -330,7 +330,7 @@ function sliceNamesByPod(slices: readonly EndpointSlice[]): ReadonlyMap<string, 
 
 /** What was found of all pods, by name. A pod that is not selected has no verdict. */
 interface Verdicts {
-  readonly leftOut: LeftOutControllers;
+  readonly notRun: NotRun;
   readonly kubeletEnds: boolean;
   readonly endpoints: ReadonlyMap<string, EndpointsVerdict>;
   readonly slices: ReadonlyMap<string, readonly SliceVerdict[]>;
@@ -343,11 +343,11 @@ interface Verdicts {
 /** The pods that do not exist and that the objects list, ascending by name: records that have the name alone. */
 function gonePods(
   { service: { namespace }, pods, asked, allPods }: Seen,
-  { leftOut, families, listedIn, storedAddresses }: Verdicts,
+  { notRun, families, listedIn, storedAddresses }: Verdicts,
 ): PodRecord[] {
   if (asked !== null || !allPods) return [];
-  const names = new Set<string>(leftOut.endpoints === '' ? storedAddresses?.keys() : null);
-  for (const key of (leftOut.slices === '' ? listedIn?.keys() : null) ?? []) {
+  const names = new Set<string>(notRun.endpoints === '' ? storedAddresses?.keys() : null);
+  for (const key of (notRun.slices === '' ? listedIn?.keys() : null) ?? []) {
     const family = families.find((each) => key.startsWith(`${each}/`));
     if (family !== undefined) names.add(key.slice(family.length + 1));
   }
@@ -390,7 +390,7 @@ function explainPod(
       return { name, target: `${targetPort}/${protocol}`, number: numbers[i]! };
     }),
     ...explainPlaces(seen, pod, missing, absent, verdicts),
-    notes: notesOf(inEndpoints, verdicts.leftOut),
+    notes: notesOf(inEndpoints, verdicts.notRun),
   };
 }
 
@@ -401,7 +401,7 @@ function explainPlaces(
   absent: AbsentVerdict,
   verdicts: Verdicts,
 ): Pick<PodExplanation, 'endpoints' | 'slices'> {
-  const { leftOut, kubeletEnds, storedAddresses, storedEndpoints, families } = verdicts;
+  const { notRun, kubeletEnds, storedAddresses, storedEndpoints, families } = verdicts;
   const say = ({ state, reason, problem }: Pick<EndpointsVerdict, 'state' | 'reason' | 'problem'>): Verdict => {
     const why = reason === null ? '' : reasonText(reason, { service, pod, missing, problem, kubeletEnds });
     return { state, reason, why };
@@ -420,8 +420,8 @@ function explainPlaces(
     return { ...facts, family, ...now, listedIn: listedIn.get(key) ?? [] };
   };
   return {
-    endpoints: leftOut.endpoints === '' ? { ...say(inEndpoints), listed } : null,
-    slices: leftOut.slices === '' ? families.map(ofFamily) : null,
+    endpoints: notRun.endpoints === '' ? { ...say(inEndpoints), listed } : null,
+    slices: notRun.slices === '' ? families.map(ofFamily) : null,
   };
 }
 
@@ -438,10 +438,10 @@ function endpointFacts({ endpoint, hints }: SliceVerdict): EndpointFacts {
   return { serving: serving === true, terminating: terminating === true, ...hints };
 }
 
-function notesOf(verdict: EndpointsVerdict | undefined, leftOut: LeftOutControllers): string[] {
+function notesOf(verdict: EndpointsVerdict | undefined, notRun: NotRun): string[] {
   if (verdict === undefined) return [];
   const notes: string[] = [];
-  if (verdict.partly && leftOut.endpoints === '')
+  if (verdict.partly && notRun.endpoints === '')
     notes.push('cut off for some of its ports: the Endpoints object is full');
   if (verdict.problem !== null && verdict.state !== 'left-out') notes.push(problemText(verdict.problem));
   return notes;

@@ -81,7 +81,6 @@ function world({ watchList = true } = {}): World {
       done.push(`versions are forgotten: ${reason}`);
       for (const [name, { name: same }] of things) things.set(name, { name: same, resourceVersion: '0' });
     },
-    synced: () => void done.push('synced'),
   };
   const hands: ReflectorHands = {
     outbox: {
@@ -103,6 +102,7 @@ function world({ watchList = true } = {}): World {
     prng: createPrng(1),
     metrics: createInstruments(createMetricStore(), 'test'),
     outages: createOutages(),
+    firstListEnds: () => void done.push('synced'),
     listBegins() {},
     listEnds(_reflector, removal, now) {
       if (removal !== null) target.removeUnmarked(removal.marks, removal.upTo, now);
@@ -149,8 +149,7 @@ function world({ watchList = true } = {}): World {
     chunk: (text) => self.event({ type: 'chunk', id: lastId, bytes: Buffer.from(text) }),
     end: (error) => self.event({ type: 'ended', id: lastId, error: error ?? null }),
     event(event) {
-      const goesOn = event.type === 'chunk' || (event.type === 'response' && reflector.phase.name === 'opening');
-      if (!goesOn || (event.type === 'response' && event.status !== 200)) requests.requests.delete(event.id);
+      requests.takeEvent(event);
       onReflectorEvent(hands, reflector, event, now());
     },
   };
@@ -209,6 +208,16 @@ describe('a list', () => {
     assert.deepEqual(pods.done(), ['synced']);
     assert.deepEqual([pods.reflector.phase.name, pods.reflector.resourceVersion], ['watching', '12']);
     assert.deepEqual(Object.fromEntries(pods.cache), { b: '2', c: '11' });
+  });
+
+  it('the end of the first list is told before what came behind it', () => {
+    const pods = world();
+    const cached: string[] = [];
+    Object.assign(pods.hands, { firstListEnds: () => cached.push(...pods.cache.keys()) });
+    pods.start();
+    pods.open();
+    pods.frames(added('a@1'), bookmark('10', true), added('b@11'));
+    assert.deepEqual(cached, ['a']);
   });
 
   it('a list comes in pages if the server refuses streams, and then a watch opens', () => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createState } from '../../../src/controller/initial-state.ts';
-import { createOutbox } from '../../../src/controller/outbox.ts';
-import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/caches/services.ts';
-import type { ObjectState, Unit } from '../../../src/controller/caches/service-state.ts';
+import { endpointsTarget, sliceTarget } from '../../../src/controller/caches/objects.ts';
+import { ensureService, ensureUnit } from '../../../src/controller/caches/services.ts';
+import type { Unit } from '../../../src/controller/caches/service-state.ts';
 import { needsRead, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import {
   confirmOrphan,
@@ -12,9 +12,9 @@ import {
   readSlices,
   takeEndpointsRead,
   takeSlicesRead,
-  type ReadHands,
-  type ReadPurpose,
 } from '../../../src/controller/syncs/reads.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../../../src/kube/names.ts';
+import { objectSourceOf } from '../../../src/kube/object.ts';
 import { createMetricStore } from '../../../src/metrics/store.ts';
 import type { TransportEvent } from '../../../src/ports/transport.ts';
 import { answered, failedWith, refusedWith } from '../../support/answers.ts';
@@ -22,7 +22,7 @@ import { DEFAULT_OPTIONS } from '../../support/sim.ts';
 
 const NOW = { nowMs: 1000, wallMs: 1000 };
 
-/** Service `shop/web` with slices `web-1` and `web-2`, of which nothing is certain, and what its cache is told. */
+/** Service `shop/web`, of which nothing is certain. Known are Endpoints of version 5 and slice `web-1` of version 3. */
 function world() {
   const state = createState(
     { options: { ...DEFAULT_OPTIONS, slices: true }, metrics: createMetricStore(), host: 'test' },
@@ -31,70 +31,87 @@ function world() {
   );
   const service = ensureService(state, 'shop', 'web');
   const [endpoints, slices] = state.controllers.map((controller) => ensureUnit(service, controller)) as [Unit, Unit];
-  for (const name of ['web-1', 'web-2']) ensureSlice(state, slices, name);
   for (const { controller } of [endpoints, slices]) noteUncertain(service.view, controller.kind);
-  const told: string[] = [];
-  const others = new Map<string, ObjectState>();
-  const outbox = createOutbox<ReadPurpose>();
-  const hands: ReadHands = {
-    outbox: { ...outbox, send: (purpose, request) => (told.push(request.path), outbox.send(purpose, request)) },
-    interner: state.interner,
-    metrics: state.instruments,
-    objects: {
-      settle(output, record) {
-        told.push(`${output.name} ${record === null ? 'does not exist' : `is of version ${record.resourceVersion}`}`);
-        return null;
-      },
-      find: (_namespace, name) => others.get(name) ?? slices.slices?.get(name),
-      claim: (unit, { name }) => ensureSlice(state, unit, name),
-      endHolding: ({ name }, version) => void told.push(`${name} is released up to '${version}'`),
-    },
+  const watched = (target: ReturnType<typeof sliceTarget>, answer: ReturnType<typeof answered>): void => {
+    const source = objectSourceOf(answer.contentType, answer.body);
+    const record = target.project(source);
+    target.upsert(record, source, record.resourceVersion, NOW);
   };
-  return {
+  const self = {
+    state,
     endpoints,
     slices,
-    hands,
-    others,
-    told: () => told.splice(0),
+    watchEndpoints: (version: string) => watched(endpointsTarget(state), endpointsAnswer(version)),
+    watchSlice: (text: string, of = 'web') => watched(sliceTarget(state), answered(200, sliceObject(text, of))),
+    asked: () =>
+      state.outbox.effects.splice(0).flatMap((effect) => (effect.type === 'http' ? [effect.request.path] : [])),
+    endpointsVersion: () => service.endpoints.record?.resourceVersion ?? 'none',
     isUncertain: ({ controller }: Unit) => needsRead(service.view, controller.kind),
-    takeEndpoints: (event: TransportEvent) => takeEndpointsRead(hands, service.endpoints, event, NOW)?.class ?? 'taken',
-    takeSlices: (event: TransportEvent) => takeSlicesRead(hands, slices, event, NOW)?.class ?? 'taken',
+    takeEndpoints: (event: TransportEvent) => takeEndpointsRead(state, endpoints, event, NOW)?.class ?? 'taken',
+    takeSlices: (event: TransportEvent) => takeSlicesRead(state, slices, event, NOW)?.class ?? 'taken',
   };
+  self.watchEndpoints('5');
+  self.watchSlice('web-1@3');
+  return self;
 }
 
-function endpointsAnswer(resourceVersion: string): TransportEvent {
+function endpointsAnswer(resourceVersion: string): ReturnType<typeof answered> {
   const metadata = { name: 'web', namespace: 'shop', uid: 'u', resourceVersion };
   return answered(200, { kind: 'Endpoints', apiVersion: 'v1', metadata });
 }
 
-/** `name@version`. */
+/** @param text `name@version` */
+function sliceObject(text: string, service = 'web'): object {
+  const [name, resourceVersion] = text.split('@');
+  const labels = { [SERVICE_NAME_LABEL]: service, [SLICE_MANAGED_BY_LABEL]: SLICE_MANAGED_BY_VALUE };
+  return { metadata: { name, namespace: 'shop', uid: `${name}-uid`, resourceVersion, labels } };
+}
+
+/** @param slices each `name@version` */
 function listAnswer(resourceVersion: string, ...slices: readonly string[]): TransportEvent {
-  const items = slices.map((text) => {
-    const [name, version] = text.split('@');
-    return { metadata: { name, namespace: 'shop', uid: `${name}-uid`, resourceVersion: version } };
-  });
+  const items = slices.map((text) => sliceObject(text));
   const apiVersion = 'discovery.k8s.io/v1';
   return answered(200, { kind: 'EndpointSliceList', apiVersion, metadata: { resourceVersion }, items });
 }
 
+/** What is cached of the unit's slices, each `name@version`. */
+function slicesOf({ slices }: Unit): string[] {
+  return [...(slices?.values() ?? [])].map(({ name, record }) => `${name}@${record?.resourceVersion ?? 'none'}`);
+}
+
 describe('a read of Endpoints', () => {
   it('a read of Endpoints asks for the object, and holds its watch events meanwhile', () => {
-    const { hands, endpoints, told } = world();
-    readEndpoints(hands, endpoints);
-    assert.deepEqual(told(), ['/api/v1/namespaces/shop/endpoints/web']);
-    assert.equal(endpoints.service.endpoints.open, 1);
+    const { state, endpoints, asked, watchEndpoints, takeEndpoints, endpointsVersion } = world();
+    readEndpoints(state, endpoints);
+    assert.deepEqual(asked(), ['/api/v1/namespaces/shop/endpoints/web']);
+    watchEndpoints('8');
+    assert.equal(endpointsVersion(), '5');
+    assert.equal(takeEndpoints(endpointsAnswer('7')), 'taken');
+    assert.equal(endpointsVersion(), '8');
+    watchEndpoints('9');
+    assert.equal(endpointsVersion(), '9');
+  });
+
+  it('of two reads at once the last one ends the holding', () => {
+    const { state, endpoints, watchEndpoints, takeEndpoints, endpointsVersion } = world();
+    readEndpoints(state, endpoints);
+    readEndpoints(state, endpoints);
+    watchEndpoints('8');
+    takeEndpoints(endpointsAnswer('7'));
+    assert.equal(endpointsVersion(), '7');
+    takeEndpoints(endpointsAnswer('6'));
+    assert.equal(endpointsVersion(), '8');
   });
 
   it('a read tells which object exists, or that there is none', () => {
-    for (const [event, says] of [
-      [endpointsAnswer('7'), 'web is of version 7'],
-      [refusedWith(404, 'NotFound'), 'web does not exist'],
+    for (const [event, version] of [
+      [endpointsAnswer('7'), '7'],
+      [refusedWith(404, 'NotFound'), 'none'],
     ] as const) {
-      const { hands, endpoints, told, takeEndpoints, isUncertain } = world();
-      readEndpoints(hands, endpoints);
-      told();
+      const { state, endpoints, takeEndpoints, endpointsVersion, isUncertain } = world();
+      readEndpoints(state, endpoints);
       assert.equal(takeEndpoints(event), 'taken');
-      assert.deepEqual([told(), isUncertain(endpoints)], [[says], false]);
+      assert.deepEqual([endpointsVersion(), isUncertain(endpoints)], [version, false]);
     }
   });
 
@@ -106,11 +123,10 @@ describe('a read of Endpoints', () => {
       [answered(404, 'no such page'), 'conflict'],
       [answered(200, 'Please sign in'), 'server'],
     ] as const) {
-      const { hands, endpoints, told, takeEndpoints, isUncertain } = world();
-      readEndpoints(hands, endpoints);
-      told();
+      const { state, endpoints, takeEndpoints, endpointsVersion, isUncertain } = world();
+      readEndpoints(state, endpoints);
       assert.equal(takeEndpoints(event), failure);
-      assert.deepEqual([told(), isUncertain(endpoints)], [[], true], failure);
+      assert.deepEqual([endpointsVersion(), isUncertain(endpoints)], ['5', true], failure);
     }
   });
 
@@ -121,61 +137,59 @@ describe('a read of Endpoints', () => {
 
 describe('a list of slices', () => {
   it('a list of slices asks for those of the service and the controller', () => {
-    const { hands, slices, told } = world();
-    readSlices(hands, slices);
-    assert.deepEqual(told(), [
+    const { state, slices, asked } = world();
+    readSlices(state, slices);
+    assert.deepEqual(asked(), [
       '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices?labelSelector=' +
         encodeURIComponent(
           'kubernetes.io/service-name=web,endpointslice.kubernetes.io/managed-by=endpointslice-controller.k8s.io',
         ),
     ]);
-    assert.throws(() => readSlices(hands, slices), /slices of web are listed twice at once/);
+    assert.throws(() => readSlices(state, slices), /slices of web are listed twice at once/);
   });
 
   it('a list tells everything: slices that it lacks do not exist', () => {
-    const { hands, slices, told, takeSlices, isUncertain } = world();
-    readSlices(hands, slices);
-    told();
+    const { state, slices, takeSlices, isUncertain } = world();
+    readSlices(state, slices);
     assert.equal(takeSlices(listAnswer('9', 'web-2@5', 'web-3@6')), 'taken');
-    assert.deepEqual(told(), [
-      'web-1 does not exist',
-      'web-2 is of version 5',
-      'web-3 is of version 6',
-      "web-1 is released up to '9'",
-      "web-2 is released up to '9'",
-      "web-3 is released up to '9'",
-    ]);
+    assert.deepEqual(slicesOf(slices), ['web-2@5', 'web-3@6']);
     assert.equal(isUncertain(slices), false);
     assert.throws(() => takeSlices(listAnswer('9')), /an answer to no list of slices of web/);
   });
 
+  it('a list frees the held events, of which those up to its version are old', () => {
+    const { state, slices, watchSlice, takeSlices } = world();
+    readSlices(state, slices);
+    for (const text of ['web-1@8', 'web-2@10']) watchSlice(text);
+    assert.deepEqual(slicesOf(slices), ['web-1@3', 'web-2@none']);
+    takeSlices(listAnswer('9', 'web-2@5'));
+    assert.deepEqual(slicesOf(slices), ['web-2@10']);
+  });
+
   it("a list leaves out a slice that the watch has since shown as another service's", () => {
-    const { hands, slices, told, takeSlices, others } = world();
-    const record = (resourceVersion: string) => ({ resourceVersion }) as ObjectState['record'];
-    others.set('newer', { unit: null, record: record('10') } as ObjectState);
-    others.set('older', { unit: null, record: record('9') } as ObjectState);
-    readSlices(hands, slices);
-    takeSlices(listAnswer('9', 'newer@8', 'older@8'));
-    assert.deepEqual(
-      told().filter((line) => line.includes('is of version')),
-      ['older is of version 8'],
-    );
+    const { state, slices, watchSlice, takeSlices } = world();
+    watchSlice('newer@11', 'db');
+    watchSlice('older@9', 'db');
+    readSlices(state, slices);
+    takeSlices(listAnswer('10', 'newer@8', 'older@10'));
+    assert.deepEqual(slicesOf(slices), ['older@10']);
+    assert.deepEqual(slicesOf(ensureUnit(ensureService(state, 'shop', 'db'), slices.controller)), ['newer@11']);
   });
 
   it('an unreadable list leaves all as it was, and frees the held events', () => {
     for (const event of [failedWith('reset', true), refusedWith(500), answered(200, 'Please sign in')]) {
-      const { hands, slices, told, takeSlices, isUncertain } = world();
-      readSlices(hands, slices);
-      told();
+      const { state, slices, watchSlice, takeSlices, isUncertain } = world();
+      readSlices(state, slices);
+      watchSlice('web-2@4');
       assert.notEqual(takeSlices(event), 'taken');
-      assert.deepEqual(told(), ["web-1 is released up to ''", "web-2 is released up to ''"]);
+      assert.deepEqual(slicesOf(slices), ['web-1@3', 'web-2@4']);
       assert.deepEqual([slices.reading, isUncertain(slices)], [false, true]);
     }
   });
 });
 
 it('an orphan is confirmed by a look at its Service', () => {
-  const { hands, endpoints, told } = world();
-  confirmOrphan(hands, endpoints);
-  assert.deepEqual(told(), ['/api/v1/namespaces/shop/services/web']);
+  const { state, endpoints, asked } = world();
+  confirmOrphan(state, endpoints);
+  assert.deepEqual(asked(), ['/api/v1/namespaces/shop/services/web']);
 });

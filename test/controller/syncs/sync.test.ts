@@ -73,7 +73,7 @@ function world(options: Partial<typeof DEFAULT_OPTIONS> = {}): World {
   const units = Object.fromEntries(
     state.controllers.map((controller) => [controller.kind, ensureUnit(service, controller)]),
   ) as Record<OutputKind, Unit>;
-  const target = serviceTarget(state, () => {});
+  const target = serviceTarget(state);
   let version = 1;
   let last: ReturnType<typeof takeTurn<ServiceState, QueuedWrite>>;
   const now = (): { nowMs: number; wallMs: number } => ({ nowMs: world.nowMs, wallMs: world.nowMs });
