@@ -13,6 +13,7 @@ import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts'
 import { objectSourceOf } from '../../kube/object.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
+import { isResourceVersion } from '../../kube/resource-version.ts';
 import { isNotFound } from '../../kube/status.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
@@ -74,11 +75,36 @@ export function takeEndpointsRead(
   if (event.status !== 200) return classify(event).failure;
   try {
     const source = objectSourceOf(event.contentType, event.body);
-    takeEndpointsObject(hands, object, projectOutput(source, hands.interner), source, now);
+    takeEndpointsObject(hands, object, endpointsOf(hands, object, source), source, now);
     return null;
   } catch (error) {
     return undecodable(hands, 'endpoints', error);
   }
+}
+
+/**
+ * A proxy may answer 200 with JSON of its own. Taken for the object, it would stand for what the server holds, and no
+ * later try would read again.
+ * @throws DecodeError
+ */
+function endpointsOf(hands: ReadHands, { name, service }: ObjectState, source: ObjectSource): OutputRecord {
+  checkKind(source, 'Endpoints');
+  const record = projectOutput(source, hands.interner);
+  if (record.name !== name || record.namespace !== service.namespace) {
+    throw new DecodeError(`it is of ${JSON.stringify(`${record.namespace}/${record.name}`)}`);
+  }
+  checkIsVersion(record);
+  return record;
+}
+
+/** @throws DecodeError */
+function checkKind({ kind }: { readonly kind: string }, expected: string): void {
+  if (kind !== expected) throw new DecodeError(`expected ${expected}, got kind ${JSON.stringify(kind.slice(0, 100))}`);
+}
+
+/** @throws DecodeError */
+function checkIsVersion({ resourceVersion }: { readonly resourceVersion: string }): void {
+  if (!isResourceVersion(resourceVersion)) throw new DecodeError('metadata.resourceVersion: missing or not decimal');
 }
 
 function takeEndpointsObject(
@@ -123,7 +149,10 @@ export function takeSlicesRead(hands: ReadHands, unit: Unit, event: TransportEve
   return failure;
 }
 
+/** @throws DecodeError */
 function takeList(hands: ReadHands, unit: Unit, list: ListPage, now: Now): string {
+  checkKind(list, 'EndpointSliceList');
+  checkIsVersion(list);
   // All slices are read before the first is taken: if one cannot be read, everything stays as it was.
   const items = list.items
     .map((source) => ({ source, record: projectOutput(source, hands.interner) }))

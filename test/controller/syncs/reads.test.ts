@@ -62,8 +62,8 @@ function world() {
   };
 }
 
-function endpointsAnswer(resourceVersion: string): TransportEvent {
-  const metadata = { name: 'web', namespace: 'shop', uid: 'u', resourceVersion };
+function endpointsAnswer(resourceVersion: string, other: { name?: string; namespace?: string } = {}): TransportEvent {
+  const metadata = { name: 'web', namespace: 'shop', uid: 'u', resourceVersion, ...other };
   return answered(200, { kind: 'Endpoints', apiVersion: 'v1', metadata });
 }
 
@@ -105,6 +105,11 @@ describe('a read of Endpoints', () => {
       [refusedWith(403), 'forbidden'],
       [answered(404, 'no such page'), 'conflict'],
       [answered(200, 'Please sign in'), 'server'],
+      [answered(200, { error: 'please sign in' }), 'server'],
+      [answered(200, { kind: 'Login', metadata: { name: 'web', namespace: 'shop', resourceVersion: '7' } }), 'server'],
+      [endpointsAnswer('7', { name: 'other' }), 'server'],
+      [endpointsAnswer('7', { namespace: 'other' }), 'server'],
+      [endpointsAnswer(''), 'server'],
     ] as const) {
       const { hands, endpoints, told, takeEndpoints, isUncertain } = world();
       readEndpoints(hands, endpoints);
@@ -163,7 +168,14 @@ describe('a list of slices', () => {
   });
 
   it('an unreadable list leaves all as it was, and frees the held events', () => {
-    for (const event of [failedWith('reset', true), refusedWith(500), answered(200, 'Please sign in')]) {
+    for (const event of [
+      failedWith('reset', true),
+      refusedWith(500),
+      answered(200, 'Please sign in'),
+      answered(200, { error: 'please sign in' }),
+      answered(200, { kind: 'LoginList', metadata: { resourceVersion: '9' } }),
+      listAnswer(''),
+    ]) {
       const { hands, slices, told, takeSlices, isUncertain } = world();
       readSlices(hands, slices);
       told();
