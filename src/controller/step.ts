@@ -31,7 +31,7 @@ import { resyncIfDue, scheduleResync, startSweep } from './caches/sweep.ts';
 import { onOrphanConfirmed } from './syncs/clean-up.ts';
 import { fail } from './syncs/sync-end.ts';
 import { takeWriteAnswer, withdrawAll } from './syncs/sync-writes.ts';
-import { beginPlan, onEndpointsRead, onPlanned, onSlicesRead, startSync } from './syncs/sync.ts';
+import { beginPlan, onEndpointsRead, onPlanned, onSliceFound, onSlicesRead, startSync } from './syncs/sync.ts';
 import { nextWorkMs, shutDownWork, takeWork, workDepth } from './queues/workqueue.ts';
 import { flushWrites } from './writes/writes.ts';
 import { SLICE_MANAGED_BY_LABEL } from '../kube/names.ts';
@@ -197,6 +197,9 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       return;
     case 'read-slices':
       onSlicesRead(state, purpose.unit, event, now);
+      return;
+    case 'look-for-slice':
+      onSliceFound(state, purpose.unit, purpose.name, event, now);
       return;
     case 'confirm-orphan':
       onOrphanConfirmed(state, purpose.unit, event, now);

@@ -11,12 +11,13 @@ import { readList, type ListPage } from '../../kube/list.ts';
 import { ACCEPT, ACCEPT_METADATA } from '../../kube/media-type.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
 import { objectSourceOf } from '../../kube/object.ts';
+import { projectMeta } from '../../kube/object-meta.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import { isResourceVersion } from '../../kube/resource-version.ts';
 import { isNotFound } from '../../kube/status.ts';
 import type { ObjectSource } from '../../kube/source.ts';
-import type { OutputRecord } from '../../kube/types.ts';
+import type { Labels, OutputRecord } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Interner } from '../../lib/interner.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
@@ -24,10 +25,9 @@ import type { ObjectBytes } from '../../shard/protocol.ts';
 
 const READ_TIMEOUT_MS = 10_000;
 
-export interface ReadPurpose {
-  readonly for: 'read-endpoints' | 'read-slices' | 'confirm-orphan';
-  readonly unit: Unit;
-}
+export type ReadPurpose =
+  | { readonly for: 'read-endpoints' | 'read-slices' | 'confirm-orphan'; readonly unit: Unit }
+  | { readonly for: 'look-for-slice'; readonly unit: Unit; readonly name: string };
 
 /** What reads need of the machine around them. */
 export interface ReadHands {
@@ -98,6 +98,12 @@ function endpointsOf(hands: ReadHands, { name, service }: ObjectState, source: O
 }
 
 /** @throws DecodeError */
+function checkSliceList(list: ListPage): void {
+  checkKind(list, 'EndpointSliceList');
+  checkIsVersion(list);
+}
+
+/** @throws DecodeError */
 function checkKind({ kind }: { readonly kind: string }, expected: string): void {
   if (kind !== expected) throw new DecodeError(`expected ${expected}, got kind ${JSON.stringify(kind.slice(0, 100))}`);
 }
@@ -151,8 +157,7 @@ export function takeSlicesRead(hands: ReadHands, unit: Unit, event: TransportEve
 
 /** @throws DecodeError */
 function takeList(hands: ReadHands, unit: Unit, list: ListPage, now: Now): string {
-  checkKind(list, 'EndpointSliceList');
-  checkIsVersion(list);
+  checkSliceList(list);
   // All slices are read before the first is taken: if one cannot be read, everything stays as it was.
   const items = list.items
     .map((source) => ({ source, record: projectOutput(source, hands.interner) }))
@@ -174,6 +179,29 @@ function hasMovedSince(hands: ReadHands, unit: Unit, { namespace, name }: Output
   const found = hands.objects.find(namespace, name);
   if (found === undefined || found.unit === unit || found.record === null) return false;
   return !givesWay(found.record.resourceVersion, listVersion);
+}
+
+/** Asks for a slice by its name, whatever its labels are. It is a list, because that is the right that is there. */
+export function lookForSlice(hands: ReadHands, unit: Unit, name: string): void {
+  const path = `${slicesPath(unit.service.namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
+  read(hands, { for: 'look-for-slice', unit, name }, path);
+}
+
+/** Takes the answer. `labels`: those of the slice; null = it does not exist. `failure`: why the answer cannot be used. */
+export function takeFoundSlice(
+  hands: ReadHands,
+  name: string,
+  event: TransportEvent,
+): { readonly labels: Labels | null; readonly failure: Failure | null } {
+  if (event.type !== 'response' || event.status !== 200) return { labels: null, failure: classify(event).failure };
+  try {
+    const list = readList(event.contentType, event.body);
+    checkSliceList(list);
+    const found = list.items.map(projectMeta).find((meta) => meta.name === name);
+    return { labels: found?.labels ?? null, failure: null };
+  } catch (error) {
+    return { labels: null, failure: undecodable(hands, 'endpointslices', error) };
+  }
 }
 
 function undecodable(hands: ReadHands, resource: string, error: unknown): Failure {

@@ -8,9 +8,11 @@ import type { ObjectState, Unit } from '../../../src/controller/caches/service-s
 import { needsRead, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import {
   confirmOrphan,
+  lookForSlice,
   readEndpoints,
   readSlices,
   takeEndpointsRead,
+  takeFoundSlice,
   takeSlicesRead,
   type ReadHands,
   type ReadPurpose,
@@ -182,6 +184,25 @@ describe('a list of slices', () => {
       assert.notEqual(takeSlices(event), 'taken');
       assert.deepEqual(told(), ["web-1 is released up to ''", "web-2 is released up to ''"]);
       assert.deepEqual([slices.reading, isUncertain(slices)], [false, true]);
+    }
+  });
+});
+
+describe('a look for a slice', () => {
+  it('a look for a slice is a list of that name, and tells its labels', () => {
+    const { hands, slices, told } = world();
+    lookForSlice(hands, slices, 'web-1');
+    assert.deepEqual(told(), [
+      '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices?fieldSelector=metadata.name%3Dweb-1',
+    ]);
+    assert.deepEqual(takeFoundSlice(hands, 'web-1', listAnswer('9', 'web-1@5')), { labels: [], failure: null });
+    assert.deepEqual(takeFoundSlice(hands, 'web-1', listAnswer('9')), { labels: null, failure: null });
+  });
+
+  it('an answer that is none says nothing of the slice', () => {
+    const { hands } = world();
+    for (const event of [failedWith('reset', true), refusedWith(404), answered(200, { error: 'please sign in' })]) {
+      assert.notEqual(takeFoundSlice(hands, 'web-1', event).failure, null);
     }
   });
 });
