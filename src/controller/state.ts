@@ -91,10 +91,9 @@ export interface Hands {
 /** Why a request was sent. It decides who takes the answer. */
 export type Purpose = ReflectorPurpose | WritePurpose | ReadPurpose | EventPurpose | { readonly for: 'lease' };
 
-export interface ReadPurpose {
-  readonly for: 'read-endpoints' | 'read-slices' | 'confirm-orphan';
-  readonly unit: Unit;
-}
+export type ReadPurpose =
+  | { readonly for: 'read-endpoints' | 'read-slices' | 'confirm-orphan'; readonly unit: Unit }
+  | { readonly for: 'look-for-slice'; readonly unit: Unit; readonly name: string };
 
 /** What is on its way to one planner and back (`shard-batches.ts`). */
 export interface ShardState {

@@ -29,7 +29,7 @@ import { resyncIfDue } from './caches/sweep.ts';
 import { onOrphanConfirmed } from './syncs/clean-up.ts';
 import { fail } from './syncs/sync-end.ts';
 import { takeWriteAnswer, withdrawAll } from './syncs/sync-writes.ts';
-import { beginPlan, onEndpointsRead, onPlanned, onSlicesRead, startSync } from './syncs/sync.ts';
+import { beginPlan, onEndpointsRead, onPlanned, onSliceFound, onSlicesRead, startSync } from './syncs/sync.ts';
 import { nextWorkMs, shutDownWork, takeWork, workDepth } from './queues/workqueue.ts';
 import { flushWrites } from './writes/writes.ts';
 import { unreachable } from '../lib/assert.ts';
@@ -107,6 +107,9 @@ function onTransportEvent(state: ControllerState, event: TransportEvent, now: No
       return;
     case 'read-slices':
       onSlicesRead(state, purpose.unit, event, now);
+      return;
+    case 'look-for-slice':
+      onSliceFound(state, purpose.unit, purpose.name, event, now);
       return;
     case 'confirm-orphan':
       onOrphanConfirmed(state, purpose.unit, event, now);

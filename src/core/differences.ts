@@ -347,12 +347,14 @@ export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
     id: 'slices-relabelled',
     title: 'Somebody changes the managed-by or service-name label of a slice',
     upstream: 'leaves the service stale for ever',
-    ours: 'is a deletion for one service and a new slice for the other: both are planned again',
+    ours: 'is a deletion for one service and a new slice for the other: both are planned again. Where that happens to the new ones too, the service waits a minute before it makes another one, then twice as long each time, up to an hour, and is stuck meanwhile',
     reports: [],
     rules: ['The slice tracker'],
     defects: ['D4'],
     shownBy:
       'scenarios/slices-ownership.test.ts: a slice moved to another service is removed there, and made again here (D4)',
+    alsoShownBy:
+      'scenarios/fights.test.ts: slices that are given another manager at once are few in an hour, and named',
   },
   {
     id: 'slices-deleted-untouched',

@@ -77,6 +77,8 @@ interface Watch {
   heardAtMs: number;
   /** When the stream ended that does not go on yet, or was left for a list, in monotonic ms; -1 = it runs. */
   endedAtMs: number;
+  /** The server has ended that stream in good order. */
+  endedInOrder: boolean;
   /** It was told that the watch is lost. */
   isLost: boolean;
 }
@@ -200,7 +202,16 @@ function watchesOf(state: State): Watch[] {
     const watched = createWatched(resource, watching);
     const selector = resource === 'endpointslices' ? SLICES_OF_CONTROLLERS : '';
     const reflector = createReflector(resource, watched.path, watched.target, true, selector);
-    return { resource, watched, reflector, refusalTold: false, heardAtMs: -1, endedAtMs: -1, isLost: false };
+    return {
+      resource,
+      watched,
+      reflector,
+      refusalTold: false,
+      heardAtMs: -1,
+      endedAtMs: -1,
+      endedInOrder: false,
+      isLost: false,
+    };
   });
 }
 
@@ -241,7 +252,7 @@ function handsOf(state: State): ReflectorHands {
       watch.watched.tellList(removal, { version: reflector.resourceVersion, sinceMs, atMs });
       // The first list of a resource that was refused brings no changes.
       if (!isGap && state.objectsListed >= 0) state.objectsListed += state.objectsTold - toldBefore;
-      Object.assign(watch, { heardAtMs: now.nowMs, endedAtMs: -1, isLost: false });
+      Object.assign(watch, { heardAtMs: now.nowMs, endedAtMs: -1, endedInOrder: false, isLost: false });
       if (isGap) state.frames.flush();
       return true;
     },
@@ -268,13 +279,16 @@ function tellWatches({ watches, encoder, beganMs }: State, { nowMs }: Now): void
     }
     if (reflector.phase.name !== 'watching') continue;
     if (watch.isLost) encoder.tell(nowMs - beganMs, { rewatched: resource });
-    Object.assign(watch, { endedAtMs: -1, isLost: false });
+    Object.assign(watch, { endedAtMs: -1, endedInOrder: false, isLost: false });
   }
 }
 
 /** Whether a stream that has ended does not go on as one does that has reached its time limit. */
-function isAway({ reflector: { phase }, endedAtMs }: Watch, nowMs: number): boolean {
-  const goesOn = phase.name === 'watching' || (phase.name === 'opening' && phase.list === null);
+function isAway({ reflector: { phase }, endedAtMs, endedInOrder }: Watch, nowMs: number): boolean {
+  const goesOn =
+    phase.name === 'watching' ||
+    (phase.name === 'opening' && phase.list === null) ||
+    (phase.name === 'checking' && endedInOrder);
   return !goesOn || nowMs - endedAtMs > GOES_ON_MS_MAX;
 }
 
@@ -314,8 +328,10 @@ function takeEvent({ outbox, watches }: State, hands: ReflectorHands, event: Tra
   const { phase } = reflector;
   const life = phase.name === 'watching' ? phase.life : null;
   const framesBefore = life?.frames;
+  const watch = watches.find((one) => one.reflector === reflector)!;
+  if (event.type === 'ended') watch.endedInOrder = event.error === null;
   onReflectorEvent(hands, reflector, event, now);
-  if (life?.frames !== framesBefore) watches.find((one) => one.reflector === reflector)!.heardAtMs = now.nowMs;
+  if (life?.frames !== framesBefore) watch.heardAtMs = now.nowMs;
 }
 
 function perform({ outbox }: State, transport: Transport): void {

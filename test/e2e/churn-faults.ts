@@ -34,7 +34,8 @@ const LOG_FLUSH_MS = 1000;
 const TERM_MS_MAX = 12_000;
 /** endpointd has noticed a silent stream after 150 s; the rest is for what has changed meanwhile. */
 const SILENCE_RIGHT_MS_MAX = 200_000;
-const RIGHT_MS_MAX = 90_000;
+/** Less than the minute that Endpoints without a Service wait where nothing has looked them up. */
+const RIGHT_MS_MAX = 45_000;
 
 /** It reaches the API server through the proxy. */
 export function startBehindProxy(

@@ -7,14 +7,17 @@ import {
   createSim,
   deleteObject,
   endpointsTable,
+  setPodStatus,
   writesOf,
   type Sim,
   type SimConfig,
 } from '../support/sim.ts';
 import { createNode, edit, ENDPOINTS, makeEndpoints, SERVICES, SLICES } from '../support/sim-objects.ts';
 import { metric } from '../support/sim-reports.ts';
-import { namesOf, slicesTable } from '../support/sim-slices.ts';
+import { namesOf, slicesOf, slicesTable } from '../support/sim-slices.ts';
 import type { LogEffect } from '../../src/controller/effect.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../../src/kube/names.ts';
+import type { EndpointSlice } from '../../src/kube/types.ts';
 import { endNamespace } from '../../src/workload/end-namespace.ts';
 
 const RIGHT = 'default/web 10.0.0.1 : http:8080/TCP';
@@ -173,6 +176,61 @@ describe('objects that somebody deletes as soon as they are there', () => {
       sim.run(waitMs);
       assert.ok(full(), `all are there again after ${waitMs} ms`);
     }
+  });
+});
+
+describe('slices that somebody takes by their labels', () => {
+  /** Those that proxies read for the Service, whoever manages them. */
+  const published = (sim: Sim): EndpointSlice[] =>
+    slicesOf(sim).filter(({ metadata }) => metadata.labels?.[SERVICE_NAME_LABEL] === 'web');
+  const othersOf = (sim: Sim): EndpointSlice[] =>
+    published(sim).filter(({ metadata }) => metadata.labels?.[SLICE_MANAGED_BY_LABEL] !== SLICE_MANAGED_BY_VALUE);
+  const SLICES_MAX = 14;
+
+  function relabel(sim: Sim): void {
+    const others = new Set(othersOf(sim).map(({ metadata }) => metadata.name));
+    for (const { metadata } of published(sim)) {
+      if (others.has(metadata.name)) continue;
+      const labels = { ...metadata.labels, [SLICE_MANAGED_BY_LABEL]: 'somebody' };
+      edit(sim, `${SLICES}/${metadata.name}`, { labels });
+    }
+  }
+
+  it('slices that are given another manager at once are few in an hour, and named', () => {
+    const sim = settled();
+    for (let i = 0; i < 1800; i++) {
+      relabel(sim);
+      sim.run(2000);
+    }
+    const { length } = published(sim);
+    assert.ok(length > 5 && length <= SLICES_MAX, `${length} slices`);
+    const told = sim.logLines
+      .filter(({ message }) => message.startsWith('Service is stuck'))
+      .map(({ fields }) => fields['err']);
+    assert.match(String(told.at(-1)), /^EndpointSlice web-\w+ lives on with endpointslice\S+managed-by=somebody, so/);
+    // Somebody has read that, and deletes them.
+    for (const { metadata } of othersOf(sim)) deleteObject(sim, `${SLICES}/${metadata.name}`);
+    sim.run(400_000);
+    assert.ok(SLICES_KIND.isRight(sim));
+    assert.equal(published(sim).length, 1);
+  });
+
+  it('slices whose label admission drops are few in an hour, while pods change, too', () => {
+    const sim = settled();
+    sim.admission = ({ metadata }) => {
+      const labels = Object.entries(metadata.labels ?? {}).filter(([label]) => label !== SLICE_MANAGED_BY_LABEL);
+      metadata.labels = Object.fromEntries(labels);
+    };
+    for (let i = 0; i < 360; i++) {
+      setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
+      sim.run(10_000);
+    }
+    const { length } = published(sim);
+    assert.ok(length > 5 && length <= SLICES_MAX, `${length} slices`);
+    sim.admission = null;
+    sim.run(4_000_000);
+    assert.ok(SLICES_KIND.isRight(sim), 'an hour and 5 minutes later at most');
+    assert.equal(published(sim).length, length + 1);
   });
 });
 

@@ -139,6 +139,16 @@ for (const watchList of [true, false]) {
   });
 }
 
+describe('a restore with API servers that end their watches in good order', () => {
+  for (const bump of [0, BUMP]) {
+    it(`all is right 10 s after such a restore, ${bump === 0 ? 'without' : 'with'} a bump`, () => {
+      const sim = settled();
+      sim.restore(livedOn(sim, SINCE['everything changed']!), { bump, streams: 'end' });
+      expectRight(sim, 10_000);
+    });
+  }
+});
+
 describe('a restore that cuts no connection', () => {
   for (const bump of [0, BUMP]) {
     it(`a restore ${bump === 0 ? 'without' : 'with'} a bump is found when the watches were silent for 150 s`, () => {
@@ -340,7 +350,7 @@ describe('an object that is made after the backup', () => {
     return backup;
   }
 
-  for (const streams of ['cut', 'mute'] as const) {
+  for (const streams of ['cut', 'end', 'mute'] as const) {
     it(`an own object known by its answer is made again, connections ${streams}`, () => {
       const sim = settled();
       sim.muteWatches = true;
@@ -349,7 +359,7 @@ describe('an object that is made after the backup', () => {
       sim.muteWatches = false;
       sim.restore(writtenSince(sim), { streams });
       assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/late`).status, 404);
-      expectRight(sim, streams === 'cut' ? 10_000 : 160_000);
+      expectRight(sim, streams === 'mute' ? 160_000 : 10_000);
       assert.equal(metric(sim, 'endpointd_history_resets_total', { resource: 'endpoints' }), 1);
     });
   }
@@ -393,14 +403,14 @@ describe('an own delete that only its answer has told of', () => {
     return backup;
   }
 
-  for (const streams of ['cut', 'mute'] as const) {
+  for (const streams of ['cut', 'end', 'mute'] as const) {
     for (const bump of [0, BUMP]) {
       it(`an own delete is done again ${bump === 0 ? 'without' : 'with'} a bump, connections ${streams}`, () => {
         const sim = settled();
         sim.restore(deletedUnseen(sim), { bump, streams });
         assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 200);
         assert.equal(slicesOf(sim).length, 3);
-        expectRight(sim, LOOKED_AT_MS + (streams === 'cut' ? 10_000 : 160_000));
+        expectRight(sim, LOOKED_AT_MS + (streams === 'mute' ? 160_000 : 10_000));
         assert.equal(sim.tryRequest('GET', `${ENDPOINTS}/left`).status, 404);
         assert.equal(slicesOf(sim).length, 2);
       });

@@ -12,6 +12,7 @@ import {
   writesOf,
   type Sim,
 } from '../support/sim.ts';
+import { decodeObject } from '../../src/kube/codec.ts';
 import { samples } from '../../src/metrics/store.ts';
 
 const ENDPOINTS = '/api/v1/namespaces/default/endpoints';
@@ -149,6 +150,26 @@ describe('leftovers without a Service', () => {
       'GET /api/v1/namespaces/default/services/old 404',
       'DELETE /api/v1/namespaces/default/endpoints/old 200',
     ]);
+  });
+
+  it('Endpoints that were made for a Service that had gone go, if the answer was lost', () => {
+    const sim = settledWithOne();
+    // The deletion of the Endpoints is told first, so they are made again; that of the Service before another try.
+    const lagMs = (path: string): number =>
+      path.startsWith('/api/v1/endpoints?') ? 1000 : path.startsWith('/api/v1/services?') ? 1200 : 0;
+    sim.lag = ({ stream, path }) => ({ toMs: 0, backMs: stream ? lagMs(path) : 0 });
+    sim.script = ({ method, path, body }) => {
+      if (method !== 'POST' || path !== ENDPOINTS) return null;
+      sim.script = null;
+      sim.request('POST', ENDPOINTS, decodeObject(body!));
+      return 'reset';
+    };
+    deleteObject(sim, '/api/v1/namespaces/default/services/web');
+    sim.run(1250);
+    assert.equal(sim.script, null);
+    assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
+    sim.run(10_000);
+    assert.deepEqual(endpointsTable(sim), []);
   });
 
   it('Endpoints without the label stay, and are reported once', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createPod, createService, createSim, deleteObject, endpointsTable } from '../support/sim.ts';
 import type { Refuse } from '../support/sim-network.ts';
-import { ENDPOINTS, makeEndpoints } from '../support/sim-objects.ts';
+import { createNode, ENDPOINTS, makeEndpoints } from '../support/sim-objects.ts';
 import { createSliceSim, slicesTable } from '../support/sim-slices.ts';
 import { settled } from '../support/settled.ts';
 import type { FaultReply } from '../../src/apiserver/faults.ts';
@@ -57,6 +57,21 @@ describe('an answer that is none of the API server', () => {
     sim.run(120_000);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 10.0.0.3 : http:8080/TCP']);
   });
+
+  for (const slices of [false, true]) {
+    it(`other JSON to reads and writes holds up nothing for long, slices: ${slices}`, () => {
+      const sim = settled({ options: { slices } });
+      createNode(sim, { name: 'node-1' });
+      sim.run(2000);
+      sim.refuse = ({ pool }) => (pool === 'read' || pool === 'write' ? json(200) : 0);
+      createPod(sim, { name: 'web-3', ip: '10.0.0.3' });
+      sim.run(10_000);
+      sim.refuse = () => 0;
+      sim.run(120_000);
+      assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 10.0.0.2 10.0.0.3 : http:8080/TCP']);
+      if (slices) assert.deepEqual(slicesTable(sim), ['default/web IPv4 10.0.0.1 10.0.0.2 10.0.0.3 : http:8080/TCP']);
+    });
+  }
 
   it('a foreign answer does not say that a Service is gone, so an orphan stays', () => {
     const sim = createSim();

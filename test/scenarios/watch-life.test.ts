@@ -227,7 +227,7 @@ describe('a WatchList whose end bookmark does not come', () => {
     const from = sim.exchanges.length;
     sim.compact();
     sim.run(10_000);
-    assert.deepEqual(podRequests(sim, from), ['watch 200', 'watch-list 200']);
+    assert.deepEqual(podRequests(sim, from), ['look 200', 'watch 200', 'watch-list 200']);
   });
 
   it('a WatchList is not tried again before a list in pages is complete', () => {

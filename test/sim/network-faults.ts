@@ -248,7 +248,7 @@ export const NETWORK = {
       // does not lead to just the version which an earlier history had reached.
       sim.server.revision += OTHER_WRITES - before * OTHER_WRITES_FEWER;
       const bump = pick(prng, [0, 1_000_000_000])!;
-      const streams = pick(prng, ['cut', 'mute'] as const)!;
+      const streams = pick(prng, ['cut', 'mute', 'end'] as const)!;
       sim.at(sim.nowMs() + forMs, () => {
         run.held.set('restored', 1);
         sim.restore(backup, { bump, streams });

@@ -68,6 +68,8 @@ export interface OpenStream {
   readonly path: string;
   /** Ends with an error. */
   reset(): void;
+  /** Ends in good order. */
+  end(): void;
   /** The server has gone, and nobody tells. */
   mute(): void;
 }
@@ -359,11 +361,12 @@ function stream(
     if (alive()) network.opened.delete(id);
     wire.next(() => answer(peer, id, { type: 'ended', id, error }));
   };
-  const reset = (): void => {
+  const close = (error: string | null): void => {
     watch.close();
-    end('simulated reset');
+    end(error);
   };
-  const open: OpenStream = { path, reset, mute: () => watch.close() };
+  const reset = (): void => close('simulated reset');
+  const open: OpenStream = { path, reset, end: () => close(null), mute: () => watch.close() };
   network.streams.add(open);
   const pump = (): void => {
     if (ended) return;

@@ -107,14 +107,14 @@ export interface SimConfig {
   readonly time?: SimTime;
 }
 
-type StreamFate = 'cut' | 'mute';
+type StreamFate = 'cut' | 'end' | 'mute';
 
 export interface RestoreOptions {
   /** Of `--bump-revision`, with `--mark-compacted`; default 0 = without. */
   readonly bump?: number;
   /**
-   * What becomes of open streams: cut, they end with an error, the default; mute, nothing ever comes through them again,
-   * but their end is not seen.
+   * What becomes of open streams: cut, they end with an error, the default; end, in good order; mute, nothing ever comes
+   * through them again, but their end is not seen.
    */
   readonly streams?: StreamFate | ((path: string) => StreamFate);
 }
@@ -397,8 +397,16 @@ export function createSim(config: SimConfig = {}): Sim {
     backup: () => takeBackup(server),
     restore(backup: Backup, { bump = 0, streams: fate = 'cut' }: RestoreOptions = {}) {
       for (const open of sim.connections) {
-        if ((typeof fate === 'string' ? fate : fate(open.path)) === 'mute') open.mute();
-        else open.reset();
+        switch (typeof fate === 'string' ? fate : fate(open.path)) {
+          case 'cut':
+            open.reset();
+            break;
+          case 'end':
+            open.end();
+            break;
+          case 'mute':
+            open.mute();
+        }
       }
       restoreBackup(server, backup, bump);
       changed();

@@ -6,7 +6,7 @@
  * it?"). A deletion that only a list shows is held too: the list may be older than the reply.
  */
 import type { Now } from '../event.ts';
-import { firstRepairMs, forgetFight, queueRepair, type Deed } from '../queues/fights.ts';
+import { firstRepairMs, forgetFight, noteLabels, queueRepair, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnsweredVersion } from '../reflectors/history.ts';
 import type { Distrust, ReflectorTarget } from '../reflectors/reflector.ts';
 import { isBehind } from '../leader/leadership.ts';
@@ -543,7 +543,9 @@ export function compareMetadata(
     sameTexts(sent.owners, applied.owners) &&
     sameTexts(sent.finalizers, applied.finalizers);
   if (!sameLabels || !sameOthers) noteUnkept(object.service.view, kindOf(object));
-  if (!sameLabels) noteAltered(state, object, 'What was written was given other labels', now);
+  if (sameLabels) return;
+  noteAltered(state, object, 'What was written was given other labels', now);
+  if (object.unit !== null) noteLabels(object.unit, object.name, applied.labels, now);
 }
 
 function noteAltered(state: ControllerState, object: ObjectState, message: string, now: Now): void {

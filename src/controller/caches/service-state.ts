@@ -137,7 +137,7 @@ export type SyncStage =
    * withdrawn or undone fails no sync.
    */
   | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; blockedFamilies: readonly string[] }
-  /** The server is asked whether the Service of an orphan exists. */
+  /** The server is asked whether the Service of an orphan exists, or whether a slice that is missing lives on. */
   | { readonly name: 'confirming' }
   /** Objects are deleted that no unit plans any more. `open`: as in writing. */
   | { readonly name: 'deleting'; open: number };
@@ -212,6 +212,21 @@ export interface Fight {
   writers: Map<string, number> | null;
   /** The same, of the repair that has begun. It is told when it is done; null = none. */
   repairing: Map<string, number> | null;
+  /** The slice that went missing last, if the server was not asked since what has become of it; '' = none. */
+  lost: string;
+  /** The slice that was taken last; null = none was. */
+  taken: Taken | null;
+}
+
+/** A slice that was given other labels than those by which its unit finds it. It lives on, and was replaced or will be. */
+export interface Taken {
+  readonly name: string;
+  /** For the failure of the unit. */
+  readonly why: string;
+  /** Until when the unit makes no slices. Monotonic ms. */
+  readonly heldUntilMs: number;
+  /** How many times slices were taken without a quiet hour in between. */
+  readonly times: number;
 }
 
 /**

@@ -14,9 +14,13 @@ import {
   type Fight,
   type Rounds,
   type Damage,
+  type Taken,
 } from '../caches/service-state.ts';
 import type { ControllerState } from '../state.ts';
 import { addCheck, addWork } from './workqueue.ts';
+import { labelsGet } from '../../kube/labels.ts';
+import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
+import type { Labels } from '../../kube/types.ts';
 
 /**
  * Within this time the deletion of the Service or namespace is seen that took the object along. A change in several
@@ -27,6 +31,12 @@ const REPAIR_MS_MAX: Readonly<Record<Damage, number>> = { missing: 10_000, wrong
 const QUIET_MS = 60_000;
 /** The most writers that are noted for a unit between two repairs. Damage of further ones is repaired but not told. */
 const WRITERS_MAX = 10;
+/** From so many repairs of missing slices on the server is asked whether the last one lives on under other labels. */
+const ASKED_FROM = 3;
+/** From so many slices on that were taken one after the other no slice is made for a time, each time twice as long. */
+const HELD_FROM = 3;
+const HELD_MS = 60_000;
+const HELD_MS_MAX = 3_600_000;
 
 const DAMAGES: readonly Damage[] = ['missing', 'wrong', 'altered'];
 
@@ -63,6 +73,7 @@ export function queueRepair(
   const writer = writerOf();
   const fight = fightOf(unit);
   const rounds = fight.rounds[damage];
+  if (damage === 'missing' && controller.writes === 'EndpointSlice') fight.lost = name;
   noteWriter((fight.writers ??= new Map()), writer, 1);
   state.outbox.log('info', 2, message, {
     controller: controller.name,
@@ -90,7 +101,7 @@ function fightOf(unit: Unit): Fight {
   if (unit.fight?.serviceUid === serviceUid) return unit.fight;
   const none = (): Rounds => ({ count: 0, repairedAtMs: -Infinity, open: false });
   const rounds = { missing: none(), wrong: none(), altered: none() };
-  return (unit.fight = { serviceUid, rounds, writers: null, repairing: null });
+  return (unit.fight = { serviceUid, rounds, writers: null, repairing: null, lost: '', taken: null });
 }
 
 function repairMs({ controller }: Unit, damage: Damage, repairs: number): number {
@@ -140,6 +151,65 @@ export function endRepair(state: ControllerState, unit: Unit, now: Now): void {
   const { fight } = unit;
   for (const [writer, changes] of fight?.repairing ?? []) state.reports.otherWriter(unit, writer, changes, now);
   if (fight !== null) fight.repairing = null;
+}
+
+/**
+ * The slice of which the server is to be asked what has become of it; '' = none. One that lives on under other labels is
+ * missing for its unit, and for nobody else: proxies go on to read it. To make another one each time would fill the
+ * cluster with them.
+ */
+export function sliceToLookFor({ fight }: Unit, now: Now): string {
+  if (fight === null) return '';
+  const { lost, taken, rounds } = fight;
+  return heldBy(taken, now)?.name ?? (taken !== null || rounds.missing.count >= ASKED_FROM ? lost : '');
+}
+
+/** Why the unit makes no slices now; '' = it may. */
+export function whyHeld({ fight }: Unit, now: Now): string {
+  return heldBy(fight?.taken ?? null, now)?.why ?? '';
+}
+
+function heldBy(taken: Taken | null, now: Now): Taken | null {
+  return taken !== null && now.nowMs < taken.heldUntilMs ? taken : null;
+}
+
+/**
+ * Notes the labels that a slice of the unit has on the server. Returns whether it was taken: the unit does not find it by
+ * them. Several that are taken while the unit is held are one time.
+ */
+export function noteLabels(unit: Unit, name: string, labels: Labels, now: Now): boolean {
+  const theirs = otherLabel(unit, labels);
+  if (theirs === '') return false;
+  const why = `${unit.controller.writes} ${name} lives on ${theirs}, so no other is made for now`;
+  const fight = fightOf(unit);
+  const { taken } = fight;
+  if (fight.lost === name) fight.lost = '';
+  const held = heldBy(taken, now);
+  const times = taken === null || now.nowMs - taken.heldUntilMs >= HELD_MS_MAX ? 1 : taken.times + 1;
+  const heldMs = times < HELD_FROM ? 0 : Math.min(HELD_MS * 2 ** (times - HELD_FROM), HELD_MS_MAX);
+  fight.taken = held === null ? { name, why, times, heldUntilMs: now.nowMs + heldMs } : { ...held, name, why };
+  return true;
+}
+
+/** The label by which the unit does not find the slice; '' = it finds it. */
+function otherLabel({ controller, service }: Unit, labels: Labels): string {
+  const own = [
+    [SLICE_MANAGED_BY_LABEL, controller.managedBy],
+    [SERVICE_NAME_LABEL, service.name],
+  ] as const;
+  for (const [label, expected] of own) {
+    const value = labelsGet(labels, label);
+    if (value !== expected) return value === undefined ? `without the label ${label}` : `with ${label}=${value}`;
+  }
+  return '';
+}
+
+/** The slice does not exist any more, or has its labels again. */
+export function noteNotTaken({ fight }: Unit, name: string, now: Now): void {
+  if (fight === null) return;
+  if (fight.lost === name) fight.lost = '';
+  const held = heldBy(fight.taken, now);
+  if (held?.name === name) fight.taken = { ...held, heldUntilMs: now.nowMs };
 }
 
 /**

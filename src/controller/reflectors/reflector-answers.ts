@@ -30,7 +30,6 @@ import {
   check,
   enter,
   giveUpWatchList,
-  goOn,
   list,
   noteRestart,
   page,
@@ -618,8 +617,10 @@ function onEnded(
   } else if (life.frames === 0 && now.nowMs - life.openedAtMs < SHORT_WATCH_MS) {
     retry(hands, reflector, 'list', 'very short watch: it ended at once without an event', now);
   } else {
-    // An ordinary end: the server's time limit, a reader that was too slow, or a server that shuts down.
-    goOn(hands, reflector, now);
+    // An ordinary end: the server's time limit, a reader that was too slow, or a server that shuts down. Where etcd was
+    // restored, the next watch may reach another server, which has been restarted since.
+    noteRestart(hands, reflector, now);
+    check(hands, reflector, now);
   }
 }
 

@@ -99,9 +99,10 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
 }
 
 /**
- * Asks for a list of one object before a broken watch goes on. Its version shows whether history went back, which a
- * watch would not tell. If an own delete awaits its event, everything is listed instead: the object may exist again,
- * and no version shows that. So it is if the last list had an object that could not be read.
+ * Asks for a list of one object before a watch goes on. Its version shows whether history went back, which a watch would
+ * not tell: one from a version that the server has not reached is accepted, and silent. If an own delete awaits its
+ * event, everything is listed instead: the object may exist again, and no version shows that. So it is if the last list
+ * had an object that could not be read.
  */
 export function check(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.hasUnreadable || reflector.target.awaitsDeletions()) {
@@ -141,13 +142,6 @@ function openStream(hands: ReflectorHands, reflector: Reflector, underWay: ListU
 
 function selection({ selector }: Reflector): string {
   return selector === '' ? '' : `&labelSelector=${encodeURIComponent(selector)}`;
-}
-
-/** Opens a new stream at once, from the version that the last one reached, or with a list if one is owed. */
-export function goOn(hands: ReflectorHands, reflector: Reflector, now: Now): void {
-  noteRestart(hands, reflector, now);
-  if (reflector.hasUnreadable) list(hands, reflector, now);
-  else watch(hands, reflector);
 }
 
 export function noteRestart({ metrics }: ReflectorHands, reflector: Reflector, now: Now): void {

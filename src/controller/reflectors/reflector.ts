@@ -143,7 +143,7 @@ export type Phase =
       readonly life: StreamLife;
       readonly reader: WatchReader;
     }
-  /** A list of one object was asked for, to learn its version before a broken watch goes on. */
+  /** A list of one object was asked for, to learn its version before a watch goes on. */
   | { readonly name: 'checking'; readonly request: number; readonly reachedBefore: string };
 
 export type PhaseOf<Name extends Phase['name']> = Extract<Phase, { readonly name: Name }>;

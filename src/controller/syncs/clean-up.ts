@@ -40,8 +40,7 @@ export function startUnwanted(state: ControllerState, unit: Unit, now: Now): voi
       return;
     case 'EndpointSlice':
       if (fate === 'go' && needsEndpoints(unit) && state.missed.has(service.endpoints)) {
-        unit.sync!.stage = { name: 'reading', open: 1 };
-        readEndpoints(state, unit);
+        readFirst(state, unit);
         return;
       }
       if (fate === 'go') {
@@ -55,6 +54,12 @@ export function startUnwanted(state: ControllerState, unit: Unit, now: Now): voi
     default:
       unreachable(controller.writes);
   }
+}
+
+/** Only the server knows whether the Endpoints object exists. What becomes of the unit's objects is decided then. */
+function readFirst(state: ControllerState, unit: Unit): void {
+  unit.sync!.stage = { name: 'reading', open: 1 };
+  readEndpoints(state, unit);
 }
 
 /** Deletes objects that no unit plans any more. No planner waits for an ack of these deletes. */
@@ -91,7 +96,9 @@ function startOrphan(state: ControllerState, unit: Unit, now: Now): void {
   const { service } = unit;
   const { record } = service.endpoints;
   if (record === null) {
-    finish(state, unit, now);
+    // The object may exist: an answer was lost, and the watch may tell later.
+    if (service.view.endpoints === 'uncertain') readFirst(state, unit);
+    else finish(state, unit, now);
     return;
   }
   if (!isOwnEndpoints(record)) {

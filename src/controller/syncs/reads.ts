@@ -12,11 +12,13 @@ import { readList, type ListPage } from '../../kube/list.ts';
 import { ACCEPT, ACCEPT_METADATA } from '../../kube/media-type.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
 import { objectSourceOf } from '../../kube/object.ts';
+import { projectMeta } from '../../kube/object-meta.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
+import { isResourceVersion } from '../../kube/resource-version.ts';
 import { isNotFound } from '../../kube/status.ts';
 import type { ObjectSource } from '../../kube/source.ts';
-import type { OutputRecord } from '../../kube/types.ts';
+import type { Labels, OutputRecord } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 
@@ -61,11 +63,42 @@ function takeEndpointsAnswer(
   if (event.status !== 200) return classify(event).failure;
   try {
     const source = objectSourceOf(event.contentType, event.body);
-    takeEndpointsObject(state, endpoints, projectOutput(source, state.interner), source, now);
+    takeEndpointsObject(state, endpoints, endpointsOf(state, endpoints, source), source, now);
     return null;
   } catch (error) {
     return undecodable(state, 'endpoints', error);
   }
+}
+
+/**
+ * A proxy may answer 200 with JSON of its own. Taken for the object, it would stand for what the server holds, and no
+ * later try would read again.
+ * @throws DecodeError
+ */
+function endpointsOf(state: ControllerState, { name, service }: ObjectState, source: ObjectSource): OutputRecord {
+  checkKind(source, 'Endpoints');
+  const record = projectOutput(source, state.interner);
+  if (record.name !== name || record.namespace !== service.namespace) {
+    throw new DecodeError(`it is of ${JSON.stringify(`${record.namespace}/${record.name}`)}`);
+  }
+  checkIsVersion(record);
+  return record;
+}
+
+/** @throws DecodeError */
+function checkSliceList(list: ListPage): void {
+  checkKind(list, 'EndpointSliceList');
+  checkIsVersion(list);
+}
+
+/** @throws DecodeError */
+function checkKind({ kind }: { readonly kind: string }, expected: string): void {
+  if (kind !== expected) throw new DecodeError(`expected ${expected}, got kind ${JSON.stringify(kind.slice(0, 100))}`);
+}
+
+/** @throws DecodeError */
+function checkIsVersion({ resourceVersion }: { readonly resourceVersion: string }): void {
+  if (!isResourceVersion(resourceVersion)) throw new DecodeError('metadata.resourceVersion: missing or not decimal');
 }
 
 function takeEndpointsObject(
@@ -111,7 +144,9 @@ export function takeSlicesRead(state: ControllerState, unit: Unit, event: Transp
   return failure;
 }
 
+/** @throws DecodeError */
 function takeList(state: ControllerState, unit: Unit, list: ListPage, now: Now): string {
+  checkSliceList(list);
   // All slices are read before the first is taken: if one cannot be read, everything stays as it was.
   const items = list.items
     .map((source) => ({ source, record: projectOutput(source, state.interner) }))
@@ -138,6 +173,29 @@ function hasMovedSince(
   const found = getSlice(state, namespace, name);
   if (found === undefined || found.unit === unit || found.record === null) return false;
   return !givesWay(found.record.resourceVersion, listVersion);
+}
+
+/** Asks for a slice by its name, whatever its labels are. It is a list, because that is the right that is there. */
+export function lookForSlice(state: ControllerState, unit: Unit, name: string): void {
+  const path = `${slicesPath(unit.service.namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
+  read(state, { for: 'look-for-slice', unit, name }, path);
+}
+
+/** Takes the answer. `labels`: those of the slice; null = it does not exist. `failure`: why the answer cannot be used. */
+export function takeFoundSlice(
+  state: ControllerState,
+  name: string,
+  event: TransportEvent,
+): { readonly labels: Labels | null; readonly failure: Failure | null } {
+  if (event.type !== 'response' || event.status !== 200) return { labels: null, failure: classify(event).failure };
+  try {
+    const list = readList(event.contentType, event.body);
+    checkSliceList(list);
+    const found = list.items.map(projectMeta).find((meta) => meta.name === name);
+    return { labels: found?.labels ?? null, failure: null };
+  } catch (error) {
+    return { labels: null, failure: undecodable(state, 'endpointslices', error) };
+  }
 }
 
 function undecodable(state: ControllerState, resource: string, error: unknown): Failure {

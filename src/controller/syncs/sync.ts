@@ -5,9 +5,9 @@
  */
 import type { Now } from '../event.ts';
 import { mustListFirst } from '../leader/leadership.ts';
-import { beginRepair } from '../queues/fights.ts';
+import { beginRepair, noteLabels, noteNotTaken, sliceToLookFor, whyHeld } from '../queues/fights.ts';
 import type { WorkLane } from '../queues/lane-share.ts';
-import { readEndpoints, readSlices, takeEndpointsRead, takeSlicesRead } from './reads.ts';
+import { lookForSlice, readEndpoints, readSlices, takeEndpointsRead, takeFoundSlice, takeSlicesRead } from './reads.ts';
 import { keyOf, type ServiceState, type Failure, type StageOf, type Unit } from '../caches/service-state.ts';
 import { dismissService, plansLate, queuePlan, unitsOf } from './shard-batches.ts';
 import { needsRead, noteUncertain } from './planner-view.ts';
@@ -21,7 +21,7 @@ import { doneWork, putOffWork } from '../queues/workqueue.ts';
 import { shadowOf } from '../writes/shadow.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
-import type { OutputKind, Plan, ServiceResult } from '../../shard/protocol.ts';
+import type { OutputKind, Plan, PlannedWrite, ServiceResult } from '../../shard/protocol.ts';
 
 /** A unit whose shard plans late leaves its slot to units of other shards for this time, and looks again. */
 const LATE_SHARD_MS = 1000;
@@ -75,6 +75,16 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
+  const lost = sliceToLookFor(unit, now);
+  if (lost === '') readAndPlan(state, unit);
+  else {
+    sync.stage = { name: 'confirming' };
+    lookForSlice(state, unit, lost);
+  }
+}
+
+function readAndPlan(state: ControllerState, unit: Unit): void {
+  const sync = unit.sync!;
   const kinds = unit.controller.needs.filter((kind) => needsRead(unit.service.view, kind));
   if (kinds.length === 0) {
     sync.stage = PLANNING;
@@ -89,6 +99,22 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
       readSlices(state, unit);
     }
   }
+}
+
+/** Takes the answer whether a slice that is missing lives on. Where it does, nothing is made; all else is written. */
+export function onSliceFound(state: ControllerState, unit: Unit, name: string, event: TransportEvent, now: Now): void {
+  const { labels, failure } = takeFoundSlice(state, name, event);
+  if (failure !== null) {
+    fail(state, unit, failure, now);
+    return;
+  }
+  if (labels === null || !noteLabels(unit, name, labels, now)) {
+    noteNotTaken(unit, name, now);
+    // It has its labels again, and the watch has not told.
+    if (labels !== null) noteUncertain(unit.service.view, unit.controller.kind);
+  }
+  if (isWanted(unit)) readAndPlan(state, unit);
+  else startUnwanted(state, unit, now);
 }
 
 /** Takes the answer to the GET of the Endpoints object. */
@@ -109,7 +135,7 @@ function onRead(state: ControllerState, unit: Unit, failure: Failure | null, now
   sync.failure ??= failure;
   if (stage.open > 0) return;
   if (sync.failure !== null) finish(state, unit, now);
-  else if (isWanted(unit)) beginPlan(state, unit, now);
+  else if (isWanted(unit)) readAndPlan(state, unit);
   else startUnwanted(state, unit, now);
 }
 
@@ -153,9 +179,9 @@ export function onPlanned(
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage.name === 'planning', `a plan of ${keyOf(service)} comes unasked`);
-  const { writes } = plan;
-  if (mustListFirst(state.leadership, unit, writes, now)) {
-    for (const write of writes) ackNotSent(unit, write);
+  const { writes: planned } = plan;
+  if (mustListFirst(state.leadership, unit, planned, now)) {
+    for (const write of planned) ackNotSent(unit, write);
     noteUncertain(service.view, controller.kind);
     beginPlan(state, unit, now);
     return;
@@ -167,17 +193,29 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
   recheck(state.replan, unit, sync, now);
   state.reports.planned(unit, before, now);
   if (!isWanted(unit)) {
-    for (const write of writes) ackNotSent(unit, write);
+    for (const write of planned) ackNotSent(unit, write);
     finish(state, unit, now);
     return;
   }
-  if (writes.length === 0) {
-    finish(state, unit, now);
-    return;
-  }
+  const held = holdCreates(unit, planned, now);
+  const writes = held.length === 0 ? planned : planned.filter((write) => !held.includes(write));
   const later = writes.filter(({ phase }) => phase > 1);
-  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, blockedFamilies: [] };
-  sync.stage = stage;
+  const blockedFamilies = held.map(({ family }) => family);
+  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, blockedFamilies };
+  if (writes.length > 0) sync.stage = stage;
   for (const write of writes) if (write.phase === 1) openWrite(state, unit, stage, write, now);
   if (stage.open === 0) openLater(state, unit, stage, now);
+  if (stage.open === 0) finish(state, unit, now);
 }
+
+/** Takes creates back, and fails the sync, while the slices of the unit are taken from it. Returns them. */
+function holdCreates(unit: Unit, writes: readonly PlannedWrite[], now: Now): readonly PlannedWrite[] {
+  const why = whyHeld(unit, now);
+  if (why === '') return NONE_HELD;
+  const held = writes.filter(({ verb }) => verb === 'create');
+  for (const write of held) ackNotSent(unit, write);
+  if (held.length > 0) unit.sync!.failure = { class: 'invalid', message: why, retryAfterMs: -1 };
+  return held;
+}
+
+const NONE_HELD: readonly PlannedWrite[] = [];

@@ -8,9 +8,11 @@ import type { Unit } from '../../../src/controller/caches/service-state.ts';
 import { needsRead, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import {
   confirmOrphan,
+  lookForSlice,
   readEndpoints,
   readSlices,
   takeEndpointsRead,
+  takeFoundSlice,
   takeSlicesRead,
 } from '../../../src/controller/syncs/reads.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE } from '../../../src/kube/names.ts';
@@ -55,8 +57,11 @@ function world() {
   return self;
 }
 
-function endpointsAnswer(resourceVersion: string): ReturnType<typeof answered> {
-  const metadata = { name: 'web', namespace: 'shop', uid: 'u', resourceVersion };
+function endpointsAnswer(
+  resourceVersion: string,
+  other: { name?: string; namespace?: string } = {},
+): ReturnType<typeof answered> {
+  const metadata = { name: 'web', namespace: 'shop', uid: 'u', resourceVersion, ...other };
   return answered(200, { kind: 'Endpoints', apiVersion: 'v1', metadata });
 }
 
@@ -122,6 +127,11 @@ describe('a read of Endpoints', () => {
       [refusedWith(403), 'forbidden'],
       [answered(404, 'no such page'), 'conflict'],
       [answered(200, 'Please sign in'), 'server'],
+      [answered(200, { error: 'please sign in' }), 'server'],
+      [answered(200, { kind: 'Login', metadata: { name: 'web', namespace: 'shop', resourceVersion: '7' } }), 'server'],
+      [endpointsAnswer('7', { name: 'other' }), 'server'],
+      [endpointsAnswer('7', { namespace: 'other' }), 'server'],
+      [endpointsAnswer(''), 'server'],
     ] as const) {
       const { state, endpoints, takeEndpoints, endpointsVersion, isUncertain } = world();
       readEndpoints(state, endpoints);
@@ -177,13 +187,40 @@ describe('a list of slices', () => {
   });
 
   it('an unreadable list leaves all as it was, and frees the held events', () => {
-    for (const event of [failedWith('reset', true), refusedWith(500), answered(200, 'Please sign in')]) {
+    for (const event of [
+      failedWith('reset', true),
+      refusedWith(500),
+      answered(200, 'Please sign in'),
+      answered(200, { error: 'please sign in' }),
+      answered(200, { kind: 'LoginList', metadata: { resourceVersion: '9' } }),
+      listAnswer(''),
+    ]) {
       const { state, slices, watchSlice, takeSlices, isUncertain } = world();
       readSlices(state, slices);
       watchSlice('web-2@4');
       assert.notEqual(takeSlices(event), 'taken');
       assert.deepEqual(slicesOf(slices), ['web-1@3', 'web-2@4']);
       assert.deepEqual([slices.reading, isUncertain(slices)], [false, true]);
+    }
+  });
+});
+
+describe('a look for a slice', () => {
+  it('a look for a slice is a list of that name, and tells its labels', () => {
+    const { state, slices, asked } = world();
+    lookForSlice(state, slices, 'web-1');
+    assert.deepEqual(asked(), [
+      '/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices?fieldSelector=metadata.name%3Dweb-1',
+    ]);
+    const labels = [SLICE_MANAGED_BY_LABEL, SLICE_MANAGED_BY_VALUE, SERVICE_NAME_LABEL, 'web'];
+    assert.deepEqual(takeFoundSlice(state, 'web-1', listAnswer('9', 'web-1@5')), { labels, failure: null });
+    assert.deepEqual(takeFoundSlice(state, 'web-1', listAnswer('9')), { labels: null, failure: null });
+  });
+
+  it('an answer that is none says nothing of the slice', () => {
+    const { state } = world();
+    for (const event of [failedWith('reset', true), refusedWith(404), answered(200, { error: 'please sign in' })]) {
+      assert.notEqual(takeFoundSlice(state, 'web-1', event).failure, null);
     }
   });
 });
