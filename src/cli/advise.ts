@@ -103,7 +103,7 @@ export function parseAdviseFlags(args: readonly string[], print: (text: string) 
 /** What no metric of the program shows. */
 function caveatsOf({ program, hasPodQueue, hidesCpuLimit }: Observation, advice: readonly Advice[]): string[] {
   return [
-    ...(advice.some(({ verdict }) => verdict === 'syncs')
+    ...(advice.some(({ verdict, flag }) => verdict === 'syncs' && flag !== '')
       ? [
           'More syncs at the same time help as long as the API server stays as fast: writes that wait in its flow control, or for etcd, look the same here. Its apiserver_flowcontrol_request_wait_duration_seconds and etcd_request_duration_seconds tell them apart.',
         ]

@@ -520,6 +520,51 @@ describe('a failover', () => {
     assert.equal(objectWrites(standby).length, 2, 'it writes what comes then');
   });
 
+  it('a first list that is never complete holds up no other controller', () => {
+    const leader = replica('a', {});
+    const standby = replica('b', { beside: leader, seed: 2, options: { watchList: false } });
+    standby.lag = ({ path }) => (path.startsWith('/api/v1/endpoints?') ? { toMs: 0, backMs: 70_000 } : IN_TIME);
+    createNode(leader, { name: 'node-1', zone: 'zone-a' });
+    for (const name of ['web', 'api']) createService(leader, { name });
+    createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
+    leader.start();
+    leader.run(1000);
+    standby.start();
+    leader.run(75_000);
+    leader.stop();
+    leader.run(10_000);
+    assert.equal(holder(leader), 'b-1');
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(5000);
+    assert.deepEqual(
+      objectWrites(standby)
+        .map((line) => /endpointslices|endpoints/.exec(line)![0])
+        .toSorted(),
+      ['endpointslices', 'endpointslices'],
+    );
+  });
+
+  it('a leader that was away looks anew, though the other one released the Lease', () => {
+    const { leader, standby } = replicas();
+    const silent = new Set(leader.streams().map(({ path }) => path));
+    leader.freeze();
+    leader.lag = ({ path }) =>
+      silent.has(path) && path.startsWith('/api/v1/pods?') ? { toMs: 0, backMs: 3_600_000 } : IN_TIME;
+    leader.run(20_000);
+    assert.equal(holder(leader), 'b-1');
+    createPod(leader, { name: 'web-2', ip: '10.0.0.2' });
+    leader.run(2000);
+    assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    standby.stop();
+    leader.run(5000);
+    leader.thaw();
+    for (let i = 0; i < 100; i++) {
+      leader.run(100);
+      assert.deepEqual(endpointsTable(leader), [WEB_BOTH]);
+    }
+    assert.equal(holder(leader), 'a-1');
+  });
+
   it('the silence of a watch while the process was busy does not count', () => {
     const { leader, standby } = withSilentPods(9);
     const { lag } = standby;

@@ -352,19 +352,41 @@ describe('endpointd begins', () => {
   });
 
   it('endpointd does not begin because the manager has lost its Lease in an outage', () => {
-    const { manager, endpointd } = world();
+    for (let seed = 1; seed <= 20; seed++) {
+      const { manager, endpointd } = world('warm', seed);
+      manager.kill();
+      setReady(manager, 'web', false);
+      manager.run(1000);
+      endpointd.down();
+      manager.run(60_000);
+      endpointd.up();
+      manager.run(18_000);
+      manager.start();
+      manager.run(60_000);
+      assert.deepEqual(endpointsTable(manager), NOT_READY, `SEED=${seed}`);
+      assert.deepEqual(written(endpointd), [], `SEED=${seed}`);
+      assert.equal(hasBegun(endpointd), false, `SEED=${seed}`);
+    }
+  });
+
+  it('nor does a standby that takes the Lease after the outage', () => {
+    const { manager, endpointd, replica } = world();
+    const standby = replica('b', 3);
+    standby.start();
+    manager.run(5000);
     manager.kill();
     setReady(manager, 'web', false);
-    manager.run(1000);
-    endpointd.down();
+    manager.run(3000);
+    standby.down();
+    endpointd.kill();
     manager.run(60_000);
-    endpointd.up();
+    standby.up();
     manager.run(18_000);
     manager.start();
     manager.run(60_000);
+    assert.equal(lease(manager).holder, 'b-1');
     assert.deepEqual(endpointsTable(manager), NOT_READY);
-    assert.deepEqual(written(endpointd), []);
-    assert.equal(hasBegun(endpointd), false);
+    assert.deepEqual(written(standby), []);
   });
 
   it('endpointd does not begin because its own watches are silent', () => {

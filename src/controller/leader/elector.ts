@@ -56,11 +56,13 @@ export interface Elector {
   /** Whether the process stops: once it leads no longer, it takes the Lease no more. */
   isStopping: boolean;
   seen: SeenLease | null;
-  /** Monotonic ms at which another holder was last seen to have taken or renewed the Lease; -Infinity = never. */
+  /** Monotonic ms at which another process was last seen to have written the Lease; -Infinity = never. */
   otherSeenMs: number;
   attempt: Attempt | null;
   /** Whether it has sent a record of its own since it saw another holder. */
   hasSent: boolean;
+  /** Whether it has once not led, but for its first look at the Lease: another process may have led meanwhile. */
+  hasStoodBy: boolean;
   watch: LeaseWatch;
   /** Monotonic ms at which a standby tries next and opens the watch again, whatever the watch has told. */
   pollAtMs: number;
@@ -134,6 +136,7 @@ export function createElector(options: ElectionOptions, prng: Prng): Elector {
     otherSeenMs: -Infinity,
     attempt: null,
     hasSent: false,
+    hasStoodBy: false,
     watch: { name: 'closed' },
     pollAtMs: -Infinity,
     failing: '',
@@ -531,7 +534,7 @@ function see(elector: Elector, hands: ElectorHands, lease: Lease, at: Now): void
   const { holder } = lease.record;
   const { identity } = elector.options;
   if (holder !== identity) elector.hasSent = false;
-  if (holder !== identity && holder !== '' && !isSame) elector.otherSeenMs = at.nowMs;
+  if (holder !== identity && !isSame && (holder !== '' || before !== null)) elector.otherSeenMs = at.nowMs;
   if (holder !== before?.lease.record.holder && holder !== '' && holder !== identity) {
     hands.log('info', 0, 'Another process leads', { holder });
   }
@@ -588,6 +591,7 @@ function endIfLapsed(elector: Elector, hands: ElectorHands, now: Now): void {
 
 function endLeadership(elector: Elector, hands: ElectorHands, reason: string, now: Now): void {
   elector.phase = { name: 'standby' };
+  elector.hasStoodBy = true;
   dropAttempt(elector, hands);
   elector.pollAtMs = now.nowMs;
   hands.log('warning', 0, 'This process leads no longer', { reason });
@@ -601,8 +605,12 @@ function endLeadership(elector: Elector, hands: ElectorHands, reason: string, no
 function tryLater(elector: Elector, now: Now, sentMs = now.nowMs): void {
   const { phase, options } = elector;
   const renewAtMs = Math.max(now.nowMs, sentMs + options.retryPeriodMs);
-  if (phase.name === 'leader') elector.phase = { ...phase, renewAtMs };
-  else elector.pollAtMs = now.nowMs + pauseMs(elector);
+  if (phase.name === 'leader') {
+    elector.phase = { ...phase, renewAtMs };
+    return;
+  }
+  elector.hasStoodBy = true;
+  elector.pollAtMs = now.nowMs + pauseMs(elector);
 }
 
 function pauseMs({ options, prng }: Elector): number {

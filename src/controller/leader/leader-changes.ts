@@ -12,6 +12,7 @@ import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
 import { hasTakenOver, TOOK_OVER_ANNOTATION, type TakeOver } from './take-over.ts';
+import { areWatchesLost } from '../reflectors/reflector-group.ts';
 import { stepCatchUp } from './catch-up.ts';
 import { giveUpTakeOver, stepTakeOver } from './take-over-steps.ts';
 import { awaitsLateWrite, otherControllers, OWN_LEASE, type Leadership } from './leadership.ts';
@@ -84,6 +85,8 @@ export function leaveLease({ leadership, hands }: ControllerState, answered: boo
  */
 function wakeWaiting(state: ControllerState, leadership: Leadership, now: Now): number {
   const { takeOver, elector } = leadership;
+  // Also while it does not lead: its own Lease runs out in an outage, too.
+  if (takeOver !== null && areWatchesLost(state.hands.reflectors, state.reflectors)) takeOver.outageAtMs = now.nowMs;
   if (!state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
   if (takeOver !== null && !hasTakenOver(leadership)) return stepTakeOver(state, leadership, takeOver, now);
   const isFirst = takeOver?.step.name === 'decided';

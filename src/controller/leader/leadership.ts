@@ -11,7 +11,7 @@ import type { Prng } from '../../lib/prng.ts';
 import type { Deadline, TransportEvent } from '../../ports/transport.ts';
 import type { PlannedWrite } from '../../shard/protocol.ts';
 import { leaseAnnotation } from '../../kube/lease.ts';
-import { createElector, fenceOf, holderOf, isLeader, type ElectionOptions } from './elector.ts';
+import { createElector, fenceOf, holderOf, type ElectionOptions } from './elector.ts';
 import {
   createTakeOver,
   hasTakenOver,
@@ -168,11 +168,6 @@ export function awaitsLateWrite({ unansweredAtMs }: Leadership, now: Now): boole
   return now.nowMs - unansweredAtMs < LATE_WRITE_MS;
 }
 
-/** Monotonic ms at which another process may last have held the Lease; -Infinity = none has been seen to hold it. */
-export function lastOtherMs({ elector: { phase, otherSeenMs } }: Leadership): number {
-  return phase.name === 'leader' && phase.isAfterOther ? phase.since.nowMs : otherSeenMs;
-}
-
 /**
  * Whether the unit's slices have to be listed before these writes: a create of the leader before may still arrive, or the
  * watch may not have told of it yet. True once for each unit of a leadership.
@@ -183,8 +178,10 @@ export function mustListFirst(
   writes: readonly PlannedWrite[],
   now: Now,
 ): boolean {
-  if (leadership === null || !isLeader(leadership.elector)) return false;
-  const isLate = now.nowMs - Math.max(lastOtherMs(leadership), leadership.tookOverAtMs) < LATE_WRITE_MS;
+  const phase = leadership?.elector.phase;
+  if (leadership === null || phase?.name !== 'leader') return false;
+  const afterOtherMs = phase.isAfterOther ? phase.since.nowMs : leadership.elector.otherSeenMs;
+  const isLate = now.nowMs - Math.max(afterOtherMs, leadership.tookOverAtMs) < LATE_WRITE_MS;
   if (!isLate || leadership.listed.has(unit)) return false;
   // An Endpoints object has a fixed name, so a second create of it fails.
   if (unit.controller.kind === 'endpoints' || !writes.some(({ verb }) => verb === 'create')) return false;

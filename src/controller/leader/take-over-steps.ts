@@ -6,7 +6,7 @@
  */
 import { addWork } from '../queues/workqueue.ts';
 import type { Now } from '../event.ts';
-import { areWatchesLost, areWatchesUp, caughtUpAtMs, openWatchesAgain } from '../reflectors/reflector-group.ts';
+import { areWatchesUp, caughtUpAtMs, openWatchesAgain } from '../reflectors/reflector-group.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { noteUncertain } from '../syncs/planner-view.ts';
@@ -29,7 +29,6 @@ const LOOK_EVERY_MS = 10_000;
 /** Does what is due while the process waits for the take-over. Returns when something is due next, as `step` does. */
 export function stepTakeOver(state: ControllerState, { elector }: Leadership, takeOver: TakeOver, now: Now): number {
   tellWaiting(state, takeOver, now);
-  if (areWatchesLost(state.hands.reflectors, state.reflectors)) takeOver.outageAtMs = now.nowMs;
   const { step } = takeOver;
   const ripeMs = ripeAtMs(takeOver);
   const isLook = step.name === 'watches' || step.name === 'objects';

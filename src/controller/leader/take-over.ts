@@ -116,8 +116,8 @@ export function noteDue(
 
 /**
  * Monotonic ms at which a last look may begin: something has been due for `afterMs`, the other controller has not written
- * for `afterMs`, and it could have: it may have ended with its Lease in an outage of the API server, and takes that long to
- * come back. Infinity = nothing is due.
+ * for `afterMs`, and as long have passed since an outage. The other controller may have ended with its Lease in that, and
+ * takes a while to come back. Infinity = nothing is due.
  */
 export function ripeAtMs({ due, wrote, outageAtMs, afterMs }: TakeOver): number {
   const [longest] = due.values();

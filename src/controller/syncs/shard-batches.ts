@@ -60,7 +60,7 @@ export function queuePlan(state: ControllerState, { service, controller, sync }:
   askFor(service.view, controller.kind);
 }
 
-/** Whether a batch with the service was lost. The service is planned alone until a batch with it is answered. */
+/** Whether a batch with the service was lost. The service is planned alone until a batch with it is answered with results. */
 function isSuspect({ batchesLost }: ServiceState): boolean {
   return batchesLost > 0;
 }
