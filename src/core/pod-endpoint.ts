@@ -63,9 +63,9 @@ export function podEndpoint(service: ServiceRecord, family: IpFamily | null, pod
   const wanted = family ?? familyOf(pod.podIP);
   let problem: Problem | null = null;
   let ip: Ip | null = null;
-  const podIPCount = podIPsOf(pod).length;
-  for (let i = 0; i < podIPCount; i++) {
-    const at = podIpAt(pod, i);
+  const podIPs = podIPsOf(pod);
+  for (let i = 0; i < podIPs.length; i++) {
+    const at = podIpAt(pod, podIPs, i);
     if (at.ip !== null && at.ip.family !== wanted) continue;
     if (at.problem === null) {
       ip = at.ip;

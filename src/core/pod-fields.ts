@@ -1,5 +1,4 @@
 /** What Endpoints and EndpointSlices both say of a pod, and which of its fields the API server would reject. */
-import { podIPsOf } from '../kube/record.ts';
 import type { PodRecord, ServiceRecord } from '../kube/types.ts';
 import { forbiddenAddress, type Ip, parseIp } from './ip.ts';
 import { quoted, type Problem } from './problem.ts';
@@ -39,9 +38,12 @@ export interface PodIp {
   readonly problem: Problem | null;
 }
 
-/** The address at `index` of status.podIPs. */
-export function podIpAt(pod: PodRecord, index: number): PodIp {
-  const text = podIPsOf(pod)[index]!;
+/**
+ * The address at `index` of status.podIPs.
+ * @param podIPs of the pod
+ */
+export function podIpAt(pod: PodRecord, podIPs: readonly string[], index: number): PodIp {
+  const text = podIPs[index]!;
   const ip = parseIp(text);
   const fault = ip === null ? 'not an IP address' : forbiddenAddress(ip);
   if (fault === null) return { ip, problem: null };

@@ -28,6 +28,8 @@ interface Namespace<S> {
   readonly pods: Map<string, Pod<S>>;
   /** By the hash of the labels. Groups with equal hashes are chained. */
   readonly groups: Map<number, Group<S>>;
+  /** The group that a pod has joined last; null = it is gone, or no pod has. */
+  lastGroup: Group<S> | null;
   readonly groupsByPair: ByPair<Group<S>>;
   /** Each service once, under the pair that it is registered under. */
   readonly servicesByPair: ByPair<Service<S>>;
@@ -207,6 +209,7 @@ function getNamespace<S>(index: SelectorIndex<S>, name: string): Namespace<S> {
       name,
       pods: new Map(),
       groups: new Map(),
+      lastGroup: null,
       groupsByPair: new Map(),
       servicesByPair: new Map(),
       selectAll: new Set(),
@@ -235,7 +238,13 @@ function hashLabels(labels: Labels): number {
   return hash | 0;
 }
 
+/** Pods of one template are listed one after the other, and their labels are one list, which is not hashed again. */
 function getGroup<S>(namespace: Namespace<S>, labels: Labels): Group<S> {
+  if (namespace.lastGroup?.labels !== labels) namespace.lastGroup = findGroup(namespace, labels);
+  return namespace.lastGroup;
+}
+
+function findGroup<S>(namespace: Namespace<S>, labels: Labels): Group<S> {
   const hash = hashLabels(labels);
   const first = namespace.groups.get(hash) ?? null;
   for (let group = first; group !== null; group = group.next) if (labelsEqual(group.labels, labels)) return group;
@@ -270,6 +279,7 @@ function leaveGroup<S>(namespace: Namespace<S>, pod: Pod<S>): void {
   if (nextInGroup !== null) nextInGroup.previousInGroup = previousInGroup;
   if (group.firstPod !== null) return;
 
+  if (namespace.lastGroup === group) namespace.lastGroup = null;
   const first = namespace.groups.get(group.hash)!;
   if (first === group) {
     if (group.next === null) namespace.groups.delete(group.hash);

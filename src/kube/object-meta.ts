@@ -1,3 +1,4 @@
+import { decodeEnvelope } from './codec.ts';
 import { EMPTY_LABELS, labelsFromPairs, labelsGet } from './labels.ts';
 import { INITIAL_EVENTS_END_ANNOTATION } from './names.ts';
 import {
@@ -145,6 +146,44 @@ function readMetaFields(reader: ProtoReader, meta: MetaRecord): void {
         skipField(reader, tag);
       }
     }
+  }
+}
+
+/**
+ * Whether the answer to a write has the labels, annotations, owners and finalizers of the body that was sent, byte by
+ * byte. False says nothing: equal ones may be encoded in another form.
+ * @param answer with metadata alone
+ * @param sent with envelope
+ * @throws DecodeError
+ */
+export function hasMetadataAsSent(answer: ObjectSource, sent: Uint8Array): boolean {
+  if (answer.encoding !== 'protobuf') return false;
+  const { start, end } = decodeEnvelope(sent).raw;
+  const before = comparedBytes(createReader(sent, start, end));
+  const reader = createReader(answer.bytes);
+  const after = comparedBytes(reader);
+  // What would come behind the metadata may be metadata again.
+  if (before === null || after === null || reader.end < answer.bytes.length) return false;
+  return Buffer.compare(before, after) === 0;
+}
+
+/**
+ * The bytes from the first label to the last finalizer. The four fields follow one another. null = there are none, or the
+ * object does not begin with its metadata. The reader is left in the metadata, at their end.
+ */
+function comparedBytes(reader: ProtoReader): Uint8Array | null {
+  if (readTag(reader) !== OBJECT_METADATA) return null;
+  reader.end = readLength(reader);
+  let start = -1;
+  let end = -1;
+  for (;;) {
+    const at = reader.position;
+    const tag = readTag(reader);
+    if (tag === 0) return start < 0 ? null : reader.bytes.subarray(start, end);
+    skipField(reader, tag);
+    if (tag < META_LABELS || tag > META_FINALIZERS) continue;
+    if (start < 0) start = at;
+    end = reader.position;
   }
 }
 

@@ -110,6 +110,15 @@ test('a removed pod names its services', () => {
   assert.equal(podCount(index), 0);
 });
 
+test('a pod with the labels of the last one, which has gone, is found', () => {
+  const index = indexOf({ web: { app: 'web' } });
+  const first = pod('a', { app: 'web' });
+  putPod(index, first);
+  removePod(index, 'ns', 'a');
+  assert.deepEqual(putPod(index, { ...first, name: 'b' }).servicesAfter, ['web']);
+  assert.deepEqual(podNames(index, 'web'), ['b']);
+});
+
 test('a list once given does not change', () => {
   const index = indexOf({ web: { app: 'web' } });
   const { servicesAfter } = putPod(index, pod('p', { app: 'web' }));
@@ -252,10 +261,15 @@ test('the index equals a fresh search after every change, and is empty in the en
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const index = createSelectorIndex<string>();
       const flat: Flat = { pods: new Map(), services: new Map() };
+      // As the interner gives them.
+      const lists = new Map<string, Labels>();
       for (const { do: verb, namespace, name, pairs } of steps) {
         const service = `${namespace}/${name}`;
         if (verb === 'put pod') {
-          const put = pod(name, pairs, namespace);
+          const made = pod(name, pairs, namespace);
+          const list = made.labels.join();
+          if (!lists.has(list)) lists.set(list, made.labels);
+          const put = { ...made, labels: lists.get(list)! };
           assert.equal(putPod(index, put).previous, flat.pods.get(keyOf(put)));
           flat.pods.set(keyOf(put), put);
         } else if (verb === 'remove pod') {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createInterner } from '../../src/lib/interner.ts';
-import { encodeBare } from '../../src/kube/codec.ts';
-import { projectMeta } from '../../src/kube/object-meta.ts';
+import { encodeBare, encodeObject } from '../../src/kube/codec.ts';
+import { hasMetadataAsSent, projectMeta } from '../../src/kube/object-meta.ts';
 import { projectNode, projectOutput, projectPod, projectService } from '../../src/kube/project.ts';
 import { DecodeError } from '../../src/kube/protobuf.ts';
 import { podIPsOf } from '../../src/kube/record.ts';
@@ -331,6 +331,46 @@ test('bookmarks and replies to writes keep their metadata', () => {
   assert.deepEqual(projectMeta(encoded('Pod', value)), expected);
   const { deleting, initialEventsEnd } = projectMeta(json('Pod', { metadata: {} }));
   assert.deepEqual([deleting, initialEventsEnd], [false, false]);
+});
+
+test('an answer to a write has the metadata that were sent if the bytes are equal', () => {
+  const owner = { apiVersion: 'v1', kind: 'Service', name: 'web', uid: 's', controller: true };
+  const lists = {
+    labels: { a: '', b: '1' },
+    annotations: { note: 'ü' },
+    ownerReferences: [owner],
+    finalizers: ['example.com/f'],
+  };
+  const sent = encodeObject({
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'web', namespace: 'd', ...lists },
+    subsets: [{ addresses: [{ ip: '10.0.0.1' }] }],
+  });
+  const stored = { name: 'web', namespace: 'd', uid: 'u', resourceVersion: '9', ...lists };
+  const isSame = (more: object, kind = 'PartialObjectMetadata', rest = {}): boolean =>
+    hasMetadataAsSent(encoded(kind, { metadata: { ...stored, ...more }, ...rest }), sent);
+  const managedFields = [{ manager: 'endpointd', operation: 'Update' }];
+  assert.ok(isSame({ managedFields, deletionTimestamp: '2026-01-01T00:00:00Z' }));
+  const others: readonly object[] = [
+    { labels: { a: '', b: '2' } },
+    { labels: { a: '', b: '1', c: '' } },
+    { labels: {} },
+    { annotations: {} },
+    { ownerReferences: [{ ...owner, uid: 'other' }] },
+    { ownerReferences: [owner, owner] },
+    { finalizers: [] },
+    { labels: {}, annotations: {}, ownerReferences: [], finalizers: [] },
+  ];
+  for (const more of others) assert.equal(isSame(more), false, JSON.stringify(more));
+  assert.equal(isSame({}, 'Endpoints', { subsets: [{}] }), false, 'something follows');
+  assert.equal(hasMetadataAsSent(json('Endpoints', { metadata: stored }), sent), false);
+});
+
+test('metadata without anything to compare are read', () => {
+  const metadata = { name: 'web', namespace: 'd' };
+  const sent = encodeObject({ apiVersion: 'v1', kind: 'Endpoints', metadata });
+  assert.equal(hasMetadataAsSent(encoded('PartialObjectMetadata', { metadata }), sent), false);
 });
 
 test('100,000 finalizers cost no square of their number', () => {

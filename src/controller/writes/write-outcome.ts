@@ -2,7 +2,7 @@
 import { retryAfterMs } from '../queues/backoff.ts';
 import type { Failure } from '../caches/service-state.ts';
 import { objectSourceOf } from '../../kube/object.ts';
-import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
+import { hasMetadataAsSent, projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { projectOutput } from '../../kube/project.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
 import { isApiAnswer, isNamespaceTerminating, isNotFound, isShuttingDown, readStatus } from '../../kube/status.ts';
@@ -17,7 +17,7 @@ export interface WriteOutcome {
   readonly result: Ack['result'];
   /** The object after the write; null = there is none, because the write was not applied or was a delete. */
   readonly applied: OutputRecord | null;
-  /** The metadata of `applied`. */
+  /** The metadata of `applied`; null = they are as they were sent, or there is no object. */
   readonly metadata: MetaRecord | null;
   /** The server may hold what it has not told. The object is read before the next plan. */
   readonly mustRead: boolean;
@@ -82,7 +82,7 @@ export function outcomeOf(
         const source = objectSourceOf(contentType, body);
         const applied = projectOutput(source, interner);
         if (applied.name !== write.name) throw new DecodeError(`it is of ${JSON.stringify(applied.name)}`);
-        return { ...APPLIED, applied, metadata: projectMeta(source) };
+        return { ...APPLIED, applied, metadata: hasMetadataAsSent(source, write.body) ? null : projectMeta(source) };
       } catch (error) {
         if (!(error instanceof DecodeError)) throw error;
         const failure: Failure = { class: 'server', message: `undecodable reply: ${error.message}`, retryAfterMs: -1 };

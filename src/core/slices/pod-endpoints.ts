@@ -26,9 +26,9 @@ export function podEndpoints(
   let problem: Problem | null = null;
   let ipv4: string[] | null = null;
   let ipv6: string[] | null = null;
-  const podIPCount = podIPsOf(pod).length;
-  for (let i = 0; i < podIPCount; i++) {
-    const at = podIpAt(pod, i);
+  const podIPs = podIPsOf(pod);
+  for (let i = 0; i < podIPs.length; i++) {
+    const at = podIpAt(pod, podIPs, i);
     if (at.ip !== null && !families.includes(at.ip.family)) continue;
     if (at.problem !== null) problem ??= at.problem;
     else if (at.ip!.family === 'IPv4') ipv4 = withAddress(ipv4, at.ip!.canonical);

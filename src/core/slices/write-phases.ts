@@ -47,12 +47,15 @@ export function writePhases(changes: readonly SliceChange[]): readonly number[] 
 
 /** For each change, the changes that add an endpoint which it drops. */
 function needsOf(changes: readonly SliceChange[]): readonly (readonly number[])[] {
+  const dropped = changes.map(({ before, after }) => missing(before, after));
   const adders = new Map<string, number>();
-  changes.forEach(({ before, after }, i) => {
-    for (const way of missing(after, before)) adders.set(way, i);
-  });
-  return changes.map(({ before, after }) => {
-    const needed = missing(before, after).map((way) => adders.get(way));
+  if (dropped.some((ways) => ways.length > 0)) {
+    changes.forEach(({ before, after }, i) => {
+      for (const way of missing(after, before)) adders.set(way, i);
+    });
+  }
+  return dropped.map((ways) => {
+    const needed = ways.map((way) => adders.get(way));
     return [...new Set(needed)].filter((other) => other !== undefined);
   });
 }
@@ -63,10 +66,19 @@ function exchanging(left: readonly number[], needs: readonly (readonly number[])
   return needed.length === left.length ? left : exchanging(needed, needs);
 }
 
-/** What is in the one slice and not in the other, of `waysIn`. */
+/**
+ * What is in the one slice and not in the other, of `waysIn`. Nearly all endpoints are the same objects in both, and no
+ * text is made of them.
+ */
 function missing(slice: EndpointSlice | null, other: EndpointSlice | null): string[] {
-  const there = new Set((other?.endpoints ?? []).flatMap(waysIn));
-  return (slice?.endpoints ?? []).flatMap(waysIn).filter((way) => !there.has(way));
+  const there = other?.endpoints ?? [];
+  const kept = new Set(there);
+  const left = (slice?.endpoints ?? []).filter((endpoint) => !kept.has(endpoint));
+  if (left.length === 0) return [];
+  const addresses = new Set(left.flatMap((endpoint) => endpoint.addresses));
+  const near = there.filter((endpoint) => endpoint.addresses.some((address) => addresses.has(address)));
+  const ways = new Set(near.flatMap(waysIn));
+  return left.flatMap(waysIn).filter((way) => !ways.has(way));
 }
 
 /**

@@ -1,26 +1,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writePhases } from '../../../src/core/slices/write-phases.ts';
-import type { EndpointSlice } from '../../../src/kube/types.ts';
+import type { Endpoint, EndpointSlice } from '../../../src/kube/types.ts';
 
 /** Each change as `endpoints before > endpoints after`, an endpoint as its address, and its pod behind `:`; `-` = no slice. */
 function check(name: string, changes: readonly string[], expected: readonly number[]): void {
   test(`write phases: ${name}`, () => {
-    const parsed = changes.map((text) => {
-      const [before, after] = text.split('>').map((side) => side.trim());
-      return { before: slice(before!), after: slice(after!) };
-    });
-    assert.deepEqual(writePhases(parsed), expected);
+    const made = new Map<string, Endpoint>();
+    // As planned, where an endpoint that stays is the same object, and as read.
+    for (const known of [made, null]) {
+      const parsed = changes.map((text) => {
+        const [before, after] = text.split('>').map((side) => side.trim());
+        return { before: slice(before!, known), after: slice(after!, known) };
+      });
+      assert.deepEqual(writePhases(parsed), expected);
+    }
   });
 }
 
-function slice(addresses: string): EndpointSlice | null {
+/** @param known endpoints that are the same object again; null = each is another object */
+function slice(addresses: string, known: Map<string, Endpoint> | null): EndpointSlice | null {
   if (addresses === '-') return null;
   const endpoints = addresses.split(' ').map((text) => {
     const [address, pod] = text.split(':');
-    return pod === undefined
-      ? { addresses: [address!] }
-      : { addresses: [address!], targetRef: { kind: 'Pod', name: pod } };
+    const endpoint: Endpoint =
+      known?.get(text) ??
+      (pod === undefined
+        ? { addresses: [address!] }
+        : { addresses: [address!], targetRef: { kind: 'Pod', name: pod } });
+    known?.set(text, endpoint);
+    return endpoint;
   });
   return { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: {}, addressType: 'IPv4', endpoints };
 }
