@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { diagnose, wordsOf } from '../../src/cli/rights/diagnosis.ts';
 import { startPreflight } from '../../src/cli/rights/preflight.ts';
@@ -27,6 +26,7 @@ import {
   type StubServer,
 } from '../support/stub-server.ts';
 import { BIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 const DAY_MS = 86_400_000;
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-bad-input-'));
@@ -419,8 +419,7 @@ describe('a look at the rights', () => {
     });
     writeKubeconfig({ server: server.url });
     using found = look(undefined, true);
-    const isReviewed = (): boolean => reviews > 0;
-    while (!isReviewed()) await setImmediate();
+    await until(() => reviews > 0);
     assert.equal(found.missingRights(), 0);
     allowed = false;
     found.forbid();

@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { BIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 type Demo = ChildProcessByStdio<null, Readable, Readable>;
 
@@ -60,7 +60,7 @@ test('a demo that is ended by a signal ends its controller', withProc, async () 
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await exited, [143, null]);
-  while (existsSync(`/proc/${controller}`)) await sleep(20);
+  await until(() => !existsSync(`/proc/${controller}`));
 });
 
 test('a demo whose reader goes away ends quietly, with its controller', withProc, async () => {
@@ -70,5 +70,5 @@ test('a demo whose reader goes away ends quietly, with its controller', withProc
   child.stdout.destroy();
   assert.deepEqual(await exited, [0, null]);
   assert.equal(await said, '');
-  while (existsSync(`/proc/${controller}`)) await sleep(20);
+  await until(() => !existsSync(`/proc/${controller}`));
 });

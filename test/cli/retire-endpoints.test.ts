@@ -14,6 +14,7 @@ import { BUSY, startFront, type Passage } from '../support/front.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 import { refusal } from '../support/stub-server.ts';
 import { BIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 const LABEL = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
 const LEADER = { 'control-plane.alpha.kubernetes.io/leader': '{}' };
@@ -302,7 +303,7 @@ describe('endpointd retire-endpoints', () => {
   const gone = async (path: string, ended: Promise<Ended>): Promise<void> => {
     const command = { over: false };
     void ended.then(() => (command.over = true));
-    while (!command.over && (await left()).includes(path)) await sleep(20);
+    await until(async () => command.over || !(await left()).includes(path), 20);
   };
 
   async function namespaceOf(namespace: string, names: readonly string[]): Promise<void> {
@@ -397,10 +398,10 @@ describe('endpointd retire-endpoints', () => {
     });
     const args = [`--master=${front.url}`, '--quiet-for=1s', '--qps=100', '--delete', '-n', namespace];
     const child = spawn(execPath, [BIN, 'retire-endpoints', ...args], { stdio: 'ignore' });
-    while (!asked.watch || (await inNamespace(namespace)).length > count) {
+    await until(async () => {
       assert.equal(child.exitCode, null);
-      await sleep(20);
-    }
+      return asked.watch && (await inNamespace(namespace)).length <= count;
+    }, 20);
     await sleep(3000);
     assert.equal(child.exitCode, null);
     child.kill('SIGKILL');

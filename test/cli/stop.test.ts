@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { BIN, MAIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 const DELAY_MS = 3000;
 
@@ -40,11 +41,11 @@ describe('a stop under way', () => {
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const sent = /^rest_client_rate_limiter_duration_seconds_count\{verb="POST".*\} [1-9]/m;
-    for (let metrics = ''; !sent.test(metrics); await sleep(20)) {
+    await until(async () => {
       assert.equal(child.exitCode, null, said);
       const address = /http="([\d.:]+)"/.exec(said)?.[1];
-      if (address !== undefined) metrics = await (await fetch(`http://${address}/metrics`)).text();
-    }
+      return address !== undefined && sent.test(await (await fetch(`http://${address}/metrics`)).text());
+    }, 20);
     return { child, said: () => said };
   }
 

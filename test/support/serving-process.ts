@@ -4,9 +4,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { execPath } from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
 import { BIN } from './installed.ts';
+import { until } from './until.ts';
 
 /** Of its first line. */
 export const BIN_FLAGS = NODE_FLAGS.filter((flag) => flag !== '--disable-sigusr1');
@@ -35,9 +35,14 @@ export async function startServingProcess(flags: readonly string[]): Promise<Ser
   const child = spawn(execPath, [...BIN_FLAGS, BIN, 'run', ...own, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  while (!said.includes('"Starting endpointd"')) {
-    assert.equal(child.exitCode ?? child.signalCode, null, said);
-    await sleep(10);
+  try {
+    await until(() => {
+      assert.equal(child.exitCode ?? child.signalCode, null, said);
+      return said.includes('"Starting endpointd"');
+    });
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
   }
   return {
     child,
