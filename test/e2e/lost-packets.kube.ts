@@ -36,7 +36,8 @@ function addressOf(offset: number): string {
 
 function run(...words: readonly [string, ...string[]]): void {
   const [program, ...args] = words;
-  execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  // No limit of the runner is kept meanwhile.
+  execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: 30_000, killSignal: 'SIGKILL' });
 }
 
 /** Throws where no namespace can be made, or no wire. What it makes ends with it. */
