@@ -1,6 +1,6 @@
 /**
  * The image without a Docker engine: the steps of the Dockerfile, carried out in an empty directory, and what comes of it started
- * there as the image would be, before the embedded API server. Needs root, `unshare` and `chroot`.
+ * there as the image would be, before the embedded API server. Needs root, `setsid`, `unshare` and `chroot`.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -213,7 +213,8 @@ describe('the image', () => {
 
   function startImage(args: readonly string[], log: string): Promise<Child> {
     const start = ['--mount', '--pid', '--fork', '/bin/sh', '-c', START, root, word('USER'), ...entryPoint(), ...args];
-    return startChild('/usr/bin/unshare', start, log);
+    // A group of its own, so that all of it ends if this process is killed.
+    return startChild('/usr/bin/setsid', ['unshare', ...start], log);
   }
 
   /** What the base image has: Node where the entry point looks for it, and places for what the runtime mounts. */

@@ -12,6 +12,7 @@ import type { AuthPlugin } from '../../src/node/plugin-credentials.ts';
 import { CredentialsError } from '../../src/node/credentials-error.ts';
 import { parseKubeconfig } from '../../src/node/kubeconfig.ts';
 import { BIN } from '../support/installed.ts';
+import { runs } from '../support/runs-process.ts';
 import { until } from '../support/until.ts';
 
 const API_VERSION = 'client.authentication.k8s.io/v1';
@@ -63,15 +64,6 @@ function stubborn(pids: string): string {
 async function pidsIn(path: string): Promise<number[]> {
   await until(() => existsSync(path));
   return readFileSync(path, 'utf8').trim().split(' ').map(Number);
-}
-
-function runs(pid: number): boolean {
-  try {
-    // A zombie has ended; who started it may be gone, and then nobody of ours can wait for it.
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 async function ended(pids: readonly number[]): Promise<void> {
