@@ -16,6 +16,7 @@ import type { HealthCheck } from '../../src/controller/reports/health.ts';
 import { counter, createMetricStore, samples } from '../../src/metrics/store.ts';
 import type { LogLine } from '../../src/node/log.ts';
 import { selfSigned } from '../../src/node/self-signed.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { PKI } from '../support/pki.ts';
 import {
   jsonAnswer,
@@ -433,7 +434,8 @@ describe('a look at the rights', () => {
   it('a look at the rights keeps its last result while no answer comes', async () => {
     const denied = jsonAnswer({ kind: 'SelfSubjectAccessReview', status: { allowed: false } }, 201);
     const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-    const before = await startStub(apiServer({ [reviews]: denied }));
+    const [port] = await freePorts(1);
+    const before = await startStub(apiServer({ [reviews]: denied }), null, port);
     writeKubeconfig({ server: before.url });
     using found = look();
     await found.line(1);
@@ -441,7 +443,7 @@ describe('a look at the rights', () => {
     await before[Symbol.asyncDispose]();
     assert.match(await found.line(2), /^warning: .*Nothing listens/);
     const silent = apiServer({ [reviews]: refusal(403, 'Forbidden', 'not for you') });
-    await using after = await startStub(silent, null, Number(new URL(before.url).port));
+    await using after = await startStub(silent, null, port);
     assert.equal(after.url, before.url);
     assert.equal(await found.line(3), 'info: The API server can be used as needed');
     assert.equal(found.lines.length, 3);

@@ -10,6 +10,7 @@ import { execPath } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { startServe } from '../../src/testbed/serve-process.ts';
 import { BIN, MAIN } from '../support/installed.ts';
 import { until } from '../support/until.ts';
@@ -215,10 +216,8 @@ test('serve ends with one line and status 1 when the thread of its API server en
 
 for (const profile of ['none', 'tiny']) {
   test(`one Ctrl-C ends serve --profile=${profile} while nothing passes`, async () => {
-    const [pending, kubeconfig] = [createServer().listen(0, '127.0.0.1'), join(directory, `never-${profile}`)];
-    await once(pending, 'listening');
-    const { port } = pending.address() as AddressInfo;
-    pending.close();
+    const kubeconfig = join(directory, `never-${profile}`);
+    const [port] = await freePorts(1);
     const flags = [`--port=${port}`, `--kubeconfig=${kubeconfig}`, `--profile=${profile}`, '--fault=server-error=1'];
     const child = spawn(execPath, [BIN, 'serve', ...flags], { stdio: ['ignore', 'ignore', 'pipe'], ...KILLED });
     const said = text(child.stderr);

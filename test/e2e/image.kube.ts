@@ -27,6 +27,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { stagesOf, type Stage } from '../support/dockerfile.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { startChild, type Child } from '../../src/testbed/child.ts';
 import { differences } from './client.ts';
@@ -35,8 +36,6 @@ import { createPod, createService, createWorld, until } from './world.ts';
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
 const KUBECONFIG = '/etc/kubernetes/endpointd.conf';
-/** Its own of many: tests run side by side. */
-const PORT = 20_000 + (process.pid % 20_000);
 /** What the release gives to the build. */
 const BUILD_ARGUMENTS: Readonly<Record<string, string>> = { COMMIT: '0123456789abcdef0123456789abcdef01234567' };
 const ELF = '\u007fELF';
@@ -174,7 +173,7 @@ describe('the image', () => {
       'run',
       `--kubeconfig=${KUBECONFIG}`,
       '--bind-address=127.0.0.1',
-      `--secure-port=${PORT}`,
+      `--secure-port=${(await freePorts(1))[0]}`,
       '--shards=1',
     ];
     const log = join(directory, 'image.log');

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { execPath } from 'node:process';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { BIN } from './installed.ts';
 import { until } from './until.ts';
 
@@ -26,7 +26,7 @@ export interface ServingProcess {
 /** Starts it with both ports on loopback. Resolves when it serves. */
 export async function startServingProcess(flags: readonly string[]): Promise<ServingProcess> {
   const own = [
-    `--secure-port=${await freePort()}`,
+    `--secure-port=${(await freePorts(1))[0]}`,
     '--bind-address=127.0.0.1',
     '--metrics-bind-address=127.0.0.1:0',
     '--shards=0',
@@ -65,12 +65,4 @@ export function kubeconfigText(url: string, user: object = {}): string {
     users: [{ name: 'u', user }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
