@@ -176,7 +176,7 @@ describe('settings that are tried for real', () => {
   const started = async (): Promise<{ readonly child: ChildProcess; readonly url: string }> => {
     const env = { ...process.env, TMPDIR: directory };
     const child = spawn(execPath, ['--input-type=module', '-e', SCRIPT], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    await once(child.stdout, 'data');
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => assert.fail('it has ended'))]);
     const [serve] = ownDirectories();
     const url = /server: "?(http[^"\s]+)/.exec(readFileSync(join(directory, serve!, 'kubeconfig'), 'utf8'))![1]!;
     assert.ok((await fetch(url)).status > 0);

@@ -45,11 +45,12 @@ async function convergedDemo(): Promise<{ readonly child: Demo; readonly control
   const child = spawn(process.execPath, [BIN, 'demo', '--profile=tiny', '--churn-seconds=60'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  await new Promise<void>((resolve) => {
+  const converged = new Promise<void>((resolve) => {
     child.stdout.on('data', (chunk) => {
       if (String(chunk).includes('converged')) resolve();
     });
   });
+  await Promise.race([converged, once(child, 'exit').then(([status]) => assert.fail(`ended with ${status}`))]);
   const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
   // Beside the shell that ends it if the demo is killed.
   const controllers = children.filter((pid) =>

@@ -194,7 +194,7 @@ describe('the image', () => {
     for (const command of [['retire-endpoints'], ['explain', 'service', 'shop/web']]) {
       const asked = once(silent, 'request');
       child = await startImage([...command, `--master=http://127.0.0.1:${port}`], join(directory, 'command.log'));
-      await asked;
+      await Promise.race([asked, child.ended.then((status) => assert.fail(`ended with status ${status}`))]);
       process.kill(insideOf(child)[0]!, 'SIGINT');
       assert.equal(await child.ended, 130, command.join(' '));
     }

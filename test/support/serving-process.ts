@@ -13,6 +13,8 @@ export const BIN_FLAGS = NODE_FLAGS.filter((flag) => flag !== '--disable-sigusr1
 
 export interface ServingProcess {
   readonly child: ChildProcess;
+  /** How it has ended. */
+  readonly exited: Promise<readonly [status: number | null, signal: NodeJS.Signals | null]>;
   /** `host:port` of `--secure-port`. */
   readonly secure: string;
   /** `host:port` of `--metrics-bind-address`. */
@@ -33,6 +35,7 @@ export async function startServingProcess(flags: readonly string[]): Promise<Ser
     '--logging-format=json',
   ];
   const child = spawn(execPath, [...BIN_FLAGS, BIN, 'run', ...own, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   try {
@@ -46,13 +49,13 @@ export async function startServingProcess(flags: readonly string[]): Promise<Ser
   }
   return {
     child,
+    exited,
     secure: /"https":"([^"]+)"/.exec(said)![1]!,
     plain: /"http":"([^"]+)"/.exec(said)![1]!,
     log: () => said,
     async end() {
-      if ((child.exitCode ?? child.signalCode) !== null) return;
       child.kill('SIGKILL');
-      await once(child, 'exit');
+      await exited;
     },
   };
 }
