@@ -132,6 +132,22 @@ describe('tidy', () => {
     assertNone(fixed, 'Pass `propertyRuns(n)` to `fc.assert` (CONTRIBUTING.md "Seeds"):');
   });
 
+  it('a test that waits for something gives up one day', () => {
+    const loops = /^( *)(?:while \(|for \((?!.* of |.* < ))(?:.*\{\n[^]*?^\1\}|.*;)$/gm;
+    const endless = others
+      .filter(({ path }) => path.endsWith('.test.ts'))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(loops)]
+          .filter(([loop]) => /\bawait (?:sleep|setImmediate)\(|\bset(?:Immediate|Timeout)\(/.test(loop))
+          .filter(([loop]) => !loop.includes('Date.now()'))
+          .map(([loop]) => `${path}: ${loop.trim().split('\n')[0]}`),
+      );
+    assertNone(
+      endless,
+      'These loops may never end, and no limit of the runner ends them. Call `until` of test/support:',
+    );
+  });
+
   it('.ci/run calls no Node by name: npm finds the one of the project', () => {
     const [ci] = readSources('.ci/run');
     const calls = ci!.text.split('\n').filter((line) => /^[^#]*(?<![\w./-])node\s/.test(line));

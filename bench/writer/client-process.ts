@@ -3,7 +3,7 @@
  * another.
  */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -180,10 +180,12 @@ async function byHttp2({ origin, ca }: ClientOrder): Promise<Put> {
 
 /** The floor: without a deadline, without a pool that grows. Of the headers only the length is read. */
 async function bySockets({ origin: url, ca }: ClientOrder): Promise<Put> {
-  const caFile = join(tmpdir(), `endpointd-writer-${process.pid}.crt`);
+  const directory = mkdtempSync(join(tmpdir(), 'endpointd-writer-'));
+  const caFile = join(directory, 'ca.crt');
   if (ca !== null) writeFileSync(caFile, ca);
   const target = { url, token: TOKEN, ...(ca === null ? {} : { caFile }) };
-  const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => openSocket(target)));
+  const opened = Promise.all(Array.from({ length: CONNECTIONS }, () => openSocket(target)));
+  const sockets = await opened.finally(() => rmSync(directory, { recursive: true }));
   const answeredOn = new Map<unknown, (body: Uint8Array) => void>();
   for (const socket of sockets) {
     onAnswer(socket, (answer) => {

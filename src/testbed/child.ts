@@ -29,7 +29,8 @@ const GUARD = [
   'echo $program >&3',
   'exec 3>&-',
   // A signal to the whole process group must not end the guard, because the program may take longer to end.
-  "{ trap '' TERM INT HUP; cat <&4 >/dev/null; kill -9 $program 2>/dev/null; } &",
+  // Where the program leads a group of processes, as with `setsid`, all of it ends.
+  "{ trap '' TERM INT HUP; cat <&4 >/dev/null; kill -9 -$program $program 2>/dev/null; } &",
   'wait $program',
 ].join('\n');
 

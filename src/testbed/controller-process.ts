@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { request } from 'undici';
+import { endWithUs } from './guard.ts';
 
 export interface ControllerProcess {
   readonly pid: number;
@@ -57,6 +58,7 @@ export function startController(
   const own = ['--leader-elect=false', '--secure-port=0', '--metrics-bind-address=127.0.0.1:0'];
   const args = [...NODE_FLAGS, main, 'run', ...own, ...flags];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
+  endWithUs(child);
   let said = '';
   const address = new Promise<string>((resolve) => {
     child.stderr.on('data', (chunk: Buffer) => {

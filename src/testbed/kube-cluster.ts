@@ -8,6 +8,7 @@ import { selfSigned } from '../node/self-signed.ts';
 import { parseMetrics, samplesOf, type Metrics } from '../metrics/text.ts';
 import { freePorts } from './free-ports.ts';
 import { startChild, type Child } from './child.ts';
+import { removeWithUs } from './guard.ts';
 
 /** Paths of the real Kubernetes programs that tests and benches run against. */
 export interface KubeBinaries {
@@ -115,6 +116,7 @@ export async function startKubeCluster<B extends ServerBinaries>(
   options: ClusterOptions = {},
 ): Promise<Cluster<B>> {
   const directory = await mkdtemp(join(tmpdir(), 'endpointd-kube-'));
+  const keep = removeWithUs(directory);
   const [etcdPort, peerPort, apiserverPort] = await freePorts(3);
   await writeKeys(directory, options.serving);
   await writeFile(join(directory, 'tokens.csv'), TOKENS);
@@ -165,6 +167,7 @@ export async function startKubeCluster<B extends ServerBinaries>(
       await apiserver?.kill('SIGKILL');
       await etcd?.kill('SIGKILL');
       await rm(directory, { recursive: true, force: true });
+      keep();
     },
   };
   try {

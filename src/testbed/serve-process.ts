@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { MAIN } from './controller-process.ts';
+import { endWithUs } from './guard.ts';
 
 const STARTED = /serving at (\S+) until/;
 
@@ -29,12 +30,13 @@ export async function startServe(flags: readonly string[] = [], main: URL = MAIN
   const child = spawn(process.execPath, [fileURLToPath(main), 'serve', `--kubeconfig=${kubeconfig}`, ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  endWithUs(child);
   const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
-  const endWithUs = (): void => {
+  const endAtExit = (): void => {
     child.kill('SIGKILL');
     removeDirectory();
   };
-  process.once('exit', endWithUs);
+  process.once('exit', endAtExit);
   let said = '';
   let stopping = false;
   // A process that could not be started closes without an exit.
@@ -56,7 +58,7 @@ export async function startServe(flags: readonly string[] = [], main: URL = MAIN
     child.stderr.on('data', listen);
   });
   const forget = (): void => {
-    process.off('exit', endWithUs);
+    process.off('exit', endAtExit);
     removeDirectory();
   };
   const url = await Promise.race([served, failed]).catch((error: unknown) => {

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import { parseRunFlags } from '../../src/cli/flags/flags.ts';
 import { diagnose, wordsOf } from '../../src/cli/rights/diagnosis.ts';
 import { startPreflight } from '../../src/cli/rights/preflight.ts';
@@ -17,6 +16,7 @@ import type { HealthCheck } from '../../src/controller/reports/health.ts';
 import { counter, createMetricStore, samples } from '../../src/metrics/store.ts';
 import type { LogLine } from '../../src/node/log.ts';
 import { selfSigned } from '../../src/node/self-signed.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { PKI } from '../support/pki.ts';
 import {
   jsonAnswer,
@@ -27,6 +27,7 @@ import {
   type StubServer,
 } from '../support/stub-server.ts';
 import { BIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 const DAY_MS = 86_400_000;
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-bad-input-'));
@@ -419,8 +420,7 @@ describe('a look at the rights', () => {
     });
     writeKubeconfig({ server: server.url });
     using found = look(undefined, true);
-    const isReviewed = (): boolean => reviews > 0;
-    while (!isReviewed()) await setImmediate();
+    await until(() => reviews > 0);
     assert.equal(found.missingRights(), 0);
     allowed = false;
     found.forbid();
@@ -434,7 +434,8 @@ describe('a look at the rights', () => {
   it('a look at the rights keeps its last result while no answer comes', async () => {
     const denied = jsonAnswer({ kind: 'SelfSubjectAccessReview', status: { allowed: false } }, 201);
     const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-    const before = await startStub(apiServer({ [reviews]: denied }));
+    const [port] = await freePorts(1);
+    const before = await startStub(apiServer({ [reviews]: denied }), null, port);
     writeKubeconfig({ server: before.url });
     using found = look();
     await found.line(1);
@@ -442,7 +443,7 @@ describe('a look at the rights', () => {
     await before[Symbol.asyncDispose]();
     assert.match(await found.line(2), /^warning: .*Nothing listens/);
     const silent = apiServer({ [reviews]: refusal(403, 'Forbidden', 'not for you') });
-    await using after = await startStub(silent, null, Number(new URL(before.url).port));
+    await using after = await startStub(silent, null, port);
     assert.equal(after.url, before.url);
     assert.equal(await found.line(3), 'info: The API server can be used as needed');
     assert.equal(found.lines.length, 3);

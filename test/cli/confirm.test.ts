@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process, { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { programsFor } from '../../src/cli/tune/confirm.ts';
 import { confirmed, exitStatus } from '../../src/cli/tune/confirmed.ts';
 import { playRounds, type Rounds } from '../../src/cli/tune/rounds.ts';
@@ -20,6 +19,7 @@ import { createLedger } from '../../src/twin/ledger.ts';
 import { DEFAULT_CALIBRATION, DEFAULT_SETTINGS, type Settings } from '../../src/twin/settings.ts';
 import { NOTHING, type Story } from '../../src/twin/story.ts';
 import { smallAnswer } from '../support/tune-answer.ts';
+import { until } from '../support/until.ts';
 
 const OBJECTIVE = parseObjective('p99(add)<=1s, min bytes');
 const PROFILE = { ...STORY_PROFILES[0]!, namespaces: 1, services: [{ count: 1, pods: 2 }], minutes: 1 };
@@ -176,7 +176,7 @@ describe('settings that are tried for real', () => {
   const started = async (): Promise<{ readonly child: ChildProcess; readonly url: string }> => {
     const env = { ...process.env, TMPDIR: directory };
     const child = spawn(execPath, ['--input-type=module', '-e', SCRIPT], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    await once(child.stdout, 'data');
+    await Promise.race([once(child.stdout, 'data'), once(child, 'exit').then(() => assert.fail('it has ended'))]);
     const [serve] = ownDirectories();
     const url = /server: "?(http[^"\s]+)/.exec(readFileSync(join(directory, serve!, 'kubeconfig'), 'utf8'))![1]!;
     assert.ok((await fetch(url)).status > 0);
@@ -199,7 +199,7 @@ describe('settings that are tried for real', () => {
       if (signals.length === 1) assert.match(said, /^nothing was confirmed: SIGTERM was received$/m);
       assert.deepEqual(ownDirectories(), []);
       // What was killed may take a moment over it.
-      while (await isServed(url)) await sleep(20);
+      await until(async () => !(await isServed(url)), 20);
     });
   }
 

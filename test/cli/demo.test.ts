@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { BIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 type Demo = ChildProcessByStdio<null, Readable, Readable>;
 
@@ -45,12 +45,17 @@ async function convergedDemo(): Promise<{ readonly child: Demo; readonly control
   const child = spawn(process.execPath, [BIN, 'demo', '--profile=tiny', '--churn-seconds=60'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  await new Promise<void>((resolve) => {
+  const converged = new Promise<void>((resolve) => {
     child.stdout.on('data', (chunk) => {
       if (String(chunk).includes('converged')) resolve();
     });
   });
-  const controllers = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
+  await Promise.race([converged, once(child, 'exit').then(([status]) => assert.fail(`ended with ${status}`))]);
+  const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ').filter(Boolean);
+  // Beside the shell that ends it if the demo is killed.
+  const controllers = children.filter((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('run'),
+  );
   assert.equal(controllers.length, 1);
   return { child, controller: Number(controllers[0]) };
 }
@@ -60,7 +65,7 @@ test('a demo that is ended by a signal ends its controller', withProc, async () 
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await exited, [143, null]);
-  while (existsSync(`/proc/${controller}`)) await sleep(20);
+  await until(() => !existsSync(`/proc/${controller}`));
 });
 
 test('a demo whose reader goes away ends quietly, with its controller', withProc, async () => {
@@ -70,5 +75,5 @@ test('a demo whose reader goes away ends quietly, with its controller', withProc
   child.stdout.destroy();
   assert.deepEqual(await exited, [0, null]);
   assert.equal(await said, '');
-  while (existsSync(`/proc/${controller}`)) await sleep(20);
+  await until(() => !existsSync(`/proc/${controller}`));
 });

@@ -9,10 +9,11 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { startServe } from '../../src/testbed/serve-process.ts';
 import { BIN, MAIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-main-'));
@@ -215,17 +216,16 @@ test('serve ends with one line and status 1 when the thread of its API server en
 
 for (const profile of ['none', 'tiny']) {
   test(`one Ctrl-C ends serve --profile=${profile} while nothing passes`, async () => {
-    const [pending, kubeconfig] = [createServer().listen(0, '127.0.0.1'), join(directory, `never-${profile}`)];
-    await once(pending, 'listening');
-    const { port } = pending.address() as AddressInfo;
-    pending.close();
+    const kubeconfig = join(directory, `never-${profile}`);
+    const [port] = await freePorts(1);
     const flags = [`--port=${port}`, `--kubeconfig=${kubeconfig}`, `--profile=${profile}`, '--fault=server-error=1'];
     const child = spawn(execPath, [BIN, 'serve', ...flags], { stdio: ['ignore', 'ignore', 'pipe'], ...KILLED });
     const said = text(child.stderr);
     const ended = once(child, 'exit');
-    while ((await fetch(`http://127.0.0.1:${port}/api/v1/nodes`).catch(() => null))?.status !== 500) await sleep(20);
+    const status = async () => (await fetch(`http://127.0.0.1:${port}/api/v1/nodes`).catch(() => null))?.status;
+    await until(async () => (await status()) === 500, 20);
     child.kill('SIGINT');
-    const [status] = (await ended) as [number | null];
-    assert.deepEqual([status, await said, existsSync(kubeconfig)], [0, '', false]);
+    const [exitStatus] = (await ended) as [number | null];
+    assert.deepEqual([exitStatus, await said, existsSync(kubeconfig)], [0, '', false]);
   });
 }

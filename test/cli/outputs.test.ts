@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../src/testbed/free-ports.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { BIN, MAIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 /** What a stop may take with nothing to drain: the last lines wait a second. */
 const STOP_MS_MAX = 10_000;
@@ -96,10 +97,10 @@ describe('a controller', () => {
     });
     const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
-    for (let ready = false; !ready; await sleep(20)) {
+    await until(async () => {
       assert.equal(child.exitCode, null);
-      ready = (await get('/readyz'))?.status === 200;
-    }
+      return (await get('/readyz'))?.status === 200;
+    }, 20);
     return {
       child,
       async metric(name) {
@@ -118,7 +119,7 @@ describe('a controller', () => {
 
   it('a controller works and stops with a log that is full', async () => {
     const { metric, end } = await start(openSync('/dev/full', 'w'));
-    while (!((await metric('endpointd_log_write_errors_total')) > 0)) await sleep(20);
+    await until(async () => (await metric('endpointd_log_write_errors_total')) > 0, 20);
     assert.ok((await metric('endpointd_log_dropped_lines_total')) > 0);
     assert.equal(await end('SIGTERM'), 0);
   });
@@ -143,7 +144,7 @@ describe('a controller', () => {
     const { end } = await start(write);
     readAll(read);
     let said = '';
-    for (; !said.includes('"Starting endpointd"'); said += readAll(read)) await sleep(20);
+    await until(() => (said += readAll(read)).includes('"Starting endpointd"'), 20);
     assert.equal(await end('SIGTERM'), 0);
     assert.match(readAll(read), /"Stopped"\n$/);
   });
@@ -183,15 +184,16 @@ it('a controller ends even if a file that it reads never comes', async () => {
   const kubeconfig = makeFifo();
   const child = spawn(execPath, [BIN, 'run', `--kubeconfig=${kubeconfig}`], { stdio: 'ignore' });
   const exited = once(child, 'exit');
-  for (let opened = false; !opened; await sleep(20)) {
+  await until(() => {
     assert.equal(child.exitCode, null);
     try {
       openSync(kubeconfig, constants.O_WRONLY | constants.O_NONBLOCK);
-      opened = true;
+      return true;
     } catch (error) {
       assert.equal((error as NodeJS.ErrnoException).code, 'ENXIO');
+      return false;
     }
-  }
+  });
   child.kill('SIGTERM');
   const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);
   assert.deepEqual(await exited, [143, null]);

@@ -13,7 +13,8 @@ import { fateOf, isControllerWrite } from '../../src/cli/retire/retire-rules.ts'
 import { BUSY, startFront, type Passage } from '../support/front.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 import { refusal } from '../support/stub-server.ts';
-import { BIN } from '../support/installed.ts';
+import { BIN, MAIN } from '../support/installed.ts';
+import { until } from '../support/until.ts';
 
 const LABEL = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
 const LEADER = { 'control-plane.alpha.kubernetes.io/leader': '{}' };
@@ -95,11 +96,19 @@ describe('which Endpoints go', () => {
   });
 });
 
-describe('endpointd retire-endpoints', () => {
-  let server: ServeProcess;
-  let client: ApiClient;
+interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+let server: ServeProcess;
+let client: ApiClient;
+
+/** A server for the tests of a `describe`, and what they do on it. */
+function onServer() {
   before(async () => {
-    server = await startServe();
+    server = await startServe([], MAIN);
     client = createApiClient({ url: server.url }, 4);
     for (const name of ['shop', 'bank']) {
       await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -111,13 +120,6 @@ describe('endpointd retire-endpoints', () => {
   after(async () => {
     await client.close();
     await server.stop();
-  });
-  beforeEach(async () => {
-    for (const path of await left()) await client.send({ method: 'DELETE', path: `/api/v1/namespaces/${path}` });
-    await endpoints('bank', 'selected', {});
-    await endpoints('shop', 'by-hand', {});
-    await endpoints('shop', 'orphan', LABEL);
-    await endpoints('shop', 'selected', { ...LABEL, team: 'blue' });
   });
 
   const create = (path: string, body: object): Promise<unknown> => client.send({ method: 'POST', path, body });
@@ -143,17 +145,9 @@ describe('endpointd retire-endpoints', () => {
     });
   }
 
-  async function left(): Promise<string[]> {
-    const { items } = await client.list('/api/v1/endpoints');
+  async function left(namespace = ''): Promise<string[]> {
+    const { items } = await client.list(`/api/v1${namespace === '' ? '' : `/namespaces/${namespace}`}/endpoints`);
     return items.map(({ metadata }) => `${metadata.namespace}/endpoints/${metadata.name}`).sort();
-  }
-
-  const ALL = ['bank/endpoints/selected', 'shop/endpoints/by-hand', 'shop/endpoints/orphan', 'shop/endpoints/selected'];
-
-  interface Ended {
-    readonly status: number;
-    readonly stdout: string;
-    readonly stderr: string;
   }
 
   const retire = (...args: string[]): Promise<Ended> => retireAt(server.url, ...args);
@@ -166,6 +160,21 @@ describe('endpointd retire-endpoints', () => {
       });
     });
   }
+
+  return { create, service, endpoints, left, retire, retireAt };
+}
+
+describe('endpointd retire-endpoints', () => {
+  const { endpoints, left, retire } = onServer();
+  beforeEach(async () => {
+    for (const path of await left()) await client.send({ method: 'DELETE', path: `/api/v1/namespaces/${path}` });
+    await endpoints('bank', 'selected', {});
+    await endpoints('shop', 'by-hand', {});
+    await endpoints('shop', 'orphan', LABEL);
+    await endpoints('shop', 'selected', { ...LABEL, team: 'blue' });
+  });
+
+  const ALL = ['bank/endpoints/selected', 'shop/endpoints/by-hand', 'shop/endpoints/orphan', 'shop/endpoints/selected'];
 
   it('retire-endpoints lists what would go, and deletes nothing', async () => {
     const { status, stdout, stderr } = await retire();
@@ -294,6 +303,11 @@ describe('endpointd retire-endpoints', () => {
     assert.deepEqual(await once(child, 'exit'), [0, null]);
     assert.deepEqual(await left(), ['shop/endpoints/by-hand']);
   });
+});
+
+// They mostly wait, and share nothing.
+describe('endpointd retire-endpoints in a namespace of its own', { concurrency: 8 }, () => {
+  const { create, service, endpoints, left, retire, retireAt } = onServer();
 
   /** Long enough for a test to do something in it, on a machine that is out of breath. */
   const QUIET = '--quiet-for=4s';
@@ -302,7 +316,7 @@ describe('endpointd retire-endpoints', () => {
   const gone = async (path: string, ended: Promise<Ended>): Promise<void> => {
     const command = { over: false };
     void ended.then(() => (command.over = true));
-    while (!command.over && (await left()).includes(path)) await sleep(20);
+    await until(async () => command.over || !(await left(path.split('/')[0])).includes(path), 20);
   };
 
   async function namespaceOf(namespace: string, names: readonly string[]): Promise<void> {
@@ -322,8 +336,7 @@ describe('endpointd retire-endpoints', () => {
     const { status, stdout, stderr } = await ended;
     assert.equal(status, 1, stderr);
     assert.match(stdout, /^deleted: idle\/an-orphan .*\ndeleted: idle\/first .*\n$/);
-    const idle = (await left()).filter((path) => path.startsWith('idle/'));
-    assert.deepEqual(idle, ['idle/endpoints/first', 'idle/endpoints/second']);
+    assert.deepEqual(await left('idle'), ['idle/endpoints/first', 'idle/endpoints/second']);
   });
 
   it('an opted-out object stays, even if it is opted out after the list was read', async () => {
@@ -340,8 +353,7 @@ describe('endpointd retire-endpoints', () => {
     const { status, stderr } = await ended;
     assert.equal(status, 0, stderr);
     assert.match(stderr, /^1 stay: opted out$/m);
-    const own = (await left()).filter((path) => path.startsWith('own/'));
-    assert.deepEqual(own, ['own/endpoints/late', 'own/endpoints/opted']);
+    assert.deepEqual(await left('own'), ['own/endpoints/late', 'own/endpoints/opted']);
   });
 
   it('an object that somebody has changed since it was listed stays', async () => {
@@ -356,7 +368,7 @@ describe('endpointd retire-endpoints', () => {
     assert.match(stdout, /^stay: the object has changed since the list: changed\/second /m);
     assert.match(stderr, /^1 object stayed that should go: start the command again$/m);
     assert.equal(status, 1);
-    assert.ok((await left()).includes('changed/endpoints/second'));
+    assert.ok((await left('changed')).includes('changed/endpoints/second'));
   });
 
   it('deletions come no faster than --qps', async () => {
@@ -383,9 +395,7 @@ describe('endpointd retire-endpoints', () => {
   });
 
   const isWatch = (path: string): boolean => path.includes('watch=1');
-  const inNamespace = async (namespace: string): Promise<string[]> => {
-    return (await left()).filter((path) => path.startsWith(`${namespace}/`));
-  };
+  const inNamespace = (namespace: string): Promise<string[]> => left(namespace);
 
   /** Runs the command through a front that treats the watch as told: until as many are left, and for three quiets more. */
   async function leftBesideWatch(namespace: string, watch: Passage, count: number): Promise<string[]> {
@@ -397,10 +407,10 @@ describe('endpointd retire-endpoints', () => {
     });
     const args = [`--master=${front.url}`, '--quiet-for=1s', '--qps=100', '--delete', '-n', namespace];
     const child = spawn(execPath, [BIN, 'retire-endpoints', ...args], { stdio: 'ignore' });
-    while (!asked.watch || (await inNamespace(namespace)).length > count) {
+    await until(async () => {
       assert.equal(child.exitCode, null);
-      await sleep(20);
-    }
+      return asked.watch && (await inNamespace(namespace)).length <= count;
+    }, 20);
     await sleep(3000);
     assert.equal(child.exitCode, null);
     child.kill('SIGKILL');

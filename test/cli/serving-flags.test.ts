@@ -5,12 +5,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { selfSigned } from '../../src/node/self-signed.ts';
 import { AUTHORITIES, CLIENTS } from '../support/client-certificates.ts';
 import { startReviewServer, type ReviewServer } from '../support/review-server.ts';
 import { ask, dial, type Said } from '../support/secure-pages.ts';
 import { kubeconfigText, startServingProcess, type ServingProcess } from '../support/serving-process.ts';
+import { until } from '../support/until.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-serving-flags-'));
 const TLS_12 = { maxVersion: 'TLSv1.2' } as const;
@@ -100,7 +100,7 @@ describe('a running endpointd with flags of its ports', () => {
         .log()
         .split('\n')
         .find((one) => one.includes('Cannot read ConfigMap'));
-    while (line() === undefined) await sleep(10);
+    await until(() => line() !== undefined);
     assert.equal((JSON.parse(line()!) as { level: string }).level, 'warning');
   });
 

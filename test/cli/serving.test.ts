@@ -1,6 +1,5 @@
 /** What a running endpointd tells of itself, to whom, and that no signal opens a debugger. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -125,7 +124,7 @@ describe('a running endpointd', () => {
 
   it('SIGTERM ends endpointd with status 0', async () => {
     running.child.kill('SIGTERM');
-    const [status] = (await once(running.child, 'exit')) as [number];
+    const [status] = await running.exited;
     assert.equal(status, 0, running.log());
   });
 });

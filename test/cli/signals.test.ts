@@ -19,6 +19,14 @@ function start(args: readonly string[], preload = 'data:text/javascript,'): Chil
   return spawn(execPath, [`--import=${preload}`, BIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
+/** By the signal, which it gets when it is `ready`. */
+async function expectEnded(child: ChildProcess, ready: Promise<unknown>, signal: keyof typeof STATUS): Promise<void> {
+  const exited = once(child, 'exit');
+  await Promise.race([ready, exited.then(() => assert.fail('it has ended by itself'))]);
+  child.kill(signal);
+  assert.deepEqual(await exited, [STATUS[signal], null]);
+}
+
 /** A module for `--import`: the process sends itself `signal` when it is about to load `path`. */
 function signalAtLoad(path: string, signal: string): string {
   const code = `
@@ -60,31 +68,26 @@ describe('a signal ends a command', () => {
     for (const command of ['retire-endpoints', 'explain service shop/web', 'check-rights', 'verify']) {
       it(`${signal} ends ${command} while the server does not answer`, { timeout: TIMEOUT_MS }, async () => {
         const asked = once(server, 'request');
-        const child = start([...command.split(' '), `--master=${url}`]);
-        await asked;
-        child.kill(signal);
-        assert.deepEqual(await once(child, 'exit'), [STATUS[signal], null]);
+        await expectEnded(start([...command.split(' '), `--master=${url}`]), asked, signal);
       });
     }
 
     for (const command of ['advise', 'top']) {
       it(`${signal} ends ${command} while its source does not answer`, { timeout: TIMEOUT_MS }, async () => {
         const asked = once(server, 'request');
-        const child = start([command, `--source=${url}`]);
-        await asked;
-        child.kill(signal);
-        assert.deepEqual(await once(child, 'exit'), [STATUS[signal], null]);
+        await expectEnded(start([command, `--source=${url}`]), asked, signal);
       });
     }
 
     it(`${signal} ends tune while it searches`, { timeout: TIMEOUT_MS }, async () => {
       const child = start(['tune', '--from=huge']);
-      for (let said = ''; !said.includes('at settings');) {
-        const [chunk] = (await once(child.stderr!, 'data')) as [Buffer];
-        said += chunk.toString();
-      }
-      child.kill(signal);
-      assert.deepEqual(await once(child, 'exit'), [STATUS[signal], null]);
+      const searches = new Promise<void>((resolve) => {
+        let said = '';
+        child.stderr!.on('data', (chunk: Buffer) => {
+          if ((said += chunk.toString()).includes('at settings')) resolve();
+        });
+      });
+      await expectEnded(child, searches, signal);
     });
   }
 });

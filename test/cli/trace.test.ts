@@ -45,12 +45,14 @@ describe('endpointd run --trace', () => {
 
   it('a trace has steps, reflectors, queues, shards and requests in one picture', async () => {
     const child = run(`--trace=${file}`, '--trace-for=3s');
-    for (let log = ''; !log.includes('Trace is written');) {
-      const [chunk] = (await once(child.stderr!, 'data')) as [Buffer];
-      log += chunk.toString();
+    const exited = once(child, 'exit');
+    let log = '';
+    child.stderr!.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    while (!log.includes('Trace is written')) {
+      await Promise.race([once(child.stderr!, 'data'), exited.then(() => assert.fail(log))]);
     }
     child.kill('SIGTERM');
-    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.deepEqual(await exited, [0, null]);
     const { traceEvents, otherData } = JSON.parse(readFileSync(file, 'utf8')) as TraceText;
     assert.equal(otherData.dropped, 0);
     const kinds = new Set(traceEvents.map(({ cat, name }) => `${cat}: ${name}`));

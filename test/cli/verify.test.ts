@@ -65,7 +65,12 @@ describe('verify', () => {
   it('verify has status 2 if the report cannot be written', async () => {
     const args = [BIN, 'verify', `--kubeconfig=${server.kubeconfig}`];
     const full = openSync('/dev/full', 'w');
-    const { status, stderr } = spawnSync(execPath, args, { stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });
+    const limit = { timeout: 30_000, killSignal: 'SIGKILL' } as const;
+    const { status, stderr } = spawnSync(execPath, args, {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+      ...limit,
+    });
     closeSync(full);
     assert.match(stderr, /\nendpointd verify: cannot write the report: ENOSPC/);
     assert.equal(status, 2);

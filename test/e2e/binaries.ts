@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -82,6 +82,11 @@ const ACTIONLINT: GoModule = {
 };
 const BUILD_MINUTES_MAX = 30;
 const LOCK_POLL_MS = 500;
+/** So often who holds the lock touches it. */
+const LOCK_TOUCHED_EVERY_MS = 5000;
+/** Who has held it and not touched it for so long has been killed. */
+const LOCK_HELD_MS_MAX = 60_000;
+const LOCK_TOLD_AFTER_MS = 30_000;
 
 const run = promisify(execFile);
 
@@ -188,37 +193,55 @@ async function exists(path: string): Promise<boolean> {
 async function build(module: GoModule, directory: string, names: readonly string[]): Promise<void> {
   await mkdir(directory, { recursive: true });
   const lock = join(directory, 'building');
-  while (!(await tryLock(lock))) await sleep(LOCK_POLL_MS);
+  await takeLock(lock);
+  const touching = setInterval(() => void touch(lock), LOCK_TOUCHED_EVERY_MS);
   try {
+    // Of builds that were killed.
+    const parts = (await readdir(directory)).filter((name) => /\.part-\d+$/.test(name));
+    for (const part of parts) await rm(join(directory, part), { force: true });
     for (const name of names) {
       const path = join(directory, name);
       if (await exists(path)) continue;
       await buildOne(module, path, name);
     }
   } finally {
+    clearInterval(touching);
     await rm(lock, { recursive: true, force: true });
   }
 }
 
+async function takeLock(lock: string): Promise<void> {
+  const fromMs = Date.now();
+  let isTold = false;
+  while (!(await tryLock(lock))) {
+    if (!isTold && Date.now() > fromMs + LOCK_TOLD_AFTER_MS) {
+      isTold = true;
+      const owner = await readFile(join(lock, 'pid'), 'utf8').catch(() => 'unknown');
+      console.error(`Waiting for a build by another process (pid ${owner}), which holds ${lock}`);
+    }
+    await sleep(LOCK_POLL_MS);
+  }
+}
+
+/** Two who find the same dead lock at the same time may both have it: then both build the same, each in a file of its own. */
 async function tryLock(lock: string): Promise<boolean> {
   try {
     await mkdir(lock);
-  } catch {
-    const owner = Number(await readFile(join(lock, 'pid'), 'utf8').catch(() => '0'));
-    if (owner > 0 && !isAlive(owner)) await rm(lock, { recursive: true, force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const touched = await stat(lock).catch(() => null);
+    const isDead = touched !== null && touched.mtimeMs < Date.now() - LOCK_HELD_MS_MAX;
+    if (isDead) await rm(lock, { recursive: true, force: true });
     return false;
   }
   await writeFile(join(lock, 'pid'), String(process.pid));
   return true;
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+async function touch(path: string): Promise<void> {
+  const now = new Date();
+  // Another process may have taken it over, and be done.
+  await utimes(path, now, now).catch(() => undefined);
 }
 
 /** Without them kube-apiserver tells v0.0.0-master of itself. */
@@ -231,7 +254,7 @@ function versionFlags(release: string): string {
 async function buildOne(module: GoModule, path: string, name: string): Promise<void> {
   const { directory, release, packages, tags = '', stamp = '', isOlder = false } = module;
   const flags = `-s -w ${stamp === '' ? '' : versionFlags(stamp)}`;
-  const part = `${path}.part`;
+  const part = `${path}.part-${process.pid}`;
   try {
     await run('go', ['build', '-trimpath', '-tags', tags, '-ldflags', flags, '-o', part, packages[name]!], {
       cwd: directory,

@@ -14,10 +14,11 @@ import { GARDENER_LINE, KOPS_LINE, KUBEADM_LINE } from '../support/manager-lines
 import { ask, type Sent } from '../support/secure-pages.ts';
 import { createAuthority, issuerOf, type Issued } from './certificates.ts';
 import { clientOf, differences } from './client.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
-import { freePort, viewersReadMetrics } from './serving.ts';
+import { viewersReadMetrics } from './serving.ts';
 import { createPod, createService, createWorld, until, type World } from './world.ts';
 
 const run = promisify(execFile);
@@ -98,7 +99,7 @@ describe('in place of kube-controller-manager', () => {
   for (const [installer, line] of Object.entries(LINES)) {
     it(`the command line of ${installer} leads to right slices, and is served`, async () => {
       await createPod(world, `of-${installer.toLowerCase()}`, { ip: '10.1.1.1' });
-      const port = await freePort();
+      const [port] = await freePorts(1);
       const address = `127.0.0.1:${port}`;
       endpointd = await startEndpointd(cluster, [...(await withFiles(line)), `--secure-port=${port}`]);
       await until(async () => (await differences(client)).length === 0);

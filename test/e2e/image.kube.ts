@@ -1,6 +1,6 @@
 /**
  * The image without a Docker engine: the steps of the Dockerfile, carried out in an empty directory, and what comes of it started
- * there as the image would be, before the embedded API server. Needs root, `unshare` and `chroot`.
+ * there as the image would be, before the embedded API server. Needs root, `setsid`, `unshare` and `chroot`.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -27,6 +27,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
 import { stagesOf, type Stage } from '../support/dockerfile.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { startChild, type Child } from '../../src/testbed/child.ts';
 import { differences } from './client.ts';
@@ -35,8 +36,6 @@ import { createPod, createService, createWorld, until } from './world.ts';
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
 const KUBECONFIG = '/etc/kubernetes/endpointd.conf';
-/** Its own of many: tests run side by side. */
-const PORT = 20_000 + (process.pid % 20_000);
 /** What the release gives to the build. */
 const BUILD_ARGUMENTS: Readonly<Record<string, string>> = { COMMIT: '0123456789abcdef0123456789abcdef01234567' };
 const ELF = '\u007fELF';
@@ -174,7 +173,7 @@ describe('the image', () => {
       'run',
       `--kubeconfig=${KUBECONFIG}`,
       '--bind-address=127.0.0.1',
-      `--secure-port=${PORT}`,
+      `--secure-port=${(await freePorts(1))[0]}`,
       '--shards=1',
     ];
     const log = join(directory, 'image.log');
@@ -195,7 +194,7 @@ describe('the image', () => {
     for (const command of [['retire-endpoints'], ['explain', 'service', 'shop/web']]) {
       const asked = once(silent, 'request');
       child = await startImage([...command, `--master=http://127.0.0.1:${port}`], join(directory, 'command.log'));
-      await asked;
+      await Promise.race([asked, child.ended.then((status) => assert.fail(`ended with status ${status}`))]);
       process.kill(insideOf(child)[0]!, 'SIGINT');
       assert.equal(await child.ended, 130, command.join(' '));
     }
@@ -213,7 +212,8 @@ describe('the image', () => {
 
   function startImage(args: readonly string[], log: string): Promise<Child> {
     const start = ['--mount', '--pid', '--fork', '/bin/sh', '-c', START, root, word('USER'), ...entryPoint(), ...args];
-    return startChild('/usr/bin/unshare', start, log);
+    // A group of its own, so that all of it ends if this process is killed.
+    return startChild('/usr/bin/setsid', ['unshare', ...start], log);
   }
 
   /** What the base image has: Node where the entry point looks for it, and places for what the runtime mounts. */

@@ -36,7 +36,8 @@ function addressOf(offset: number): string {
 
 function run(...words: readonly [string, ...string[]]): void {
   const [program, ...args] = words;
-  execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  // No limit of the runner is kept meanwhile.
+  execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: 30_000, killSignal: 'SIGKILL' });
 }
 
 /** Throws where no namespace can be made, or no wire. What it makes ends with it. */
@@ -129,9 +130,10 @@ test(
     }
     const server = spawn('unshare', ['--net', process.execPath, SERVER], { stdio: ['pipe', 'inherit', 'inherit'] });
     const exited = once(server, 'exit');
+    let isConnected = false;
     try {
       await connect(server);
-      context.after(() => run('ip', 'link', 'del', LINK));
+      isConnected = true;
       await until(isListening);
       const watches = await Promise.all(WAYS.map(([, access]) => openWatch(access)));
       losePacketsOf(server);
@@ -150,6 +152,8 @@ test(
       }
       await Promise.all(watches.map((watch) => watch.close()));
     } finally {
+      // Before the namespace ends, because the kernel takes the wire away with it, soon or late.
+      if (isConnected && server.exitCode === null) run('ip', 'link', 'del', LINK);
       server.kill('SIGKILL');
       await exited;
     }

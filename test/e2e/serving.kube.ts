@@ -10,10 +10,11 @@ import type { ApiClient } from '../../src/node/api-client.ts';
 import { AUTHORITIES, CLIENTS } from '../support/client-certificates.ts';
 import { ask, type Said, type Sent } from '../support/secure-pages.ts';
 import { clientOf } from './client.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
 import { startEndpointd, type Endpointd } from './endpointd.ts';
-import { freePort, viewersReadMetrics } from './serving.ts';
+import { viewersReadMetrics } from './serving.ts';
 import { until } from './world.ts';
 
 const run = promisify(execFile);
@@ -53,7 +54,7 @@ describe('with a real kube-apiserver', () => {
     const text = await readFile(cluster.kubeconfigPath, 'utf8');
     const kubeconfigPath = join(cluster.directory, 'kubeconfig-endpointd');
     await writeFile(kubeconfigPath, text.replace(/user: \{ token: (\S+) \}/, `user: { token: $1, as: "${ACCOUNT}" }`));
-    const port = await freePort();
+    const [port] = await freePorts(1);
     address = `127.0.0.1:${port}`;
     const flags = [`--secure-port=${port}`, '--bind-address=127.0.0.1'];
     endpointd = await startEndpointd({ ...cluster, kubeconfigPath }, flags);

@@ -1,17 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import type { ApiClient } from '../../src/node/api-client.ts';
 
 const RBAC_API = '/apis/rbac.authorization.k8s.io/v1';
-
-/** One that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 /** The group `viewers`, and who else is named, may get /metrics, by the binding `read-metrics`. */
 export async function viewersReadMetrics(client: ApiClient, ...others: readonly object[]): Promise<void> {

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { ApiError, createApiClient, type ApiWatch } from '../../src/node/api-client.ts';
+import { until } from '../support/until.ts';
 
 interface World {
   readonly watch: ApiWatch;
@@ -49,7 +50,7 @@ test('a watch that the server ends in good order goes on after its last event', 
     },
   );
   await goesOn;
-  while (seen.length < 3) await new Promise((next) => void setTimeout(next, 1));
+  await until(() => seen.length === 3);
   watch.stop();
   await watch.ended;
   assert.deepEqual(

@@ -76,10 +76,11 @@ describe('the HTTP shell of the embedded API server', () => {
         socket.pause();
         socket.write('GET /api/v1/endpoints?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n');
         await until(() => api.watchers.size === 1);
-        for (let value = 0; api.watchers.size === 1; value++) {
-          touch(api, value, 200_000);
-          await new Promise((resolve) => void setImmediate(resolve));
-        }
+        let value = 0;
+        await until(() => {
+          touch(api, value++, 200_000);
+          return api.watchers.size === 0;
+        });
         socket.destroy();
       },
       3,

@@ -7,12 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createAuthPlugin } from '../../src/node/auth-plugin.ts';
 import type { AuthPlugin } from '../../src/node/plugin-credentials.ts';
 import { CredentialsError } from '../../src/node/credentials-error.ts';
 import { parseKubeconfig } from '../../src/node/kubeconfig.ts';
 import { BIN } from '../support/installed.ts';
+import { runs } from '../support/runs-process.ts';
+import { until } from '../support/until.ts';
 
 const API_VERSION = 'client.authentication.k8s.io/v1';
 const CANARY = 'CanaryQz';
@@ -61,22 +62,13 @@ function stubborn(pids: string): string {
 }
 
 async function pidsIn(path: string): Promise<number[]> {
-  while (!existsSync(path)) await sleep(10);
+  await until(() => existsSync(path));
   return readFileSync(path, 'utf8').trim().split(' ').map(Number);
-}
-
-function runs(pid: number): boolean {
-  try {
-    // A zombie has ended; who started it may be gone, and then nobody of ours can wait for it.
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
 }
 
 async function ended(pids: readonly number[]): Promise<void> {
   assert.equal(pids.length, 2);
-  while (pids.some(runs)) await sleep(10);
+  await until(() => !pids.some(runs));
 }
 
 const ENDLESS = { timeout: LONG_MS, skip: !existsSync('/proc/self/status') && 'only /proc tells a zombie' };

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pid } from 'node:process';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { strangeLines } from '../support/log-patterns.ts';
+import { until } from '../support/until.ts';
 import { createLog, formatJson, formatText, type LogLine, type SourcedLine } from '../../src/node/log.ts';
 
 const WALL_MS = Date.UTC(2026, 10, 21, 9, 8, 7, 65);
@@ -98,7 +98,7 @@ test('a line is written soon without a flush, also long after the last one', { t
     const log = createLog({ verbosity: 0, format: 'text', destination: openSync(path, 'w') });
     for (const message of ['first', 'second']) {
       log.write(line({ message }));
-      while (!readFileSync(path, 'utf8').includes(message)) await sleep(20);
+      await until(() => readFileSync(path, 'utf8').includes(message));
     }
   }),
 );

@@ -12,6 +12,9 @@ import type { Played } from './play.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const COPIED = ['src', 'workers', 'test/support', 'test/outputs', 'package.json', 'tsconfig.json'];
 const FILES_MAX = 9;
+/** This process waits without its event loop, so no limit of the runner would be kept. */
+const COMPILED_WITHIN = { timeout: 120_000, killSignal: 'SIGKILL' } as const;
+const PLAYED_WITHIN = { timeout: 30_000, killSignal: 'SIGKILL' } as const;
 
 describe('a fourth output', () => {
   let directory: string;
@@ -42,11 +45,13 @@ describe('a fourth output', () => {
       cwd: directory,
       stdio: 'pipe',
       encoding: 'utf8',
+      ...COMPILED_WITHIN,
     });
   });
 
   it('a wrongly declared output holds up no other', () => {
-    const text = execFileSync(process.execPath, ['test/outputs/play.ts'], { cwd: directory, encoding: 'utf8' });
+    const options = { cwd: directory, encoding: 'utf8', ...PLAYED_WITHIN } as const;
+    const text = execFileSync(process.execPath, ['test/outputs/play.ts'], options);
     const { none, ...mistakes } = JSON.parse(text) as Record<string, Played>;
     const ready = ['10.0.0.1 not ready', '10.0.0.2 ready'];
     assert.ok(none !== undefined);

@@ -13,7 +13,7 @@ import { makeStory, SIMPLEST_WORLD, type Happening, type Story } from './story.t
 import type { Sim } from '../support/sim.ts';
 import type { HttpRequest } from '../../src/ports/transport.ts';
 
-const SEEDS = 40;
+const SEEDS = 10;
 const SHAPES = 80;
 
 describe('stories from seeds', () => {

@@ -2,17 +2,19 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { execPath } from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { NODE_FLAGS } from '../../src/testbed/controller-process.ts';
+import { freePorts } from '../../src/testbed/free-ports.ts';
 import { BIN } from './installed.ts';
+import { until } from './until.ts';
 
 /** Of its first line. */
 export const BIN_FLAGS = NODE_FLAGS.filter((flag) => flag !== '--disable-sigusr1');
 
 export interface ServingProcess {
   readonly child: ChildProcess;
+  /** How it has ended. */
+  readonly exited: Promise<readonly [status: number | null, signal: NodeJS.Signals | null]>;
   /** `host:port` of `--secure-port`. */
   readonly secure: string;
   /** `host:port` of `--metrics-bind-address`. */
@@ -26,28 +28,34 @@ export interface ServingProcess {
 /** Starts it with both ports on loopback. Resolves when it serves. */
 export async function startServingProcess(flags: readonly string[]): Promise<ServingProcess> {
   const own = [
-    `--secure-port=${await freePort()}`,
+    `--secure-port=${(await freePorts(1))[0]}`,
     '--bind-address=127.0.0.1',
     '--metrics-bind-address=127.0.0.1:0',
     '--shards=0',
     '--logging-format=json',
   ];
   const child = spawn(execPath, [...BIN_FLAGS, BIN, 'run', ...own, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  while (!said.includes('"Starting endpointd"')) {
-    assert.equal(child.exitCode ?? child.signalCode, null, said);
-    await sleep(10);
+  try {
+    await until(() => {
+      assert.equal(child.exitCode ?? child.signalCode, null, said);
+      return said.includes('"Starting endpointd"');
+    });
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
   }
   return {
     child,
+    exited,
     secure: /"https":"([^"]+)"/.exec(said)![1]!,
     plain: /"http":"([^"]+)"/.exec(said)![1]!,
     log: () => said,
     async end() {
-      if ((child.exitCode ?? child.signalCode) !== null) return;
       child.kill('SIGKILL');
-      await once(child, 'exit');
+      await exited;
     },
   };
 }
@@ -60,12 +68,4 @@ export function kubeconfigText(url: string, user: object = {}): string {
     users: [{ name: 'u', user }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

@@ -9,7 +9,7 @@ test('a program that has just ended, unnoticed, can be killed', async () => {
   process.kill(child.pid, 'SIGKILL');
   // Nothing is told to this process while it looks.
   const cell = new Int32Array(new SharedArrayBuffer(4));
-  while (existsSync(`/proc/${child.pid}`)) Atomics.wait(cell, 0, 0, 5);
+  for (let looks = 0; looks < 6000 && existsSync(`/proc/${child.pid}`); looks++) Atomics.wait(cell, 0, 0, 5);
   assert.ok(child.running);
   await child.kill('SIGTERM');
   assert.equal(await child.ended, 128 + 9);

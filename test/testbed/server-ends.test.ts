@@ -12,12 +12,13 @@ import { startServe } from '../../src/testbed/serve-process.ts';
 import { createStoryCluster } from '../../src/testbed/story-cluster.ts';
 import { startEndpointd } from '../../src/testbed/test-programs.ts';
 import { profileStory, STORY_PROFILES } from '../../src/twin/profiles.ts';
+import { MAIN } from '../support/installed.ts';
 
 const PROFILE = { ...STORY_PROFILES[0]!, namespaces: 1, services: [{ count: 1, pods: 2 }], minutes: 0.1 };
 const ENDED = { message: /^serve has ended with status -1:/ };
 
 test('a story is given up when the API server ends', { timeout: 60_000 }, async (t) => {
-  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0']);
+  const serve = await startServe(['--life=false', '--end-namespaces=false', '--nodes=0'], MAIN);
   const client = createApiClient({ url: serve.url }, 8);
   t.after(async () => {
     await client.close();
@@ -55,7 +56,7 @@ test('an API server that does not start leaves neither a directory nor a listene
     rmSync(directory, { recursive: true });
   });
   const listeners = process.listenerCount('exit');
-  await assert.rejects(startServe(['--no-such-flag']), { message: /^serve has ended with status 2:/ });
+  await assert.rejects(startServe(['--no-such-flag'], MAIN), { message: /^serve has ended with status 2:/ });
   const left = readdirSync(directory).filter((name) => name.startsWith('endpointd-'));
   assert.deepEqual([left, process.listenerCount('exit')], [[], listeners]);
 });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startKubeControllerManager } from '../../src/testbed/test-programs.ts';
+import { until } from '../support/until.ts';
 
 /** Serves metrics as kube-controller-manager does, and spends no CPU. */
 const MANAGER = `#!${execPath}
@@ -28,6 +28,6 @@ test("kube-controller-manager's CPU is read from its metrics", { timeout: 60_000
     await manager.stop();
     rmSync(directory, { recursive: true });
   });
-  while ((await manager.metricsText()) === '') await sleep(20);
+  await until(async () => (await manager.metricsText()) !== '', 20);
   assert.equal(await manager.cpuSeconds(), 125.5);
 });

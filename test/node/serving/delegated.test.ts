@@ -13,6 +13,7 @@ import type { HttpServer } from '../../../src/node/serving/http.ts';
 import { AUTHORITIES, CLIENTS } from '../../support/client-certificates.ts';
 import { startReviewServer, type ReviewServer } from '../../support/review-server.ts';
 import { ask, serveSecurely, type Said, type Sent } from '../../support/secure-pages.ts';
+import { until } from '../../support/until.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-delegated-'));
 const usersFile = join(directory, 'users.crt');
@@ -322,7 +323,7 @@ describe('authorities that the API server publishes', () => {
   });
 
   async function untilLogged(count: number): Promise<void> {
-    while (log.length < count) await new Promise((resolve) => void setImmediate(resolve));
+    await until(() => log.length >= count);
   }
 
   it('published authorities count if no file is given', async () => {

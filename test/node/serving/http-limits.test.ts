@@ -10,6 +10,7 @@ import { createHandshakes } from '../../../src/node/serving/handshakes.ts';
 import { startHttp, type HttpServer } from '../../../src/node/serving/http.ts';
 import { metricsPage, type RenderedMetrics } from '../../../src/node/serving/metrics-page.ts';
 import { text, type Asked, type Page } from '../../../src/node/serving/page.ts';
+import { until } from '../../support/until.ts';
 
 const CONNECTIONS_MAX = 6;
 const MASS = 50;
@@ -94,7 +95,12 @@ function get(path: string, version = '1.1'): string {
 }
 
 async function rendering(): Promise<PromiseWithResolvers<RenderedMetrics>> {
-  while (renderings.length === 0) await new Promise((resolve) => void setImmediate(resolve));
+  // Turn by turn: who has closed its half is answered only if the answer comes before that is noticed.
+  const endMs = Date.now() + 30_000;
+  while (renderings.length === 0) {
+    assert.ok(Date.now() < endMs, 'the page is not asked for');
+    await new Promise((resolve) => void setImmediate(resolve));
+  }
   return renderings.shift()!;
 }
 
@@ -314,7 +320,7 @@ for (const secure of [false, true]) {
     describe('connections that hold all places', () => {
       it('connections that hold all places and wait for answers let a new one in', async () => {
         for (let i = 0; i < CONNECTIONS_MAX; i++) client(get('/slow'));
-        while (slow.length < CONNECTIONS_MAX) await new Promise((resolve) => void setImmediate(resolve));
+        await until(() => slow.length === CONNECTIONS_MAX);
         await isAlive();
       });
 
@@ -358,7 +364,7 @@ for (const secure of [false, true]) {
 
       it('connections of one address give way to other addresses, each in its turn', async () => {
         for (let i = 0; i < CONNECTIONS_MAX; i++) client(get('/slow'));
-        while (slow.length < CONNECTIONS_MAX) await new Promise((resolve) => void setImmediate(resolve));
+        await until(() => slow.length === CONNECTIONS_MAX);
         const others = Array.from({ length: CONNECTIONS_MAX - 1 }, (_, i) =>
           client(get('/metrics'), `127.0.0.${i + 2}`),
         );
@@ -435,7 +441,7 @@ for (const secure of [false, true]) {
           inLine.forEach(({ socket }, i) => socket.once('secureConnect', () => order.push(i)));
           for (let i = 0; i < CONNECTIONS_MAX; i++) {
             nowMs += ONE_TOKEN_MS;
-            while (order.length === i) await new Promise((resolve) => void setImmediate(resolve));
+            await until(() => order.length > i);
           }
           assert.deepEqual(order, [4, 0, 5, 1, 2, 3]);
         });

@@ -514,7 +514,7 @@ describe('TLS', () => {
         [200, 41],
       ] as const) {
         nowMs += ms;
-        while (clients.connected < count) await sleep(5);
+        await until(() => clients.connected >= count);
         await sleep(100);
         assert.equal(clients.connected, count, `${ms} ms later`);
       }
