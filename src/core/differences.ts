@@ -347,7 +347,7 @@ export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
     id: 'slices-relabelled',
     title: 'Somebody changes the managed-by or service-name label of a slice',
     upstream: 'leaves the service stale for ever',
-    ours: 'is a deletion for one service and a new slice for the other: both are planned again. Where that happens to the new ones too, the service waits a minute before it makes another one, then twice as long each time, up to an hour, and is stuck meanwhile',
+    ours: 'is a deletion for one service and a new slice for the other: both are planned again. Where the new ones lose the managed-by label too, the service waits a minute before it makes another one, then twice as long each time, up to 5 minutes, and is stuck meanwhile',
     reports: [],
     rules: ['The slice tracker'],
     defects: ['D4'],

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { BIN } from '../support/installed.ts';
+import { runs } from '../support/runs-process.ts';
 import { until } from '../support/until.ts';
 
 type Demo = ChildProcessByStdio<null, Readable, Readable>;
@@ -65,7 +66,7 @@ test('a demo that is ended by a signal ends its controller', withProc, async () 
   const exited = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await exited, [143, null]);
-  await until(() => !existsSync(`/proc/${controller}`));
+  await until(() => !runs(controller));
 });
 
 test('a demo whose reader goes away ends quietly, with its controller', withProc, async () => {
@@ -75,5 +76,5 @@ test('a demo whose reader goes away ends quietly, with its controller', withProc
   child.stdout.destroy();
   assert.deepEqual(await exited, [0, null]);
   assert.equal(await said, '');
-  await until(() => !existsSync(`/proc/${controller}`));
+  await until(() => !runs(controller));
 });

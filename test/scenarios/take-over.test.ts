@@ -369,6 +369,21 @@ describe('endpointd begins', () => {
     }
   });
 
+  it('nor does it begin where etcd alone stood still, and no watch ended', () => {
+    const { manager, endpointd } = world();
+    manager.kill();
+    setReady(manager, 'web', false);
+    manager.run(1000);
+    endpointd.refuse = ({ stream }) => (stream ? 0 : 504);
+    manager.run(60_000);
+    endpointd.refuse = () => 0;
+    manager.run(18_000);
+    manager.start();
+    manager.run(60_000);
+    assert.deepEqual(endpointsTable(manager), NOT_READY);
+    assert.deepEqual(written(endpointd), []);
+  });
+
   it('nor does a standby that takes the Lease after the outage', () => {
     const { manager, endpointd, replica } = world();
     const standby = replica('b', 3);

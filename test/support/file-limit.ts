@@ -9,7 +9,8 @@ import { isMainThread } from 'node:worker_threads';
 /** A minute more than the test that may take longest, on a busy machine. */
 const MS_MAX = Number(process.env['TEST_FILE_MS_MAX'] ?? 960_000);
 
-if (isMainThread && process.argv[1]?.endsWith('.test.ts') === true) {
+// The runner itself has no such variable.
+if (isMainThread && process.env['NODE_TEST_CONTEXT'] !== undefined && process.argv[1]?.endsWith('.test.ts') === true) {
   const end = (): void => {
     const kept = [...new Set(process.getActiveResourcesInfo())].join(', ');
     console.error(`${process.argv[1]} has not ended after ${MS_MAX} ms, and is ended. This keeps it alive: ${kept}`);

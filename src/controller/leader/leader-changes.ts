@@ -85,8 +85,10 @@ export function leaveLease({ leadership, hands }: ControllerState, answered: boo
  */
 function wakeWaiting(state: ControllerState, leadership: Leadership, now: Now): number {
   const { takeOver, elector } = leadership;
-  // Also while it does not lead: its own Lease runs out in an outage, too.
-  if (takeOver !== null && areWatchesLost(state.hands.reflectors, state.reflectors)) takeOver.outageAtMs = now.nowMs;
+  // Its own Lease runs out in an outage, too, and where etcd alone stands still the watches stay open.
+  const hasLostLease = elector.failing !== '' && !isLeader(elector);
+  if (takeOver !== null && (hasLostLease || areWatchesLost(state.hands.reflectors, state.reflectors)))
+    takeOver.outageAtMs = now.nowMs;
   if (!state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
   if (takeOver !== null && !hasTakenOver(leadership)) return stepTakeOver(state, leadership, takeOver, now);
   const isFirst = takeOver?.step.name === 'decided';

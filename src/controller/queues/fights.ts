@@ -36,7 +36,7 @@ const ASKED_FROM = 3;
 /** From so many slices on that were taken one after the other no slice is made for a time, each time twice as long. */
 const HELD_FROM = 3;
 const HELD_MS = 60_000;
-const HELD_MS_MAX = 3_600_000;
+const HELD_MS_MAX = 300_000;
 
 const DAMAGES: readonly Damage[] = ['missing', 'wrong', 'altered'];
 
@@ -191,17 +191,12 @@ export function noteLabels(unit: Unit, name: string, labels: Labels, now: Now): 
   return true;
 }
 
-/** The label by which the unit does not find the slice; '' = it finds it. */
+/** The label by which the unit does not find a slice that proxies read for its Service; '' = it is no such slice. */
 function otherLabel({ controller, service }: Unit, labels: Labels): string {
-  const own = [
-    [SLICE_MANAGED_BY_LABEL, controller.managedBy],
-    [SERVICE_NAME_LABEL, service.name],
-  ] as const;
-  for (const [label, expected] of own) {
-    const value = labelsGet(labels, label);
-    if (value !== expected) return value === undefined ? `without the label ${label}` : `with ${label}=${value}`;
-  }
-  return '';
+  const label = SLICE_MANAGED_BY_LABEL;
+  const value = labelsGet(labels, label);
+  if (labelsGet(labels, SERVICE_NAME_LABEL) !== service.name || value === controller.managedBy) return '';
+  return value === undefined ? `without the label ${label}` : `with ${label}=${value}`;
 }
 
 /** The slice does not exist any more, or has its labels again. */

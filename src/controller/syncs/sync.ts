@@ -101,7 +101,7 @@ function readAndPlan(state: ControllerState, unit: Unit): void {
   }
 }
 
-/** Takes the answer whether a slice that is missing lives on. Where it does, nothing is made; all else is written. */
+/** Takes the answer whether a slice that is missing lives on. Where it does, no create is sent, nor what waits for one. */
 export function onSliceFound(state: ControllerState, unit: Unit, name: string, event: TransportEvent, now: Now): void {
   const { labels, failure } = takeFoundSlice(state, name, event);
   if (failure !== null) {
@@ -110,7 +110,7 @@ export function onSliceFound(state: ControllerState, unit: Unit, name: string, e
   }
   if (labels === null || !noteLabels(unit, name, labels, now)) {
     noteNotTaken(unit, name, now);
-    // It has its labels again, and the watch has not told.
+    // It has its labels again, which the watch has not told, or it names another Service.
     if (labels !== null) noteUncertain(unit.service.view, unit.controller.kind);
   }
   if (isWanted(unit)) readAndPlan(state, unit);
