@@ -14,6 +14,15 @@ export function replica(identity: string, config: SimConfig, standby: Leadership
   return createSim({ ...config, options, leadership: leadershipOf(identity, standby) });
 }
 
+/** Makes one service with one pod, and starts the process. */
+export function startWithWeb(sim: Sim): void {
+  createNode(sim, { name: 'node-1', zone: 'zone-a' });
+  createService(sim, { name: 'web' });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(1000);
+}
+
 /** One service with one pod. @param options of the standby, as `config` is */
 export function replicas(
   kind: LeadershipOptions['standby'] = 'warm',
@@ -22,11 +31,7 @@ export function replicas(
 ): Replicas {
   const leader = replica('a', {});
   const standby = replica('b', { ...config, beside: leader, seed: 2, options }, kind);
-  createNode(leader, { name: 'node-1', zone: 'zone-a' });
-  createService(leader, { name: 'web' });
-  createPod(leader, { name: 'web-1', ip: '10.0.0.1' });
-  leader.start();
-  leader.run(1000);
+  startWithWeb(leader);
   standby.start();
   leader.run(5000);
   return { leader, standby };

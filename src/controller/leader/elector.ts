@@ -61,7 +61,7 @@ export interface Elector {
   attempt: Attempt | null;
   /** Whether it has sent a record of its own since it saw another holder. */
   hasSent: boolean;
-  /** Whether it has once not led, but for its first look at the Lease: another process may have led meanwhile. */
+  /** Whether it has waited for the Lease, or has lost it: another process may have led meanwhile. */
   hasStoodBy: boolean;
   watch: LeaseWatch;
   /** Monotonic ms at which a standby tries next and opens the watch again, whatever the watch has told. */
