@@ -81,16 +81,23 @@ export function apiServerDualStack(name: string, start: () => Promise<ApiServerU
       assert.equal(shown(await client.ok('PATCH', path, { spec }, { contentType: MERGE })), 'IPv4 SingleStack v4');
     });
 
+    // kube-apiserver compares the reservation of an address with its Service letter by letter some time after the create,
+    // and deletes the reservation of a spelling that is not canonical. The address of the other Services is canonical.
     test('an IPv6 address is one address in all its spellings', async () => {
-      const first = await post({ clusterIP: 'fd00:10:96:0::00ab', ...PORTS });
-      assert.deepEqual([first.status, first.body.spec?.clusterIP], [201, 'fd00:10:96:0::00ab']);
+      const first = await post({ clusterIP: 'fd00:10:96::ab', ...PORTS });
+      assert.equal(first.status, 201, first.body.message);
       for (const clusterIP of ['fd00:10:96::ab', 'fd00:10:96:0::00ab', 'FD00:10:96::AB']) {
         const { status, body } = await post({ clusterIP, ...PORTS });
         assert.deepEqual([status, body.details?.causes[0].field], [422, 'spec.clusterIPs'], clusterIP);
         assert.match(body.message, /: provided IP is already allocated$/);
       }
       await client.ok('DELETE', first.path);
-      assert.equal((await post({ clusterIP: 'fd00:10:96::ab', ...PORTS })).status, 201);
+      assert.equal((await post({ clusterIP: 'fd00:10:96:0::00ab', ...PORTS })).status, 201);
+    });
+
+    test('an IPv6 address is kept as it was spelled', async () => {
+      const { status, body } = await post({ clusterIP: 'fd00:10:96:0::00ac', ...PORTS });
+      assert.deepEqual([status, body.spec?.clusterIP], [201, 'fd00:10:96:0::00ac']);
     });
 
     test('the first family is fixed', async () => {
