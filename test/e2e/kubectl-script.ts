@@ -326,7 +326,7 @@ export const KUBECTL_SCRIPT: Readonly<Record<string, readonly KubectlStep[]>> = 
     { args: "wait --for=jsonpath='{.status.podIP}'=10.1.0.1 pod/web-1 -n watch --timeout=60s" },
     { args: 'get pods -n watch -w --request-timeout=4s' },
     { args: 'get pods -n watch -w -o wide --output-watch-events --request-timeout=4s' },
-    { args: 'get --raw /api/v1/namespaces/watch/pods?watch=1&timeoutSeconds=1' },
+    { args: 'get --raw /api/v1/namespaces/watch/pods?watch=1&timeoutSeconds=3' },
     { args: 'events -n watch' },
   ],
 

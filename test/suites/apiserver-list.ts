@@ -135,7 +135,9 @@ export const LIST_CASES: Readonly<Record<string, Case>> = {
     const { resourceVersion } = (await client.ok('GET', path)).metadata;
     await client.ok('DELETE', `${path}/a`);
     await client.ok('PATCH', `${path}/b`, { metadata: { labels: { c: 'd' } } }, { contentType: MERGE });
-    await client.ok('POST', path, { metadata: { name: 'c' } });
+    const { metadata } = await client.ok('POST', path, { metadata: { name: 'c' } });
+    // What need not be older than a version may be an old state: make sure that the cache has caught up.
+    await client.ok('GET', `${path}?resourceVersion=${metadata.resourceVersion}`);
     for (const query of [
       `resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`,
       `resourceVersion=${resourceVersion}&limit=10`,

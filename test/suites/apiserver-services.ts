@@ -200,13 +200,17 @@ export const SERVICE_CASES: Readonly<Record<string, Case>> = {
 
   'Service: an address is free again after a delete': async (client) => {
     const path = await servicesPath(client);
-    const { spec } = await client.ok('POST', path, { metadata: { name: 'a' }, spec: PORTS });
-    await client.ok('DELETE', `${path}/a`);
-    const again = await client.ok('POST', path, {
-      metadata: { name: 'b' },
-      spec: { clusterIP: spec.clusterIP, ...PORTS },
-    });
-    assert.equal(again.spec.clusterIP, spec.clusterIP);
+    // kube-apiserver's repair of addresses may reserve that of a Service anew while the Service is deleted. Another address
+    // is tried then.
+    const answers: Json[] = [];
+    for (let tries = 0; tries < 3 && answers.at(-1)?.kind !== 'Service'; tries++) {
+      const { spec } = await client.ok('POST', path, { metadata: { name: `a${tries}` }, spec: PORTS });
+      await client.ok('DELETE', `${path}/a${tries}`);
+      const again = { metadata: { name: 'b' }, spec: { clusterIP: spec.clusterIP, ...PORTS } };
+      answers.push((await client.call('POST', path, again)).body);
+    }
+    assert.equal(answers.pop()!.kind, 'Service');
+    for (const { message } of answers) assert.match(message, /: provided IP is already allocated$/);
   },
 
   'Service: an update keeps addresses that it leaves out': async (client) => {

@@ -91,7 +91,13 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
     assert.ok(Number(metadata.resourceVersion) >= version);
     await create(client, path, 'b');
-    assert.deepEqual(shown(await watch.take(1)), ['ADDED b']);
+    let [later] = await watch.take(1);
+    // kube-apiserver sends a bookmark at its next tick, when anything has changed since the first one.
+    if (later!.type === 'BOOKMARK') {
+      assert.equal(later!.object.metadata.annotations, undefined);
+      [later] = await watch.take(1);
+    }
+    assert.deepEqual(shown([later!]), ['ADDED b']);
     watch.close();
   },
 
@@ -186,7 +192,9 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
 
   'sendInitialEvents=false starts now': async (client) => {
     const path = await endpointsPath(client);
-    await create(client, path, 'a');
+    const version = await create(client, path, 'a');
+    // The cache of kube-apiserver, where version 0 begins, may be older than the answer to a write.
+    await client.ok('GET', `${path}?resourceVersion=${version}`);
     const query = 'watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0';
     const watch = await client.watch(`${path}?${query}`);
     await create(client, path, 'b');
@@ -205,18 +213,18 @@ export const WATCH_CASES: Readonly<Record<string, Case>> = {
   'timeoutSeconds ends the stream in order': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
-    const watch = await client.watch(`${path}?watch=1&resourceVersion=${version}&timeoutSeconds=1`);
     await create(client, path, 'b');
+    const watch = await client.watch(`${path}?watch=1&resourceVersion=${version}&timeoutSeconds=3`);
     assert.deepEqual(shown(await watch.rest()), ['ADDED b']);
   },
 
   'a watch of less than two seconds has no bookmark before its end': async (client) => {
     const path = await endpointsPath(client);
     const version = await create(client, path, 'a');
+    await create(client, path, 'b');
     const watch = await client.watch(
       `${path}?watch=1&resourceVersion=${version}&timeoutSeconds=1&allowWatchBookmarks=true`,
     );
-    await create(client, path, 'b');
     assert.deepEqual(shown(await watch.rest()), ['ADDED b']);
   },
 

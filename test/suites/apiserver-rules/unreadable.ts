@@ -372,6 +372,8 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
   'unreadable: versions are refused': {
     steps: [
       A,
+      // Version 1 may be an old state: the answer to RV comes when the cache has caught up.
+      get('endpoints/a?resourceVersion=RV', 'subsets'),
       get('endpoints/a?resourceVersion=x'),
       get('endpoints/a?resourceVersion=-1'),
       get('endpoints/a?resourceVersion=99999999999999999999'),
@@ -380,6 +382,8 @@ export const UNREADABLE_SCRIPTS: Readonly<Record<string, Script>> = {
     ],
     sees: [
       '201',
+      '  subsets = nothing',
+      '200',
       '  subsets = nothing',
       '500',
       '  no reason: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax',
