@@ -50,8 +50,16 @@ function fileReader(certFile: string, keyFile: string): CertificateReader {
   return { read: () => readPair(certFile, keyFile), everyMs: FILES_EVERY_MS };
 }
 
-/** @throws Error that names the file */
-export async function readPair(certFile: string, keyFile: string): Promise<TlsIdentity> {
+/**
+ * Files that cannot be used are read once more, at once. The volume of a Secret replaces both by one link, and may do so
+ * between the two reads.
+ * @throws Error that names the file
+ */
+export function readPair(certFile: string, keyFile: string): Promise<TlsIdentity> {
+  return readOnce(certFile, keyFile).catch(() => readOnce(certFile, keyFile));
+}
+
+async function readOnce(certFile: string, keyFile: string): Promise<TlsIdentity> {
   const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
   checkPair(cert, key, certFile, keyFile);
   return { cert, key };

@@ -12,6 +12,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
 import os, { tmpdir } from 'node:os';
@@ -215,6 +216,28 @@ describe('the certificate', () => {
       new Set(log.map(({ message }) => message)),
       new Set(['Serving certificate changed, new connections use it']),
     );
+  });
+
+  it('a pair that is replaced between the reads of its files is read again at once', async (t) => {
+    const files = mount(identityOf('first'));
+    const { readFile } = fsPromises;
+    const replaced = Promise.withResolvers<void>();
+    let reads = 0;
+    const { mock } = t.mock.method(fsPromises, 'readFile', async (path: string): Promise<string> => {
+      if (path === files.keyFile) await replaced.promise;
+      const text = await readFile(path, 'utf8');
+      if (path === files.certFile && ++reads === 1) mount(identityOf('second'));
+      replaced.resolve();
+      return text;
+    });
+    syncBuiltinESMExports();
+    try {
+      assert.equal(await nameServed(await serve(files)), 'CN=second');
+    } finally {
+      mock.restore();
+      syncBuiltinESMExports();
+    }
+    assert.deepEqual(log, []);
   });
 
   it('a client that asks for a name gets the first certificate that has it', async () => {
