@@ -32,6 +32,8 @@ import { ask, dial, say, serveSecurely } from '../../support/secure-pages.ts';
 import { until } from '../../support/until.ts';
 
 const FILES_EVERY_MS = 20;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Common name, hosts in the certificate and names in the flag, for each flag; then what is served by name. */
 type Flag = readonly [name: string, hosts: readonly string[], names: readonly string[]];
@@ -347,7 +349,7 @@ describe('the certificate', () => {
   }
 
   it('an expired certificate is served with a warning', async () => {
-    const over = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now() - 86_400_000 * 3, days: 1 });
+    const over = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now() - 3 * DAY_MS, days: 1 });
     await serve(mount(over));
     assert.deepEqual(
       log.map(({ level, message }) => [level, message]),
@@ -355,14 +357,18 @@ describe('the certificate', () => {
     );
   });
 
-  it('a certificate that ends while it is served is told, once a day', async () => {
-    const nowMs = Date.now();
-    const endsSoon = selfSigned({ hosts: ['127.0.0.1'], nowMs: nowMs - 3 * 86_400_000 + 1500, days: 3 });
+  it('a certificate that ends while it is served is told, once a day', async (t) => {
+    const realMs = Date.now.bind(Date);
+    let laterMs = 0;
+    t.mock.method(Date, 'now', () => realMs() + laterMs);
+    const endMs = Date.now() + HOUR_MS;
+    const endsSoon = selfSigned({ hosts: ['127.0.0.1'], nowMs: endMs - 3 * DAY_MS, days: 3 });
     const metrics = createMetricStore();
     await serve({ ...mount(endsSoon), metrics });
     const name = 'endpointd_serving_certificate_expiration_timestamp_seconds';
     const [end] = samples(metrics, name, 0);
-    assert.equal(end?.value, Math.floor((nowMs + 1500) / 1000));
+    assert.equal(end?.value, Math.floor(endMs / 1000));
+    laterMs = 2 * HOUR_MS;
     await until(() => log.length > 1);
     await sleep(3 * FILES_EVERY_MS);
     assert.deepEqual(
@@ -378,7 +384,7 @@ describe('the certificate', () => {
     const kept = join(directory, 'ending');
     mkdirSync(kept);
     const put = (name: string): string => {
-      const nowMs = Date.now() - 360 * 86_400_000;
+      const nowMs = Date.now() - 360 * DAY_MS;
       const { cert, key } = selfSigned({ name, hosts: ['127.0.0.1'], nowMs, days: 365 });
       writeFileSync(join(kept, 'endpointd.crt'), cert);
       writeFileSync(join(kept, 'endpointd.key'), key);
