@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import { plainAccess, socketWorld } from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
 import { httpRequest, transportContract } from '../suites/transport.ts';
 
 transportContract('undici', (script, config) => socketWorld(script, config));
@@ -202,24 +203,31 @@ test('a write that is refused is answered with 401, however long credentials are
   assert.equal(world.events[0]?.type === 'response' && world.events[0].status, 401);
 });
 
-test('while credentials stay refused, they are read ever more seldom', async () => {
-  let reads = 0;
+test('while credentials stay refused, they are read ever more seldom', async (t) => {
+  // Whole, so that sums are exact.
+  const fromMs = Math.ceil(performance.now());
+  let ms = 0;
+  t.mock.method(performance, 'now', () => fromMs + ms);
+  const readAtMs: number[] = [];
   await using world = await disposable(
     socketWorld(() => ({ status: 401, body: '' }), {
-      refusedMs: 20,
       readAccess: (_why, origin) => {
-        reads++;
-        return Promise.resolve({ ...plainAccess(origin), headers: { Authorization: `Bearer ${reads}` } });
+        const headers = { Authorization: `Bearer ${readAtMs.push(ms)}` };
+        return Promise.resolve({ ...plainAccess(origin), headers });
       },
     }),
   );
-  const begun = performance.now();
-  for (let i = 1; performance.now() < begun + 400; i++) {
-    world.transport.send(httpRequest());
-    await world.until(() => world.events.length === i);
-  }
-  // At once, and after 20, 60, 140 and 300 ms.
-  assert.ok(reads >= 3 && reads <= 6, `${reads} reads`);
+  const refusedAt = async (atMs: number): Promise<void> => {
+    ms = atMs;
+    const answered = world.events.length;
+    world.transport.send(httpRequest({ timeoutMs: 30_000 }));
+    await until(() => world.events.length > answered);
+  };
+  for (let atMs = 0; atMs <= 12_000; atMs += 500) await refusedAt(atMs);
+  assert.deepEqual(readAtMs, [0, 1000, 3000, 7000, 11_000]);
+  // A minute without a refusal, and one second is enough again.
+  for (const atMs of [72_000, 72_500, 73_000]) await refusedAt(atMs);
+  assert.deepEqual(readAtMs.slice(5), [72_000, 73_000]);
 });
 
 test('a read of credentials that fails for the same reason is told once', async () => {
