@@ -566,11 +566,12 @@ describe('endpointd retire-endpoints in a namespace of its own', { concurrency: 
   it('a deletion is not repeated once a controller has written', async () => {
     await namespaceOf('written', ['a', 'b']);
     let deletions = 0;
-    await using front = await startFront(server.url, (method) => {
+    // Longer than the watch takes to tell of the write.
+    const busyForLong = { ...BUSY, headers: { 'retry-after': '5' } };
+    await using front = await startFront(server.url, async (method) => {
       if (method !== 'DELETE') return 'pass';
-      deletions += 1;
-      void endpoints('written', 'late', LABEL);
-      return BUSY;
+      if (++deletions === 1) await endpoints('written', 'late', LABEL);
+      return busyForLong;
     });
     const { status, stderr } = await retireAt(front.url, '--delete', '-n', 'written');
     assert.deepEqual([status, deletions], [1, 1], stderr);

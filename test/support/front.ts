@@ -17,13 +17,17 @@ export interface Front extends AsyncDisposable {
 }
 
 /** @param choose gets the method and the path with its query */
-export async function startFront(target: string, choose: (method: string, path: string) => Passage): Promise<Front> {
-  const server = createServer((request, response) => {
-    const passage = choose(request.method!, request.url!);
+export async function startFront(
+  target: string,
+  choose: (method: string, path: string) => Passage | Promise<Passage>,
+): Promise<Front> {
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const passage = await choose(request.method!, request.url!);
     if (passage === 'pass' || passage === 'lose') forward(target, request, response, passage === 'lose');
     else if (passage === 'silent') response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     else if (passage !== 'hang') response.writeHead(passage.status, headersOf(passage)).end(passage.body);
-  });
+  };
+  const server = createServer((request, response) => void take(request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
