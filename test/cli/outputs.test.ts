@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts } from '../../src/testbed/free-ports.ts';
 import { startServe, type ServeProcess } from '../../src/testbed/serve-process.ts';
 import { BIN, MAIN } from '../support/installed.ts';
@@ -20,12 +19,21 @@ const STOP_MS_MAX = 10_000;
 type Preload = string;
 const NOTHING: Preload = '';
 const THROWS_AT_SIGUSR2: Preload = "process.on('SIGUSR2', () => { throw new Error('thrown on purpose') })";
-/** Nothing that listens ever closes. The 15 s for which a stop waits are a third of a second. */
+/** Nothing that listens ever closes. A stop waits 15 s for it. */
 const NEVER_CLOSES: Preload = `
   import { Server } from 'node:net';
   Server.prototype.close = function () { return this; };
+`;
+/** The 15 s are a third of a second. */
+const WAITS_SHORTLY: Preload = `
   const { setTimeout } = globalThis;
   globalThis.setTimeout = (run, ms, ...args) => setTimeout(run, ms === 15_000 ? 300 : ms, ...args);
+`;
+
+/** Makes the file when SIGTERM is heard. */
+const tellsSigterm = (path: string): Preload => `
+  import { writeFileSync } from 'node:fs';
+  process.once('SIGTERM', () => writeFileSync(${JSON.stringify(path)}, ''));
 `;
 
 const directory = mkdtempSync(join(tmpdir(), 'endpointd-outputs-'));
@@ -133,9 +141,10 @@ describe('a controller', () => {
 
   it('a controller ends at once at the second signal, though nobody reads its log', async () => {
     const { write } = fullFifo();
-    const { child, end } = await start(write);
+    const heard = join(directory, 'heard');
+    const { child, end } = await start(write, NEVER_CLOSES + tellsSigterm(heard));
     child.kill('SIGTERM');
-    await sleep(100);
+    await until(() => existsSync(heard));
     assert.equal(await end('SIGTERM'), 143);
   });
 
@@ -159,7 +168,7 @@ describe('a controller', () => {
 
   it('a controller stops after 15 s even if its ports never close', async () => {
     const { write } = fullFifo();
-    const { end } = await start(write, NEVER_CLOSES);
+    const { end } = await start(write, NEVER_CLOSES + WAITS_SHORTLY);
     assert.equal(await end('SIGTERM'), 0);
   });
 

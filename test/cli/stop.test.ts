@@ -25,9 +25,12 @@ describe('a stop under way', { concurrency: 3 }, () => {
     return items.length;
   }
 
-  /** A controller that has sent its first writes. */
-  async function controller(context: TestContext, preload = 'data:text/javascript,'): Promise<Controller> {
-    const fault = `verb=create|update,resource=endpoints,delay=fixed:${DELAY_MS}ms`;
+  /** A controller that has sent its first writes. They are answered after `delayMs`. */
+  async function controller(
+    context: TestContext,
+    { preload = 'data:text/javascript,', delayMs = DELAY_MS } = {},
+  ): Promise<Controller> {
+    const fault = `verb=create|update,resource=endpoints,user-agent=endpointd,delay=fixed:${delayMs}ms`;
     const server = await startServe(['--profile=tiny', `--fault=${fault}`], MAIN);
     context.after(() => server.stop());
     const flags = [
@@ -52,9 +55,9 @@ describe('a stop under way', { concurrency: 3 }, () => {
   }
 
   it('the second signal ends the process at once, with status 128 + 15', async (context) => {
-    const { child, said } = await controller(context);
+    const { child, said } = await controller(context, { delayMs: 30_000 });
     child.kill('SIGTERM');
-    await sleep(200);
+    await until(() => said().includes('"Stopping: '));
     assert.equal(child.exitCode, null, said());
     child.kill('SIGTERM');
     const [code] = (await once(child, 'exit')) as [number];
@@ -83,7 +86,8 @@ describe('a stop under way', { concurrency: 3 }, () => {
       const { setTimeout: real } = globalThis;
       globalThis.setTimeout = (then, ms, ...rest) => real(then, ms === 15_000 ? 500 : ms, ...rest);
     `;
-    const { child, said } = await controller(context, `data:text/javascript,${encodeURIComponent(code)}`);
+    const preload = `data:text/javascript,${encodeURIComponent(code)}`;
+    const { child, said } = await controller(context, { preload });
     child.kill('SIGTERM');
     const [status] = (await once(child, 'exit')) as [number];
     assert.equal(status, 1, said());
