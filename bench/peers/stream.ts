@@ -50,6 +50,8 @@ interface Awaited {
 export interface Stream {
   readonly kind: StreamKind;
   readonly serviceOf: (object: KubeObject) => string | null;
+  /** From the plan of a write until the watcher has it. A write that waits for a token was planned before. */
+  readonly writeMsMax: number;
   /** By the object's key: its service and its ready addresses. */
   readonly objects: Map<string, { readonly service: string; readonly ready: ReadonlySet<string> }>;
   /** In how many objects of the service an address is ready, by service and address. */
@@ -81,10 +83,13 @@ const FAULTS_MAX = 1000;
 /** The annotation of the echo floor: the version of the pod's event that made it write. */
 export const ECHO_ANNOTATION = 'bench.endpointd.example/event';
 
-export function createStream(kind: StreamKind, serviceOf: Stream['serviceOf']): Stream {
+const WRITE_MS_MAX = 1000;
+
+export function createStream(kind: StreamKind, serviceOf: Stream['serviceOf'], writeMsMax = WRITE_MS_MAX): Stream {
   return {
     kind,
     serviceOf,
+    writeMsMax,
     objects: new Map(),
     ready: new Map(),
     awaited: new Map(),
@@ -228,7 +233,7 @@ function count(stream: Stream, key: string, by: 1 | -1, nowMs: number): void {
   // The first expectation that wants what is shown now. Those before it came right together with it.
   const first = waiting?.findIndex(({ ready }) => ready === after > 0) ?? -1;
   if (waiting === undefined || first < 0) return;
-  const shown = shownBy(waiting, first, nowMs);
+  const shown = shownBy(stream, waiting, first, nowMs);
   const seen = waiting.splice(0, shown + 1);
   takeBack(stream, seen.slice(first, shown), before > 0, nowMs);
   for (const { change } of [...seen.slice(0, first), seen[shown]!]) change[SEEN_FIELDS[stream.kind]] = nowMs;
@@ -237,16 +242,13 @@ function count(stream: Stream, key: string, by: 1 | -1, nowMs: number): void {
   if (waiting.length === 0) stream.awaited.delete(key);
 }
 
-/** From the plan of a write until the watcher has it. A write that waits for a token was planned before. */
-const WRITE_MS_MAX = 1000;
-
 /**
  * The place of the change that a write shows, among those that want the same as the one at `first`: the first that was not
  * taken back long ago, because a controller plans what is there when it plans. If all were, the write was late.
  */
-function shownBy(waiting: readonly Awaited[], first: number, nowMs: number): number {
+function shownBy({ writeMsMax }: Stream, waiting: readonly Awaited[], first: number, nowMs: number): number {
   const { ready } = waiting[first]!;
-  const isOver = (at: number): boolean => (waiting[at + 1]?.change.ackedMs ?? Infinity) < nowMs - WRITE_MS_MAX;
+  const isOver = (at: number): boolean => (waiting[at + 1]?.change.ackedMs ?? Infinity) < nowMs - writeMsMax;
   const shown = waiting.findIndex((one, at) => at >= first && one.ready === ready && !isOver(at));
   return shown < 0 ? first : shown;
 }

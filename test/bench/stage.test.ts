@@ -1,7 +1,7 @@
 /** A run whose judge sees no more, and a peer that does not do what a story asks for. */
 import assert from 'node:assert/strict';
 import process from 'node:process';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { notAtRest } from '../../bench/peers/known.ts';
 import { parsePeersFlags } from '../../bench/peers/flags.ts';
 import type { Peer, RunningPeer, Scenario, Stage } from '../../bench/peers/scenario.ts';
@@ -10,6 +10,7 @@ import type { BenchServer } from '../../bench/peers/server.ts';
 import { play, type RunResult } from '../../bench/peers/stage.ts';
 import { MANAGED_BY_LABEL, MANAGED_BY_VALUE } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
+import { parseMetrics } from '../../src/metrics/text.ts';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { makeCluster } from '../../src/workload/cluster.ts';
 import { clusterObjects } from '../../src/workload/objects.ts';
@@ -41,6 +42,9 @@ const LEFT_OVER: KubeObject = {
   kind: 'Endpoints',
   metadata: { namespace: CLUSTER.namespaces[0]!, name: 'gone', labels: { [MANAGED_BY_LABEL]: MANAGED_BY_VALUE } },
 };
+
+/** Nothing is then wrong at the end. */
+const NOTHING_HELD = (): readonly KubeObject[] => [];
 
 /** A peer that does nothing. @param held what the server holds now */
 function played(
@@ -96,6 +100,14 @@ function played(
   ]);
 }
 
+/** The clock of this process, which a test may put forward. */
+function movedClock(t: TestContext): { aheadMs: number } {
+  const now = performance.now.bind(performance);
+  const clock = { aheadMs: 0 };
+  t.mock.method(performance, 'now', () => now() + clock.aheadMs);
+  return clock;
+}
+
 describe('a run of a story', () => {
   it('a run fails at once where a watch that judges is lost while changes are awaited', async () => {
     const run = played((stage, cutWatches) =>
@@ -139,6 +151,48 @@ describe('a run of a story', () => {
     await assert.rejects(run, { message: /^the controller does not follow pod \S+ after its start$/ });
   });
 
+  it('changes that nothing shows are taken back after ten seconds of looks', async (t) => {
+    const clock = movedClock(t);
+    let looks = 0;
+    const story = (stage: Stage): Promise<void> =>
+      stage.measure(async () => {
+        for (const ready of [true, false]) await stage.turn(stage.cluster.pods[0]!, ready, performance.now());
+        t.mock.timers.enable({ apis: ['setTimeout'] });
+        const over = new AbortController();
+        const seen = stage.seen().finally(() => over.abort());
+        // The machine stands still. What the controller has written meanwhile is not read yet.
+        clock.aheadMs = 60_000;
+        for (; !over.signal.aborted && looks < 1000; looks++) {
+          t.mock.timers.tick(20);
+          await new Promise((resolve) => void setImmediate(resolve));
+        }
+        t.mock.timers.reset();
+        assert.ok(over.signal.aborted, `still looking after ${looks} looks`);
+        await seen;
+      });
+    const { wrong, figures } = await played(story, IDLE, NOTHING_HELD);
+    assert.ok(looks > 500, `${looks} looks`);
+    assert.deepEqual([wrong, figures['coalesced']], [[], 2]);
+  });
+
+  it('questions to the controller are no part of the measured time', async (t) => {
+    const clock = movedClock(t);
+    const tell: NonNullable<RunningPeer['tell']> = () => {
+      clock.aheadMs += 1_000_000;
+      return Promise.resolve({ metrics: parseMetrics(''), journal: [] });
+    };
+    const { figures } = await played(
+      async (stage) => {
+        await stage.start();
+        await stage.measure(() => Promise.resolve());
+      },
+      { ...IDLE, tell },
+      NOTHING_HELD,
+    );
+    assert.equal(clock.aheadMs, 2_000_000);
+    assert.ok(figures['wall']! < 1000, `${figures['wall']} s`);
+  });
+
   it('the story goes on where a peer does not follow, and the run says what', async (t) => {
     let wentOn = false;
     const { wrong } = await played(async (stage) => {
@@ -169,12 +223,10 @@ describe('a run of a story', () => {
   });
 
   it('what nobody puts right in time is wrong at the end', async (t) => {
-    const clock = performance.now.bind(performance);
-    let skippedMs = 0;
-    t.mock.method(performance, 'now', () => clock() + skippedMs);
+    const clock = movedClock(t);
     const skipsTime = (stage: Stage): Promise<void> =>
       stage.measure(() => {
-        setTimeout(() => void (skippedMs = 20_000), 100);
+        setTimeout(() => void (clock.aheadMs = 20_000), 100);
         return Promise.resolve();
       });
     const { wrong } = await played(skipsTime, IDLE, () => [LEFT_OVER]);

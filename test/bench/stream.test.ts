@@ -12,8 +12,8 @@ import {
 import { figuresOf, runSamplesOf, samplesOf, type Reading } from '../../bench/peers/window.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
 
-function stream(): Stream {
-  return createStream('slices', ({ metadata }) => `${metadata.namespace}/${metadata.labels!['of']!}`);
+function stream(writeMsMax?: number): Stream {
+  return createStream('slices', ({ metadata }) => `${metadata.namespace}/${metadata.labels!['of']!}`, writeMsMax);
 }
 
 function slice(name: string, ready: readonly string[], annotations: Record<string, string> = {}): KubeObject {
@@ -123,6 +123,22 @@ describe('what a watcher makes of the stream', () => {
       assert.deepEqual(samplesOf(changes).slices, samples);
       assert.deepEqual(seen.gaps, []);
     }
+  });
+
+  it('where a write may be held up for longer, a late one shows an old change', () => {
+    const seen = stream(10_000);
+    noteEvent(seen, 'LISTED', slice('a', ['10.0.0.1']), 0, at(0));
+    const changes = [1000, 3000, 5000, 7000].map((ms) => change(ms));
+    for (const [i, one] of changes.entries()) awaitAddress(seen, 'shop/web', '10.0.0.1', i % 2 === 1, one);
+    noteEvent(seen, 'MODIFIED', slice('a', []), 0, at(7500));
+    noteEvent(seen, 'MODIFIED', slice('a', ['10.0.0.1']), 0, at(7600));
+    noteEvent(seen, 'MODIFIED', slice('a', []), 0, at(7700));
+    noteEvent(seen, 'MODIFIED', slice('a', ['10.0.0.1']), 0, at(7800));
+    assert.deepEqual(
+      changes.map(({ slicesMs }) => slicesMs),
+      [7500, 7600, 7700, 7800],
+    );
+    assert.deepEqual([seen.coalesced, seen.gaps], [0, []]);
   });
 
   it('a change that was taken back lets no address vanish later', () => {

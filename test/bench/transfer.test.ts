@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { test } from 'node:test';
 import { type Pair, readTransfer, writeTransfer, type TransferRun } from '../../bench/transfer/data.ts';
 import { tallyOf, transferMarks, type TransferResult } from '../../bench/transfer/marks.ts';
@@ -191,12 +192,18 @@ test('the bench runs on real processes, and goes on where it has stopped', async
   const path = join(folder, 'data.json');
   await runTransferBench([...args, '--for=1s'], size);
   assert.deepEqual(readTransfer(path).runs, []);
-  await runTransferBench(args, size);
-  const made = readTransfer(path);
-  // A busy machine disturbs runs, and these would be repeated.
-  const runs = made.runs.map((each) => Object.assign({}, each, { latenessMs: { p50: 0, p99: 0 } }));
-  const data = { ...made, runs };
-  writeTransfer(path, data);
+  const { exitCode } = process;
+  let data = readTransfer(path);
+  // On a busy machine the recorder may begin behind the changes. Such a run has failed, and is repeated.
+  for (let i = 0; i < 3 && data.runs.length < 2; i++) {
+    await runTransferBench(args, size);
+    const made = readTransfer(path);
+    // A busy machine disturbs runs, and these would be repeated.
+    const runs = made.runs.map((each) => Object.assign({}, each, { latenessMs: { p50: 0, p99: 0 } }));
+    data = { ...made, runs };
+    writeTransfer(path, data);
+  }
+  process.exitCode = exitCode;
   assert.deepEqual(data.runs.map(({ choice }) => choice).toSorted(), ['batched', 'fast']);
   assert.deepEqual(
     data.pairs.map(({ refusals }) => refusals.some((why) => why.includes('fewer than 1000 say too little'))),

@@ -1,6 +1,6 @@
 /** `run --trace`: a file that Chrome's tracing and Perfetto read. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,21 +38,14 @@ describe('endpointd run --trace', () => {
     rmSync(directory, { recursive: true });
   });
 
-  function run(...flags: string[]): ReturnType<typeof spawn> {
+  function run(...flags: string[]): ChildProcess {
     const args = ['run', `--kubeconfig=${server.kubeconfig}`, '--secure-port=0', '--shards=1', ...flags];
     return spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   }
 
   it('a trace has steps, reflectors, queues, shards and requests in one picture', async () => {
-    const child = run(`--trace=${file}`, '--trace-for=3s');
-    const exited = once(child, 'exit');
-    let log = '';
-    child.stderr!.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    while (!log.includes('Trace is written')) {
-      await Promise.race([once(child.stderr!, 'data'), exited.then(() => assert.fail(log))]);
-    }
-    child.kill('SIGTERM');
-    assert.deepEqual(await exited, [0, null]);
+    const said = await stoppedAfter(run(`--trace=${file}`, '--trace-for=1h'), '"All services are synced"');
+    assert.ok(said.includes('"Trace is written"'), said);
     const { traceEvents, otherData } = JSON.parse(readFileSync(file, 'utf8')) as TraceText;
     assert.equal(otherData.dropped, 0);
     const kinds = new Set(traceEvents.map(({ cat, name }) => `${cat}: ${name}`));
@@ -69,6 +62,14 @@ describe('endpointd run --trace', () => {
     expectWhole(traceEvents);
   });
 
+  it('a trace is written at the end of its time', async () => {
+    // A process that has synced everything has long handled signals.
+    await stoppedAfter(run(`--trace=${file}`, '--trace-for=100ms'), '"Trace is written"', '"All services are synced"');
+    const { traceEvents } = JSON.parse(readFileSync(file, 'utf8')) as TraceText;
+    assert.ok(traceEvents.length > 0);
+    expectWhole(traceEvents);
+  });
+
   it('a trace whose file takes no writes holds up no stop', { timeout: 30_000 }, async (t) => {
     const fifo = join(directory, 'fifo');
     execFileSync('mkfifo', [fifo]);
@@ -80,12 +81,7 @@ describe('endpointd run --trace', () => {
     const args = ['run', `--kubeconfig=${server.kubeconfig}`, '--secure-port=0', '--shards=0', `--trace=${fifo}`];
     const child = spawn(execPath, ['--import', SHORT_STOP, BIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
     t.after(() => child.kill('SIGKILL'));
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-      if (!child.killed && said.includes('"All services are synced"')) child.kill('SIGTERM');
-    });
-    assert.deepEqual(await once(child, 'exit'), [0, null], said);
+    const said = await stoppedAfter(child, '"All services are synced"');
     assert.ok(said.includes('"Stopped"'), said);
     assert.ok(!said.includes('"Trace is written"'), said);
   });
@@ -98,6 +94,18 @@ describe('endpointd run --trace', () => {
     assert.match(said, /^endpointd run: cannot write --trace=\/no\/such\/directory\/trace\.json: ENOENT/);
   });
 });
+
+/** Stops the process, which ends in good order, as soon as its log has all these words. Returns the whole log. */
+async function stoppedAfter(child: ChildProcess, ...words: readonly string[]): Promise<string> {
+  let said = '';
+  child.stderr!.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+    if (!child.killed && words.every((each) => said.includes(each))) child.kill('SIGTERM');
+  });
+  assert.deepEqual(await once(child, 'close'), [0, null], said);
+  assert.ok(child.killed, said);
+  return said;
+}
 
 /** Times go forward from the start, and what begins ends. */
 function expectWhole(events: readonly TraceEvent[]): void {

@@ -15,20 +15,20 @@ const UNREADY: Published = { endpoints: 2, slices: 2, isReady: false };
 const TERMINATING: Published = { endpoints: 0, slices: 3, isReady: false };
 
 /** Of two services: one that flips, and one in which a new pod takes the place of an old one. */
-const CHANGES: readonly (readonly [place: number, wanted: Published])[] = [
-  [0, UNREADY],
-  [2, NOTHING],
-  [2, UNREADY],
-  [2, READY],
-  [1, TERMINATING],
-  [1, NOTHING],
-  // A second after it turned unready: a machine that is held up for less merges the two into none.
-  [0, READY],
+const CHANGES: readonly (readonly [atMs: number, place: number, wanted: Published])[] = [
+  [0, 0, UNREADY],
+  [200, 2, NOTHING],
+  [400, 2, UNREADY],
+  [600, 2, READY],
+  [800, 1, TERMINATING],
+  [1000, 1, NOTHING],
+  // A machine that is held up until then merges it with the first change into none.
+  [4000, 0, READY],
 ];
 
 const STORY: Story = {
   name: 'small',
-  durationMs: 1600,
+  durationMs: 4400,
   namespaces: [{ services: 2, pods: 2 }],
   services: [
     { namespace: 0, families: 1 },
@@ -39,8 +39,8 @@ const STORY: Story = {
     { service: 1, start: READY },
     { service: 1, start: NOTHING },
   ],
-  changes: CHANGES.map(([place, wanted], i): StoryChange => ({
-    atMs: 200 * i,
+  changes: CHANGES.map(([atMs, place, wanted]): StoryChange => ({
+    atMs,
     namespace: 0,
     kind: 'pod',
     places: [{ place, wanted }],
