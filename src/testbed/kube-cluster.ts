@@ -110,28 +110,46 @@ const READY_PATHS: readonly string[] = [
   '/api/v1/namespaces/default/services/kubernetes',
 ];
 
+/** So often a cluster is started at most: a port that was free may be taken before its program asks for it. */
+const STARTS_MAX = 3;
+/** Both programs say so, where another one has a port of theirs. */
+const PORT_TAKEN = 'address already in use';
+
 /** @throws Error with the end of a program's log if the program does not start */
 export async function startKubeCluster<B extends ServerBinaries>(
   binaries: B,
   options: ClusterOptions = {},
 ): Promise<Cluster<B>> {
+  for (let starts = 1; ; starts++) {
+    try {
+      return await startOnPorts(binaries, options, await freePorts(3));
+    } catch (error) {
+      if (starts === STARTS_MAX || !(error as Error).message.includes(PORT_TAKEN)) throw error;
+    }
+  }
+}
+
+async function startOnPorts<B extends ServerBinaries>(
+  binaries: B,
+  options: ClusterOptions,
+  [etcdPort, peerPort, apiserverPort]: readonly number[],
+): Promise<Cluster<B>> {
   const directory = await mkdtemp(join(tmpdir(), 'endpointd-kube-'));
   const keep = removeWithUs(directory);
-  const [etcdPort, peerPort, apiserverPort] = await freePorts(3);
-  await writeKeys(directory, options.serving);
-  await writeFile(join(directory, 'tokens.csv'), TOKENS);
-  await writeFile(join(directory, 'audit-policy.yaml'), AUDIT_POLICY);
+  await writeFiles(directory, options);
   const url = `https://127.0.0.1:${apiserverPort}`;
   const caFile = join(directory, 'certs', 'apiserver.crt');
   const kubeconfigPath = await writeKubeconfig(join(directory, 'kubeconfig'), url, caFile, TOKEN);
-
-  if (options.etcdFrom !== undefined) await cp(options.etcdFrom, join(directory, 'etcd'), { recursive: true });
   const etcdUrl = options.beside?.etcdUrl ?? `http://127.0.0.1:${etcdPort}`;
-  const etcdArgs = etcdFlags(directory, etcdPort!, peerPort!, options);
   const apiserverArgs = apiserverFlags(directory, etcdUrl, apiserverPort!, options);
   const { start, failed } = programsIn(directory);
   let etcd: Child | null = null;
   let apiserver: Child | null = null;
+  const runApiserver = async (): Promise<void> => {
+    apiserver = await start('kube-apiserver', binaries.kubeApiserver, apiserverArgs);
+  };
+  const apiserverReady = (): Promise<void> =>
+    waitReady('kube-apiserver', apiserver!, join(directory, 'kube-apiserver.log'), () => isReady(url, caFile));
   const cluster: Cluster<B> = {
     url,
     token: TOKEN,
@@ -149,14 +167,14 @@ export async function startKubeCluster<B extends ServerBinaries>(
       await apiserver?.kill('SIGKILL');
     },
     async startApiserver() {
-      apiserver = await start('kube-apiserver', binaries.kubeApiserver, apiserverArgs);
-      await waitReady('kube-apiserver', apiserver, join(directory, 'kube-apiserver.log'), () => isReady(url, caFile));
+      await runApiserver();
+      await apiserverReady();
     },
     async killEtcd() {
       await etcd?.kill('SIGKILL');
     },
     async startEtcd() {
-      etcd = await start('etcd', binaries.etcd, etcdArgs);
+      etcd = await start('etcd', binaries.etcd, etcdFlags(directory, etcdPort!, peerPort!, options));
     },
     freezeApiserver: (milliseconds) => freeze(apiserver, milliseconds),
     freezeEtcd: (milliseconds) => freeze(etcd, milliseconds),
@@ -172,7 +190,9 @@ export async function startKubeCluster<B extends ServerBinaries>(
   };
   try {
     if (options.beside === undefined) await cluster.startEtcd();
-    await cluster.startApiserver();
+    await runApiserver();
+    // Where etcd has ended for want of its port, kube-apiserver may be ready on the etcd that has it.
+    await Promise.race([apiserverReady(), failed]);
   } catch (error) {
     await cluster.stop();
     throw error;
@@ -397,6 +417,14 @@ async function writeKubeconfig(path: string, url: string, caFile: string, token:
   ];
   await writeFile(path, lines.join('\n'));
   return path;
+}
+
+/** What the programs read. */
+async function writeFiles(directory: string, { serving, etcdFrom }: ClusterOptions): Promise<void> {
+  await writeKeys(directory, serving);
+  await writeFile(join(directory, 'tokens.csv'), TOKENS);
+  await writeFile(join(directory, 'audit-policy.yaml'), AUDIT_POLICY);
+  if (etcdFrom !== undefined) await cp(etcdFrom, join(directory, 'etcd'), { recursive: true });
 }
 
 async function writeKeys(directory: string, serving: ClusterOptions['serving']): Promise<void> {

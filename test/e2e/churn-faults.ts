@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BACKOFFS } from '../../src/controller/queues/backoff.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startEndpointd, type Endpointd, type EndpointdOptions } from './endpointd.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { startHostileClients } from './hostile-clients.ts';
 import { PROXY_FAULTS, type ProxyFault } from './proxy-faults.ts';
+import { until } from './world.ts';
 
 /** The processes that a fault may strike. */
 export interface Field {
@@ -19,7 +21,7 @@ export interface Field {
 
 export interface ChurnFault {
   readonly name: string;
-  /** Begins with the changes of a round, and takes about as long as they do. */
+  /** Begins with the changes of a round, which go on until it has ended. */
   readonly strike: (field: Field, roundMs: number) => Promise<void>;
   /** All has to be right so many milliseconds after the round. */
   readonly rightMsMax: number;
@@ -29,13 +31,20 @@ export interface ChurnFault {
 const FLAGS = ['--kube-api-qps=500', '--kube-api-burst=500', '--shards=1', '-v=4'];
 /** What a pipe holds on Linux. The process itself has to hold what comes beyond. */
 const PIPE_BYTES = 65_536;
-/** In so long a reader that goes on gets what was held. */
-const LOG_FLUSH_MS = 1000;
+/** The lines of so many writes are more than that: each has over 200 bytes. */
+const PIPE_WRITES = 400;
 const TERM_MS_MAX = 12_000;
 /** endpointd has noticed a silent stream after 150 s; the rest is for what has changed meanwhile. */
 const SILENCE_RIGHT_MS_MAX = 200_000;
 /** Less than the minute that Endpoints without a Service wait where nothing has looked them up. */
 const RIGHT_MS_MAX = 45_000;
+/**
+ * After failures of class `server`. Each change of a Service that backs off is a try at once, and each try that fails makes
+ * the next wait longer: a Service whose pods change all the time has the longest wait before it when the fault is over.
+ */
+const SERVER_RIGHT_MS_MAX = BACKOFFS.server.capMs + 30_000;
+/** Answers that are failures of class `throttled` or `forbidden`. A Service waits a while after one, whatever changes. */
+const OF_OTHER_CLASS: ReadonlySet<number> = new Set([429, 403]);
 
 /** It reaches the API server through the proxy. */
 export function startBehindProxy(
@@ -88,13 +97,14 @@ export const FAULTS: readonly ChurnFault[] = [
   fault('the API server stands still', ({ cluster }, roundMs) => cluster.freezeApiserver(roundMs)),
   fault('etcd stands still', ({ cluster }, roundMs) => cluster.freezeEtcd(roundMs)),
   fault('nobody reads the log', async ({ endpointd }, roundMs) => {
+    const writes = async (): Promise<number> => (await endpointd.metrics()).sum('endpointd_writes_total');
+    const before = await writes();
     const { size } = statSync(endpointd.logPath);
     endpointd.logReader!.pause();
     await sleep(roundMs);
+    await until(async () => (await writes()) >= before + PIPE_WRITES);
     endpointd.logReader!.resume();
-    await sleep(LOG_FLUSH_MS);
-    const bytes = statSync(endpointd.logPath).size - size;
-    assert.ok(bytes > PIPE_BYTES, `the log has filled no pipe: ${bytes} bytes`);
+    await until(() => Promise.resolve(statSync(endpointd.logPath).size > size + PIPE_BYTES));
   }),
   fault('hostile clients are at the metrics port', async ({ endpointd }, roundMs) => {
     const end = startHostileClients(endpointd.address);
@@ -103,9 +113,8 @@ export const FAULTS: readonly ChurnFault[] = [
   }),
   ...PROXY_FAULTS.map((met) => ({
     name: met.name,
-    strike: ({ proxy }: Field, roundMs: number) => meet(proxy, met, roundMs, true),
-    // Noise may look like the beginning of a long frame, and nobody cuts such a stream.
-    rightMsMax: met.does === 'garble' && met.at === 'stream' ? SILENCE_RIGHT_MS_MAX : RIGHT_MS_MAX,
+    strike: ({ proxy }: Field, roundMs: number) => meet(proxy, met, roundMs, !isLate(met)),
+    rightMsMax: rightMsMax(met),
   })),
 ];
 
@@ -120,6 +129,20 @@ export const LONG_FAULTS: readonly ChurnFault[] = PROXY_FAULTS.filter(
 
 function fault(name: string, strike: ChurnFault['strike']): ChurnFault {
   return { name, strike, rightMsMax: RIGHT_MS_MAX };
+}
+
+/** Late answers come by themselves. If they were cut after a round, endpointd would reach no time limit of its own. */
+function isLate({ at, does }: ProxyFault): boolean {
+  return at === 'reply' && typeof does === 'object';
+}
+
+function rightMsMax(met: ProxyFault): number {
+  // Noise may look like the beginning of a long frame, and nobody cuts such a stream.
+  if (met.at === 'stream') return met.does === 'garble' ? SILENCE_RIGHT_MS_MAX : RIGHT_MS_MAX;
+  const { does } = met;
+  const isServer =
+    does === 'garble' || (typeof does === 'object' && 'status' in does && !OF_OTHER_CLASS.has(does.status));
+  return isServer ? SERVER_RIGHT_MS_MAX : RIGHT_MS_MAX;
 }
 
 async function meet(proxy: FaultProxy, met: ProxyFault, roundMs: number, heals: boolean): Promise<void> {

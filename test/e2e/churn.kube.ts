@@ -90,10 +90,11 @@ describe('churn of everything under faults', () => {
     await cluster?.stop();
   });
 
-  async function churnFor(milliseconds: number): Promise<void> {
+  /** For so long, and on until `isOver`. */
+  async function churnFor(milliseconds: number, isOver: () => boolean): Promise<void> {
     const fromMs = Date.now();
     const away = AbortSignal.timeout(milliseconds + AWAY_MS_MAX);
-    for (let changes = 0; Date.now() < fromMs + milliseconds; changes++) {
+    for (let changes = 0; Date.now() < fromMs + milliseconds || !isOver(); changes++) {
       const { kind, object, request } = nextChange(churn, Date.now())!;
       await sendThrough(client, request, away);
       if (kind === 'node-replace' && request.method === 'DELETE') nodesGone.add(object);
@@ -142,8 +143,10 @@ describe('churn of everything under faults', () => {
   async function round({ name, strike, rightMsMax }: ChurnFault): Promise<string> {
     const fromMs = Date.now();
     nodesGone.clear();
+    let isStruck = false;
+    const struck = strike(field, ROUND_MS).finally(() => void (isStruck = true));
     // An error of either must not be lost in waiting for the other.
-    await Promise.all([churnFor(ROUND_MS), strike(field, ROUND_MS)]);
+    await Promise.all([churnFor(ROUND_MS, () => isStruck), struck]);
     const churnedMs = Date.now() - fromMs;
     await quietPoint(rightMsMax + (nodesGone.size > 0 ? NODE_GONE_MS : 0));
     const { heapBytes, residentBytes, descriptors, threads } = uses.at(-1)!.use;

@@ -66,7 +66,8 @@ describe('settings of kube-controller-manager that are tried for real', () => {
     assert.ok(rounds >= 3 && rounds <= 10, `${rounds} rounds`);
     assert.ok(changes > 20, `${changes} changes`);
     assert.deepEqual(tried[0]!.settings, BATCHED);
-    assert.equal(said.filter((line) => line.startsWith('round 1, ')).length, 2);
+    // A round whose changes were late is played again under the same number.
+    assert.equal(new Set(said.filter((line) => line.startsWith('round 1, '))).size, 2);
   });
 
   it('a batch period of a second saves writes, as predicted', (test) => {

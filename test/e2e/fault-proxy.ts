@@ -27,6 +27,8 @@ export interface FaultProxy {
   stop(): Promise<void>;
 }
 
+type ProxiedCluster = Pick<Cluster, 'url' | 'caFile' | 'directory' | 'token'>;
+
 interface ProxyState {
   readonly url: string;
   readonly agent: HttpsAgent;
@@ -44,7 +46,7 @@ const TRICKLE_MS = 200;
 const LONG_FRAME = Buffer.from([0, 0xf0, 0, 0]);
 const NOISE_BYTES = 64;
 
-export async function startFaultProxy(cluster: Cluster, seed: number): Promise<FaultProxy> {
+export async function startFaultProxy(cluster: ProxiedCluster, seed: number): Promise<FaultProxy> {
   const identity = selfSigned({ hosts: ['127.0.0.1'], nowMs: Date.now(), days: 1 });
   const agent = new HttpsAgent({ keepAlive: true, ca: readFileSync(cluster.caFile, 'utf8') });
   const prng = createPrng(seed);
@@ -174,7 +176,8 @@ function reply(state: ProxyState, met: ReplyFault | null, answer: IncomingMessag
   answer.on('end', () => {
     const body = Buffer.concat(parts);
     const head = (): ServerResponse => response.writeHead(answer.statusCode!, answer.headers);
-    if (met === null) head().end(body);
+    // What is held up after the fault is over, nobody would cut.
+    if (met === null || met !== state.fault) head().end(body);
     else strikeReply(state, met, head, body, response);
   });
 }
@@ -200,8 +203,14 @@ function strikeReply(
     case 'garble':
       head().end(noise(state.prng, body));
       return;
-    default:
-      later(state, does.delayMsMax * nextFloat(state.prng), () => head().end(body));
+    default: {
+      const socket = response.socket!;
+      state.held.add(socket);
+      later(state, does.delayMsMax * nextFloat(state.prng), () => {
+        state.held.delete(socket);
+        head().end(body);
+      });
+    }
   }
 }
 
@@ -287,7 +296,7 @@ function noise(prng: Prng, bytes: Buffer): Buffer {
   return bytes;
 }
 
-function kubeconfig({ token }: Cluster, port: number, cert: string): string {
+function kubeconfig({ token }: ProxiedCluster, port: number, cert: string): string {
   const ca = Buffer.from(cert).toString('base64');
   return [
     'apiVersion: v1',
