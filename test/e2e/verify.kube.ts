@@ -62,8 +62,9 @@ function linesOf({ different }: Report): string[] {
 }
 
 async function settledOf(manager: ControllerManager): Promise<void> {
-  // An event may still be on its way to it.
-  await sleep(1000);
+  // An event may still be on its way to it. And where it has failed with slices, it tries again 1 s later: until then the
+  // queue, which does not count what is delayed, is empty.
+  await sleep(1500);
   await until(() => manager.idle());
 }
 
