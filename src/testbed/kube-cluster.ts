@@ -240,8 +240,8 @@ export interface ControllerManager {
   /** The text of its /metrics. */
   metricsText(): Promise<string>;
   /**
-   * Whether nothing waits and nothing is worked on in the queues of its Endpoints and slices controllers. Delayed keys
-   * do not count.
+   * Whether its controllers of Endpoints and slices have begun, and nothing waits and nothing is worked on in their queues.
+   * Delayed keys do not count.
    */
   idle(): Promise<boolean>;
   /** Resolves with the exit status when it has ended. */
@@ -310,12 +310,10 @@ export async function startControllerManager(
     async idle() {
       const { status, text } = await answerOf(metricsUrl, caFile);
       const metrics = parseMetrics(text);
+      const adds = sumOfQueues(metrics, 'workqueue_adds_total');
       // Each add ends as finished work, whatever its outcome. The gauges are no help: they are updated only twice a
-      // second.
-      return (
-        status === 200 &&
-        sumOfQueues(metrics, 'workqueue_adds_total') === sumOfQueues(metrics, 'workqueue_work_duration_seconds_count')
-      );
+      // second. The page is there before the controllers are, and every cluster has a Service that each of them adds.
+      return status === 200 && adds > 0 && adds === sumOfQueues(metrics, 'workqueue_work_duration_seconds_count');
     },
     ended: child.ended,
     stop: () => child.kill('SIGKILL'),

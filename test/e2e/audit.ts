@@ -34,18 +34,26 @@ interface AuditEntry {
 
 export type EndpointsWrite = ObjectWrite;
 
+type Audited = Pick<Cluster, 'auditLogPath'>;
+
 export function endpointsWrites(cluster: Cluster, program: string): Promise<EndpointsWrite[]> {
   return writesOf(cluster, program, 'endpoints');
 }
 
+/** The whole lines so far. The last one may be half written: the server has not answered what it tells of. */
+export async function auditLines({ auditLogPath }: Audited): Promise<string[]> {
+  const text = await readFile(auditLogPath, 'utf8');
+  return text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
+}
+
 /** Everything so far; a cluster with `auditLog` writes each entry before the answer leaves. */
 export async function writesOf(
-  cluster: Cluster,
+  cluster: Audited,
   program: string,
   resource: 'endpoints' | 'endpointslices' | 'leases',
 ): Promise<ObjectWrite[]> {
   const writes: ObjectWrite[] = [];
-  for (const line of (await readFile(cluster.auditLogPath, 'utf8')).split('\n')) {
+  for (const line of await auditLines(cluster)) {
     if (!line.includes(`"resource":"${resource}"`)) continue;
     const entry = JSON.parse(line) as AuditEntry;
     const { verb, userAgent = '', objectRef = {}, responseStatus = {} } = entry;
@@ -65,7 +73,7 @@ export async function writesOf(
 /** What was asked of objects by one who was impersonated, as `<group>/<resource> <verb>`, and with what answers. */
 export async function rightsUsed(cluster: Cluster, user: string): Promise<Map<string, Set<number>>> {
   const used = new Map<string, Set<number>>();
-  for (const line of (await readFile(cluster.auditLogPath, 'utf8')).split('\n')) {
+  for (const line of await auditLines(cluster)) {
     if (!line.includes(user)) continue;
     const { verb, impersonatedUser, objectRef, responseStatus } = JSON.parse(line) as AuditEntry;
     if (impersonatedUser?.username !== user || objectRef?.resource === undefined) continue;

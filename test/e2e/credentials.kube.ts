@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { request } from 'undici';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
+import { auditLines } from './audit.ts';
 import { createAuthority, issuerOf, type Authority } from './certificates.ts';
 import { expectRight } from './client.ts';
 import { writeServing, type Cluster } from '../../src/testbed/kube-cluster.ts';
@@ -329,9 +330,7 @@ describe('credentials that are replaced under load', () => {
       await rotate();
       await refused();
     });
-    const lines = (await readFile(cluster.auditLogPath, 'utf8'))
-      .split('\n')
-      .filter((line) => line.includes('"someone"'));
+    const lines = (await auditLines(cluster)).filter((line) => line.includes('"someone"'));
     const written = lines.map((line) => JSON.parse(line) as AuditEntry).filter(({ verb }) => verb === 'update');
     assert.ok(written.length > 0);
     for (const { user, impersonatedUser, responseStatus } of written) {

@@ -18,6 +18,12 @@ export interface Flapping {
 
 export async function createFlapping(client: ApiClient, namespace: string, count: number): Promise<Flapping> {
   const world = await createWorld(client, namespace);
+  // Slices leave out pods of nodes that are not there.
+  await client.send({
+    method: 'POST',
+    path: '/api/v1/nodes',
+    body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } },
+  });
   const services = Array.from({ length: count }, (_, i) => `web-${i}`);
   await forEach(count, async (i) => {
     await createService(world, services[i]!);

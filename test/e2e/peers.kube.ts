@@ -36,6 +36,12 @@ const NOT_SHOWN: Readonly<Record<string, string>> = {
   'tolerate-unready': 'the flag is off here; the chapter publish-not-ready shows that both ignore the annotation',
 };
 
+/**
+ * Chapters whose steps begin with nothing due. The objects may be right before: a sync that is late, and writes nothing, would
+ * take the trigger time of the next step's change.
+ */
+const BY_STEP: ReadonlySet<string> = new Set(['trigger-time']);
+
 interface Side {
   readonly cluster: Cluster;
   readonly client: ApiClient;
@@ -71,10 +77,12 @@ describe('beside the real kube-controller-manager', () => {
   for (const { name, difference, cutByUid = false, tell } of SCRIPT) {
     it(difference === undefined ? `does the same: ${name}` : `differs: ${name}`, async () => {
       const rightIn = (side: Side) => expectRight(side.client, { namespace: name });
+      const isByStep = BY_STEP.has(name);
+      const weSettle = (): Promise<void> => (isByStep ? handledAll(ours, endpointd) : rightIn(ours));
       const theySettle = (): Promise<void> =>
-        difference === undefined ? rightIn(theirs) : handledAll(theirs, manager);
+        isByStep || difference !== undefined ? handledAll(theirs, manager) : rightIn(theirs);
       await Promise.all([
-        createWorld(ours.client, name).then((world) => tell(world, () => rightIn(ours))),
+        createWorld(ours.client, name).then((world) => tell(world, weSettle)),
         createWorld(theirs.client, name).then((world) => tell(world, theySettle)),
       ]);
       // Right may be what a write that is due undoes for a moment: looked at once more when nothing is due any more.

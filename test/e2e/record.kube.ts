@@ -15,7 +15,7 @@ import { quantile } from '../../src/twin/figures.ts';
 import { clientOf } from './client.ts';
 import { type Cluster, type ControllerManager, startControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
-import { type ShownWatch, watchShown } from './shown-watch.ts';
+import { type ShownTimes, type ShownWatch, watchShown } from './shown-watch.ts';
 import {
   createPod,
   createService,
@@ -29,10 +29,12 @@ import {
 import { BIN } from '../support/installed.ts';
 
 const PODS = 30;
+/** Pods that become unready, and one that goes. */
+const REMOVED = 11;
 /** Latencies are spread over it, so two clocks that agree have measured the same changes. */
-const BATCH_MS = 300;
+const BATCH_MS = 1500;
 /** By how much a watch of the recorder and one of the test may lag behind each other on a busy machine. */
-const APART_MS = 60;
+const APART_MS = 300;
 
 describe('a recording beside kube-controller-manager', () => {
   let cluster: Cluster;
@@ -65,7 +67,7 @@ describe('a recording beside kube-controller-manager', () => {
     await until(() => Promise.resolve(said.includes('recording for')));
     watch = await watchShown(client, world.namespace);
     await change();
-    await until(() => Promise.resolve(outputsOf(read()).every(shownAll)));
+    await allShown({ added: PODS, removed: REMOVED });
     // An edit by somebody else, which is no write of the controller.
     await patchService(world, 'canary-web', { metadata: { labels: { canary: 'edited' } } });
     recorder.kill('SIGINT');
@@ -89,9 +91,22 @@ describe('a recording beside kube-controller-manager', () => {
       await createPod(world, name, { ip: `10.7.0.${i + 1}`, labels: { app: 'canary' } });
     }
     // What is undone before it is shown has no time.
-    await until(() => Promise.resolve(outputsOf(read()).every(({ addedMs }) => addedMs.count >= PODS)));
-    for (const name of names.slice(0, 10)) await setReady(world, name, false);
+    await allShown({ added: PODS, removed: 0 });
+    for (const name of names.slice(0, REMOVED - 1)) await setReady(world, name, false);
     await removePod(world, names.at(-1)!);
+  }
+
+  /**
+   * Resolves when the watch and the recording have so many. The recording is not read before the watch has them: reading
+   * blocks, and what the watch is told meanwhile would have later times.
+   */
+  async function allShown({ added, removed }: { readonly added: number; readonly removed: number }): Promise<void> {
+    const isWatched = ({ addedMs, removedMs }: ShownTimes): boolean =>
+      addedMs.length >= added && removedMs.length >= removed;
+    await until(() => Promise.resolve(Object.values(watch.shown).every(isWatched)));
+    const isRecorded = ({ addedMs, removedMs, notShown }: ControllerFigures): boolean =>
+      addedMs.count >= added && removedMs.count >= removed && notShown === 0;
+    await until(() => Promise.resolve(outputsOf(read()).every(isRecorded)));
   }
 
   function read(): RecordingFigures {
@@ -100,10 +115,6 @@ describe('a recording beside kube-controller-manager', () => {
 
   function outputsOf({ controller }: RecordingFigures): ControllerFigures[] {
     return [controller.endpoints!, controller.endpointslices!];
-  }
-
-  function shownAll(output: ControllerFigures): boolean {
-    return output.addedMs.count >= PODS && output.removedMs.count >= 11 && output.notShown === 0;
   }
 
   it('a recording measures each addition and removal as long as other watches do', (t) => {

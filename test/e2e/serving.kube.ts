@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import type { ApiClient } from '../../src/node/api-client.ts';
 import { AUTHORITIES, CLIENTS } from '../support/client-certificates.ts';
 import { ask, type Said, type Sent } from '../support/secure-pages.ts';
+import { auditLines } from './audit.ts';
 import { clientOf } from './client.ts';
 import { freePorts } from '../../src/testbed/free-ports.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
@@ -120,7 +121,7 @@ describe('with a real kube-apiserver', () => {
   });
 
   it('deploy/rbac.yaml gives every right that serving needs', async () => {
-    const entries = (await readFile(cluster.auditLogPath, 'utf8')).split('\n').filter((line) => line.includes(ACCOUNT));
+    const entries = (await auditLines(cluster)).filter((line) => line.includes(ACCOUNT));
     assert.ok(entries.some((line) => line.includes('"resource":"subjectaccessreviews"')));
     assert.deepEqual(
       entries.filter((line) => line.includes('"code":403')),

@@ -131,13 +131,16 @@ describe('a switch from kube-controller-manager and back', () => {
     await restAndCheck();
   });
 
-  it('every write of anybody has changed something', async () => {
+  it('every write of anybody has changed something', async (test) => {
     await churn.stop();
     await expectAllRight(client);
-    const granted = await writes('');
-    assert.deepEqual(ready.changes, {
-      endpoints: granted.endpoints - writesBefore.endpoints,
-      endpointslices: granted.endpointslices - writesBefore.endpointslices,
-    });
+    const all = await writes('');
+    // Not equal: what a manager had sent when it was killed may be applied, and be no granted write of the audit log.
+    for (const kind of ['endpoints', 'endpointslices'] as const) {
+      const granted = all[kind] - writesBefore[kind];
+      test.diagnostic(`${kind}: ${granted} writes were granted, ${ready.changes[kind]} changes told so far`);
+      assert.ok(granted > 0);
+      await until(() => Promise.resolve(ready.changes[kind] >= granted));
+    }
   });
 });
