@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { calibrationPath, readCalibration, writeCalibration } from '../../bench/cells/calibration-file.ts';
-import { runCell } from '../../bench/cells/cell.ts';
 import { storyOf } from '../../bench/cells/cell-times.ts';
 import { addRun, type CellRun, type Measurement, runsOf } from '../../bench/cells/data.ts';
 import { calibrate, calibrationRuns, idleMsOf, marksOf, resultOf } from '../../bench/cells/marks.ts';
@@ -16,7 +15,6 @@ import { versionsOf } from '../../bench/cells/versions.ts';
 import { programOf } from '../../bench/peers/peers.ts';
 import type { Output } from '../../src/twin/ledger.ts';
 import { type Calibration, DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
-import { MAIN } from '../support/installed.ts';
 import { SIZES_ALIKE, story } from '../support/stories.ts';
 
 const WORLD = { server: 'embedded', controller: 'endpointd' } as const;
@@ -363,17 +361,4 @@ test('the naive prediction is one write for each slice with a change in a period
   const twoFamilies = { ...own, services: [{ namespace: 0, families: 2 }] };
   const dual = predictNaively(twoFamilies, batched, 15, TIMES);
   assert.deepEqual([dual.slices.writes, dual.endpoints.writes], [8, 2]);
-});
-
-test('a cell is measured on real processes', async () => {
-  const [plan] = calibrationCells() as [CellPlan];
-  const workload = { ...plan.workload, services: [{ count: 2, pods: 3 }], flipsPerSecond: 5 };
-  const times = { warmUpMs: 500, measuredMs: 3000 };
-  const run = { repeat: 0, seed: 1, program: MAIN, versions: VERSIONS };
-  const order = { ...run, world: WORLD, plan: { ...plan, workload }, times };
-  const { measured } = await runCell(order);
-  for (const { changes, writes, p90 } of [measured.endpoints, measured.slices]) {
-    // Each write waits 10 ms. Where the recorder has a change late, it measures less.
-    assert.ok(changes > 0 && writes > 0 && p90 >= 10, JSON.stringify(measured));
-  }
 });

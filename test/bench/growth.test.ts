@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { AXES, AXIS, pointsOf } from '../../bench/growth/axes.ts';
+import { pointsOf } from '../../bench/growth/axes.ts';
 import { type Flatness, flatnessOf, type GrowthRun, merged } from '../../bench/growth/flatness.ts';
 import { createFlipper } from '../../bench/growth/flipper.ts';
 import { type Growth, growthMarks, growthPage, growthTables, notRunText } from '../../bench/growth/report.ts';
@@ -21,7 +18,6 @@ import {
   type Shape,
 } from '../../bench/growth/shape.ts';
 import { stored } from '../../bench/support/stored-pod.ts';
-import { bench } from './run-bench.ts';
 import type { MarkResult } from '../../bench/marks/mark-result.ts';
 import { wrongObjects } from '../../src/judge/cluster-check.ts';
 
@@ -73,38 +69,6 @@ describe('the cluster of the bench of growth', () => {
       put(frame, 3, index);
       const revision = podRevision(index);
       assert.deepEqual(frame.subarray(3), podFrame('ADDED', podPartsAt(shape, index), revision, revision));
-    }
-  });
-});
-
-describe('the bench of growth, tiny', () => {
-  it('each flip of each axis has two writes, and all ends right', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'endpointd-bench-'));
-    const [json, page] = [join(directory, 'growth.json'), join(directory, 'growth.html')];
-    try {
-      const { status, out } = await bench('growth', `--json=${json}`, `--page=${page}`);
-      assert.equal(status, 0, out);
-      const { runs, notRun } = JSON.parse(readFileSync(json, 'utf8')) as Growth;
-      assert.deepEqual(notRun, []);
-      for (const { axis, at, writesAFlip, wrong } of runs)
-        assert.deepEqual([writesAFlip, wrong], [2, []], `${axis} ${at}`);
-      const of = Map.groupBy(runs, ({ axis }) => axis);
-      assert.deepEqual(
-        AXES.map((axis) => [axis, of.get(axis)?.map(({ at }) => at)]),
-        AXES.map((axis) => [axis, AXIS[axis].tiny]),
-      );
-      // A slice of 100 endpoints and Endpoints of 120 addresses, beside five each.
-      const [small, large] = of.get('size')!;
-      assert.ok(large!.bytesAFlip > 8 * small!.bytesAFlip);
-      const html = readFileSync(page, 'utf8');
-      for (const axis of AXES) {
-        assert.ok(out.includes(`\n${AXIS[axis].title}\n`), axis);
-        assert.ok(html.includes(`Growth: ${AXIS[axis].title}`), axis);
-      }
-      assert.match(out, /beyond its bytes/);
-      assert.equal(html.match(/<svg class="plot/g)!.length, 3 * AXES.length);
-    } finally {
-      rmSync(directory, { recursive: true });
     }
   });
 });

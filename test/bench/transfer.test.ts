@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import { test } from 'node:test';
-import { type Pair, readTransfer, writeTransfer, type TransferRun } from '../../bench/transfer/data.ts';
+import type { Pair, TransferRun } from '../../bench/transfer/data.ts';
 import { tallyOf, transferMarks, type TransferResult } from '../../bench/transfer/marks.ts';
 import { transferPage } from '../../bench/transfer/page.ts';
 import {
@@ -15,7 +14,7 @@ import {
   plansOf,
   TRANSFER_WORKLOADS,
 } from '../../bench/transfer/plan.ts';
-import { inputAt, measuredOf, predictFrom } from '../../bench/transfer/predict.ts';
+import { measuredOf, predictFrom } from '../../bench/transfer/predict.ts';
 import { runTransferBench } from '../../bench/transfer/run.ts';
 import { NOTHING_MEASURED } from '../../src/tune/measured.ts';
 import { GUESSED } from '../../src/tune/numbers.ts';
@@ -24,7 +23,6 @@ import type { TuneInput } from '../../src/tune/tune.ts';
 import { profileStory } from '../../src/twin/profiles.ts';
 import { runModel } from '../../src/twin/run.ts';
 import { DEFAULT_CALIBRATION } from '../../src/twin/settings.ts';
-import { MAIN } from '../support/installed.ts';
 
 const WORLD = { server: 'kube', controller: 'kube-controller-manager' } as const;
 
@@ -176,45 +174,4 @@ test('a workload that is not there is refused with the names of those that are',
   await assert.rejects(runTransferBench(['--workloads=flat', `--data=${folder}`]), {
     message: 'there is no workload "flat": flap, rollout, mixed',
   });
-});
-
-test('the bench runs on real processes, and goes on where it has stopped', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'endpointd-transfer-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const [flap] = TRANSFER_WORKLOADS;
-  const size = {
-    workloads: [{ ...flap!, services: [{ count: 4, pods: 10 }], flipsPerSecond: 20 }],
-    choices: CHOICES.slice(1, 3),
-    program: MAIN,
-  };
-  // Of these the recorder takes some to start, on a busy machine more than three.
-  const args = ['--server=embedded', '--controller=endpointd', '--seconds=8', `--data=${folder}`];
-  const path = join(folder, 'data.json');
-  await runTransferBench([...args, '--for=1s'], size);
-  assert.deepEqual(readTransfer(path).runs, []);
-  const { exitCode } = process;
-  let data = readTransfer(path);
-  // On a busy machine the recorder may begin behind the changes. Such a run has failed, and is repeated.
-  for (let i = 0; i < 3 && data.runs.length < 2; i++) {
-    await runTransferBench(args, size);
-    const made = readTransfer(path);
-    // A busy machine disturbs runs, and these would be repeated.
-    const runs = made.runs.map((each) => Object.assign({}, each, { latenessMs: { p50: 0, p99: 0 } }));
-    data = { ...made, runs };
-    writeTransfer(path, data);
-  }
-  process.exitCode = exitCode;
-  assert.deepEqual(data.runs.map(({ choice }) => choice).toSorted(), ['batched', 'fast']);
-  assert.deepEqual(
-    data.pairs.map(({ refusals }) => refusals.some((why) => why.includes('fewer than 1000 say too little'))),
-    [true, true],
-  );
-  const recording = join(folder, 'recordings', 'embedded-endpointd-flap-batched-8000ms-1.rec');
-  const { run } = await inputAt(recording, 'endpointd', CHOICES[2]!.settings);
-  assert.deepEqual(run.settings, CHOICES[2]!.settings);
-  await runTransferBench(args, size);
-  assert.deepEqual(readTransfer(path), data);
-  await runTransferBench([...args, '--again'], size);
-  assert.equal(readTransfer(path).pairs.length, 2);
-  assert.equal(readFileSync(join(folder, 'TRANSFER.md'), 'utf8'), transferPage(data));
 });

@@ -204,18 +204,21 @@ describe('settings that are tried for real', () => {
   }
 
   it('a confirmation that cannot be done keeps the prediction, and says why', async () => {
-    const failing = join(directory, 'failing');
-    writeFileSync(failing, '#!/bin/sh\necho no space left\nexit 1\n');
-    chmodSync(failing, 0o755);
+    const [failing, waiting] = [join(directory, 'failing'), join(directory, 'waiting')];
+    writeFileSync(failing, '#!/bin/sh\necho no space left\nexit 1\n', { mode: 0o755 });
+    writeFileSync(waiting, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 });
     const answer = smallAnswer();
     const programs = {
-      server: { etcd: failing, kubeApiserver: failing },
+      server: { etcd: failing, kubeApiserver: waiting },
       kubeControllerManager: failing,
       version: null,
     };
     const { answer: after } = await confirmed(answer, OBJECTIVE, { part: PART, programs }, () => undefined);
     assert.deepEqual({ ...after, notes: [] }, { ...answer, notes: [] });
-    assert.match(after.notes.at(-1)!, /^nothing was confirmed: kube-apiserver has ended; its log ends: no space left$/);
+    assert.match(
+      after.notes.at(-1)!,
+      /^nothing was confirmed: etcd has ended with status 1; its log ends: no space left$/,
+    );
     assert.deepEqual([exitStatus(answer, false), exitStatus(after, true)], [0, 1]);
   });
 
