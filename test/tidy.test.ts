@@ -135,7 +135,7 @@ describe('tidy', () => {
   it('a test that waits for something gives up one day', () => {
     const loops = /^( *)(?:while \(|for \((?!.* of |.* < ))(?:.*\{\n[^]*?^\1\}|.*;)$/gm;
     const endless = others
-      .filter(({ path }) => path.endsWith('.test.ts'))
+      .filter(({ path }) => /\.(?:test|bench)\.ts$/.test(path))
       .flatMap(({ path, text }) =>
         [...text.matchAll(loops)]
           .filter(([loop]) => /\bawait (?:sleep|setImmediate)\(|\bset(?:Immediate|Timeout)\(/.test(loop))

@@ -79,8 +79,8 @@ const POLL_MS = 20;
  */
 const STILL_MS: Readonly<Record<Size, number>> = { tiny: 250, small: 1000, full: 1000 };
 /**
- * So long a busy machine holds a write up. If nothing was written for so long, changes that are not shown yet will not be.
- * Tests run on a machine that does other work as well.
+ * A busy machine holds a write up for less. Changes that are not shown yet will not be when nothing was written for so long.
+ * The tiny size is that of tests, which run on a machine that does other work as well.
  */
 const HELD_UP_MS: Readonly<Record<Size, number>> = { tiny: 10_000, small: 1000, full: 1000 };
 const REST_SHARE = 0.05;

@@ -181,10 +181,11 @@ async function kubeconfigAccess(
   if (ca !== null && cluster.insecureSkipTlsVerify) {
     throw new CredentialsError(`${at}: certificate-authority and insecure-skip-tls-verify exclude each other`);
   }
+  const { cert, key } = plugin?.cert ? plugin : await readPair(user, at);
   const tls: TlsMaterial = {
     ca,
-    cert: plugin?.cert ?? (await pem(user.certData, user.certFile, `${at}: client-certificate`)),
-    key: plugin?.key ?? (await pem(user.keyData, user.keyFile, `${at}: client-key`)),
+    cert,
+    key,
     serverName: cluster.tlsServerName === '' ? null : cluster.tlsServerName,
     verify: !cluster.insecureSkipTlsVerify,
   };
@@ -193,6 +194,32 @@ async function kubeconfigAccess(
   if (authorization !== null) headers['Authorization'] = authorization;
   const proxyUrl = cluster.proxyUrl === '' ? null : parseProxy(cluster.proxyUrl, `${at}: proxy-url`);
   return access(server, proxyUrl, tls, headers, config, at);
+}
+
+type ClientPair = Pick<TlsMaterial, 'cert' | 'key'>;
+
+/**
+ * A certificate and a key that do not belong together are read once more, at once: both may be replaced between the two reads.
+ * Those that still do not are returned as they are, and `checkTls` says so.
+ */
+async function readPair(user: KubeconfigUser, at: string): Promise<ClientPair> {
+  const pair = await readPairOnce(user, at);
+  return isPair(pair) ? pair : readPairOnce(user, at);
+}
+
+async function readPairOnce(user: KubeconfigUser, at: string): Promise<ClientPair> {
+  const cert = await pem(user.certData, user.certFile, `${at}: client-certificate`);
+  return { cert, key: await pem(user.keyData, user.keyFile, `${at}: client-key`) };
+}
+
+function isPair({ cert, key }: ClientPair): boolean {
+  if (cert === null || key === null) return true;
+  try {
+    createSecureContext({ cert, key });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** @param hadCa whether the CA file was there at the last read */

@@ -110,9 +110,9 @@ const READY_PATHS: readonly string[] = [
   '/api/v1/namespaces/default/services/kubernetes',
 ];
 
-/** So often a cluster is started at most: a port that was free may be taken before its program asks for it. */
+/** Starts of a cluster at most. Another process may take a port that was free before the program asks for it. */
 const STARTS_MAX = 3;
-/** Both programs say so, where another one has a port of theirs. */
+/** kube-apiserver and etcd say so when another process has their port. */
 const PORT_TAKEN = 'address already in use';
 
 /** @throws Error with the end of a program's log if the program does not start */
@@ -191,7 +191,7 @@ async function startOnPorts<B extends ServerBinaries>(
   try {
     if (options.beside === undefined) await cluster.startEtcd();
     await runApiserver();
-    // Where etcd has ended for want of its port, kube-apiserver may be ready on the etcd that has it.
+    // kube-apiserver may be ready on a foreign etcd that has the port of ours.
     await Promise.race([apiserverReady(), failed]);
   } catch (error) {
     await cluster.stop();

@@ -359,6 +359,21 @@ describe('the server as a function', () => {
     assert.match(body.spec.clusterIPs.join(' '), /^10\.[0-9.]+ fd00:10:96::[0-9a-f]+$/);
   });
 
+  test('an IPv6 address is taken in all its spellings, whichever its Service has', () => {
+    const world = createWorld({ serviceClusterIPRanges: ['10.96.0.0/12', 'fd00:10:96::/112'] });
+    const create = (name: string, clusterIP: string) =>
+      world.call('POST', '/api/v1/namespaces/default/services', {
+        metadata: { name },
+        spec: { clusterIP, ports: [{ port: 80 }] },
+      });
+    assert.equal(create('s', 'fd00:10:96:0::00ac').status, 201);
+    for (const clusterIP of ['fd00:10:96::ac', 'fd00:10:96:0::00ac', 'FD00:10:96::AC']) {
+      const { status, body } = create('t', clusterIP);
+      assert.equal(status, 422, clusterIP);
+      assert.match(body.message, /: provided IP is already allocated$/);
+    }
+  });
+
   test('a Service for which a range has no room is refused, and not stored', () => {
     const world = createWorld({ serviceClusterIPRanges: ['10.96.0.0/29'] });
     const path = '/api/v1/namespaces/default/services';

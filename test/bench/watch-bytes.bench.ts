@@ -37,7 +37,7 @@ function isNear([endpoints, endpointsJson, slices, slicesJson]: readonly [Row, R
     areWithin(slicesJson, slices, 1.1) &&
     areWithin(slices, endpoints, 1.25) &&
     [endpoints, endpointsJson, slices, slicesJson].every(
-      // Less than two: each row has two watchers.
+      // Less than 2: a watcher of the two that is lost, or counted twice, has to be seen.
       ({ seen, predictedWrites, counted, predicted }) =>
         isWithin(predictedWrites, seen, 1.9) && isWithin(predicted, counted, 1.9),
     )

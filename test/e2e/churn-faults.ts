@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BACKOFFS } from '../../src/controller/queues/backoff.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
@@ -103,8 +104,11 @@ export const FAULTS: readonly ChurnFault[] = [
     endpointd.logReader!.pause();
     await sleep(roundMs);
     await until(async () => (await writes()) >= before + PIPE_WRITES);
+    const resumedMs = Date.now();
     endpointd.logReader!.resume();
-    await until(() => Promise.resolve(statSync(endpointd.logPath).size > size + PIPE_BYTES));
+    const held = async (): Promise<string[]> =>
+      linesBefore(resumedMs, (await readFile(endpointd.logPath)).subarray(size));
+    await until(async () => Buffer.byteLength((await held()).join('')) > PIPE_BYTES);
   }),
   fault('hostile clients are at the metrics port', async ({ endpointd }, roundMs) => {
     const end = startHostileClients(endpointd.address);
@@ -126,6 +130,12 @@ export const LONG_FAULTS: readonly ChurnFault[] = PROXY_FAULTS.filter(
   strike: ({ proxy }, roundMs) => meet(proxy, met, roundMs, false),
   rightMsMax: SILENCE_RIGHT_MS_MAX,
 }));
+
+/** The whole lines of a log that were made before. */
+function linesBefore(ms: number, log: Buffer): string[] {
+  const lines = log.toString().split('\n').slice(0, -1);
+  return lines.filter((line) => (JSON.parse(line) as { readonly ts: number }).ts < ms);
+}
 
 function fault(name: string, strike: ChurnFault['strike']): ChurnFault {
   return { name, strike, rightMsMax: RIGHT_MS_MAX };

@@ -176,7 +176,7 @@ function reply(state: ProxyState, met: ReplyFault | null, answer: IncomingMessag
   answer.on('end', () => {
     const body = Buffer.concat(parts);
     const head = (): ServerResponse => response.writeHead(answer.statusCode!, answer.headers);
-    // What is held up after the fault is over, nobody would cut.
+    // `heal` has run when the fault is over: it could not cut this answer any more.
     if (met === null || met !== state.fault) head().end(body);
     else strikeReply(state, met, head, body, response);
   });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fsPromises from 'node:fs/promises';
 import { createServer } from 'node:https';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
@@ -82,6 +84,26 @@ test('certificates in files are read again, and half a renewal is refused', asyn
   await assert.rejects(read('refresh'), /client-key: \/.* is not PEM$/);
   writeFileSync(key, PKI.otherKey);
   assert.equal((await read('refresh')).tls.cert, PKI.otherCert);
+});
+
+test('a client certificate that is replaced before its key is read is read again', async (t) => {
+  const [cert, key] = [file(PKI.clientCert), file(PKI.clientKey)];
+  const path = kubeconfig({}, { 'client-certificate': cert, 'client-key': key });
+  const { readFile } = fsPromises;
+  const { mock } = t.mock.method(fsPromises, 'readFile', async (of: string): Promise<string> => {
+    const text = await readFile(of, 'utf8');
+    if (of === cert) writeFileSync(cert, PKI.otherCert);
+    if (of === cert) writeFileSync(key, PKI.otherKey);
+    return text;
+  });
+  syncBuiltinESMExports();
+  try {
+    const { tls } = await access({ kubeconfig: path });
+    assert.deepEqual([tls.cert, tls.key], [PKI.otherCert, PKI.otherKey]);
+  } finally {
+    mock.restore();
+    syncBuiltinESMExports();
+  }
 });
 
 test('a token file has precedence over a token, and is read again', async () => {
