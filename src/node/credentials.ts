@@ -198,28 +198,16 @@ async function kubeconfigAccess(
 
 type ClientPair = Pick<TlsMaterial, 'cert' | 'key'>;
 
-/**
- * A certificate and a key that do not belong together are read once more, at once: both may be replaced between the two reads.
- * Those that still do not are returned as they are, and `checkTls` says so.
- */
-async function readPair(user: KubeconfigUser, at: string): Promise<ClientPair> {
-  const pair = await readPairOnce(user, at);
-  return isPair(pair) ? pair : readPairOnce(user, at);
+/** A certificate and a key that cannot be used are read once more, at once: both may be replaced between the two reads. */
+function readPair(user: KubeconfigUser, at: string): Promise<ClientPair> {
+  return readPairOnce(user, at).catch(() => readPairOnce(user, at));
 }
 
 async function readPairOnce(user: KubeconfigUser, at: string): Promise<ClientPair> {
   const cert = await pem(user.certData, user.certFile, `${at}: client-certificate`);
-  return { cert, key: await pem(user.keyData, user.keyFile, `${at}: client-key`) };
-}
-
-function isPair({ cert, key }: ClientPair): boolean {
-  if (cert === null || key === null) return true;
-  try {
-    createSecureContext({ cert, key });
-    return true;
-  } catch {
-    return false;
-  }
+  const key = await pem(user.keyData, user.keyFile, `${at}: client-key`);
+  checkTls({ ...NO_TLS, cert, key }, at);
+  return { cert, key };
 }
 
 /** @param hadCa whether the CA file was there at the last read */

@@ -5,11 +5,12 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BACKOFFS } from '../../src/controller/queues/backoff.ts';
+import { classify } from '../../src/controller/writes/write-outcome.ts';
 import type { Cluster } from '../../src/testbed/kube-cluster.ts';
 import { startEndpointd, type Endpointd, type EndpointdOptions } from './endpointd.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { startHostileClients } from './hostile-clients.ts';
-import { PROXY_FAULTS, type ProxyFault } from './proxy-faults.ts';
+import { type Answer, PROXY_FAULTS, type ProxyFault } from './proxy-faults.ts';
 import { until } from './world.ts';
 
 /** The processes that a fault may strike. */
@@ -44,8 +45,6 @@ const RIGHT_MS_MAX = 45_000;
  * the next wait longer: a Service whose pods change all the time has the longest wait before it when the fault is over.
  */
 const SERVER_RIGHT_MS_MAX = BACKOFFS.server.capMs + 30_000;
-/** Answers that are failures of class `throttled` or `forbidden`. A Service waits a while after one, whatever changes. */
-const OF_OTHER_CLASS: ReadonlySet<number> = new Set([429, 403]);
 
 /** It reaches the API server through the proxy. */
 export function startBehindProxy(
@@ -150,9 +149,14 @@ function rightMsMax(met: ProxyFault): number {
   // Noise may look like the beginning of a long frame, and nobody cuts such a stream.
   if (met.at === 'stream') return met.does === 'garble' ? SILENCE_RIGHT_MS_MAX : RIGHT_MS_MAX;
   const { does } = met;
-  const isServer =
-    does === 'garble' || (typeof does === 'object' && 'status' in does && !OF_OTHER_CLASS.has(does.status));
+  const isServer = does === 'garble' || (typeof does === 'object' && 'status' in does && isOfServer(does));
   return isServer ? SERVER_RIGHT_MS_MAX : RIGHT_MS_MAX;
+}
+
+/** Whether a write with this answer is a failure of class `server`. Of others a Service waits a while, whatever changes. */
+function isOfServer({ status, contentType, body }: Answer): boolean {
+  const response = { type: 'response', id: 0, retryAfterSeconds: -1, priorityLevel: '' } as const;
+  return classify({ ...response, status, contentType, body: Buffer.from(body) }).failure.class === 'server';
 }
 
 async function meet(proxy: FaultProxy, met: ProxyFault, roundMs: number, heals: boolean): Promise<void> {
