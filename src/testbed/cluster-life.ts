@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../node/api-client.ts';
 import type { KubeObject } from '../kube/types.ts';
+import { TIMER_MS_MAX } from '../lib/duration.ts';
 import { nextChange } from '../workload/churn.ts';
 import type { Churn } from '../workload/change.ts';
 import { endNamespace, type NamespaceAnswer } from '../workload/end-namespace.ts';
@@ -61,7 +62,7 @@ export function runKubelets(client: ApiClient, options: KubeletsOptions): Cluste
     clearTimeout(timer);
     const dueMs = nextDueMs(kubelets);
     if (stopping.signal.aborted || underWay >= REQUESTS_AT_ONCE || dueMs === Number.POSITIVE_INFINITY) return;
-    timer = setTimeout(perform, Math.max(0, dueMs - Date.now()));
+    timer = setTimeout(perform, Math.min(TIMER_MS_MAX, Math.max(0, dueMs - Date.now())));
   };
   const perform = (): void => {
     while (underWay < REQUESTS_AT_ONCE) {
@@ -152,12 +153,17 @@ export function runChurn(client: ApiClient, churn: Churn, rate: number): Cluster
   const { signal } = stopping;
   const changing = (async (): Promise<void> => {
     const fromMs = performance.now();
-    for (let changes = 1; !signal.aborted; changes++) {
+    let changes = 0;
+    while (!signal.aborted) {
+      const aheadMs = (changes / rate) * 1000 - (performance.now() - fromMs);
+      if (aheadMs > 1) {
+        await pause(Math.min(TIMER_MS_MAX, aheadMs), signal);
+        continue;
+      }
       const change = nextChange(churn, Date.now());
       if (change === null) return;
       await sendThrough(client, change.request, signal);
-      const aheadMs = (changes / rate) * 1000 - (performance.now() - fromMs);
-      if (aheadMs > 1) await pause(aheadMs, signal);
+      changes++;
     }
   })();
   return until(stopping, changing);

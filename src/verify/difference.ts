@@ -48,6 +48,21 @@ export function differencesOf(kind: Kind, name: string, stored: Output | null, p
   return found.map(({ field, stored: a, planned: b }) => ({ kind, name, field, stored: a, planned: b }));
 }
 
+const PORTS_OF_ADDRESS = /^subsets\.addresses\[.*\](#\d+)?\.ports$/;
+
+/** Ports are a subset's. Where they differ alike for several addresses, the first one is named and the rest counted. */
+export function withPortsOnce(differences: readonly Difference[]): Difference[] {
+  const alike = Map.groupBy(differences, (one) =>
+    PORTS_OF_ADDRESS.test(one.field) ? JSON.stringify([one.stored, one.planned]) : one,
+  );
+  const told: Difference[] = [];
+  for (const [first, ...more] of alike.values()) {
+    const { field } = first!;
+    told.push(more.length === 0 ? first! : { ...first!, field: field.replace(']', ` and ${more.length} more]`) });
+  }
+  return told;
+}
+
 function differentValues(prefix: string, before: Values, after: Values): Sides[] {
   const found: Sides[] = [];
   for (const name of new Set([...before.keys(), ...after.keys()])) {

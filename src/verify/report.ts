@@ -1,5 +1,5 @@
 /** The result of a verification as data. Programs get it as JSON, and the text and the page are made from it. */
-import { reasonOf, type Difference } from './difference.ts';
+import { reasonOf, withPortsOnce, type Difference } from './difference.ts';
 import { listedDifference, type Circumstances } from './listed-difference.ts';
 import { objectKey } from './second-look.ts';
 import type { Standing, Verification } from './verification.ts';
@@ -150,7 +150,7 @@ function unitOf({ state, problems }: Verification, standing: Standing, nowMs: nu
       return pod !== undefined && hasEnded(pod);
     },
   };
-  const differences = standing.differences ?? [];
+  const differences = withPortsOnce(standing.differences ?? []);
   return {
     controller,
     namespace,

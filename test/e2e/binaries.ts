@@ -223,7 +223,10 @@ async function takeLock(lock: string): Promise<void> {
   }
 }
 
-/** Two who find the same dead lock at the same time may both have it: then both build the same, each in a file of its own. */
+/**
+ * Who finds a dead lock, and removes it only when another one has removed and taken it, removes a live one. Then both
+ * build the same, each in a file of its own. To rename it first would take a live one away, too.
+ */
 async function tryLock(lock: string): Promise<boolean> {
   try {
     await mkdir(lock);

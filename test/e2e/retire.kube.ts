@@ -1,9 +1,11 @@
 /** Endpoints are retired on a real API server: who writes them is known by name, and what the server keeps stays. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { execPath } from 'node:process';
 import { after, before, describe, it } from 'node:test';
 import type { ApiClient } from '../../src/node/api-client.ts';
+import { auditLines } from './audit.ts';
 import { clientOf } from './client.ts';
 import { startControllerManager, type Cluster, type ControllerManager } from '../../src/testbed/kube-cluster.ts';
 import { startCluster } from './cluster.ts';
@@ -73,7 +75,9 @@ describe('retiring Endpoints', () => {
   });
 
   it('the audit log tells who has read and written them', async () => {
-    const { status, stdout } = await endpointd('endpoints-readers', cluster.auditLogPath, '-o', 'json');
+    const wholeLines = `${cluster.auditLogPath}.whole-lines`;
+    await writeFile(wholeLines, (await auditLines(cluster)).join('\n'));
+    const { status, stdout } = await endpointd('endpoints-readers', wholeLines, '-o', 'json');
     const { readers, writers, unread } = JSON.parse(stdout) as Record<
       'readers' | 'writers',
       { userAgent: string; verb: string }[]

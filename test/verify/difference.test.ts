@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Endpoint, Endpoints, EndpointSlice } from '../../src/kube/types.ts';
-import { differencesOf, identityOf, patternOf, reasonOf } from '../../src/verify/difference.ts';
+import { differencesOf, identityOf, patternOf, reasonOf, withPortsOnce } from '../../src/verify/difference.ts';
 
 const TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
@@ -71,6 +71,31 @@ describe('the differences of two objects', () => {
       'web-1 endpoints[10.0.0.1].zone: a -> b',
       'web-1 endpoints[10.0.0.1]#2: zone=b -> null',
     ]);
+  });
+
+  it('ports that differ alike for several addresses are told once', () => {
+    const subsets = [443, 80].map((port, i) => ({
+      addresses: [1, 2].map((j) => ({ ip: `2001:db8::${i}:${j}`, nodeName: 'a' })),
+      ports: [{ port }],
+    }));
+    const planned = structuredClone(subsets);
+    planned[0]!.ports = [{ port: 8443 }];
+    planned[1]!.addresses = [{ ip: '2001:db8::1:1', nodeName: 'b' }];
+    planned[1]!.ports = [{ port: 8080 }];
+    const found = differencesOf(
+      'Endpoints',
+      'web',
+      { ...endpointsOf(), subsets },
+      { ...endpointsOf(), subsets: planned },
+    );
+    const told = withPortsOnce(found);
+    assert.deepEqual(lines(told), [
+      'web subsets.addresses[2001:db8::0:1 and 1 more].ports: :443/TCP -> :8443/TCP',
+      'web subsets.addresses[2001:db8::1:1].ports: :80/TCP -> :8080/TCP',
+      'web subsets.addresses[2001:db8::1:1].nodeName: a -> b',
+      'web subsets.addresses[2001:db8::1:2]: ready=true, ports=:80/TCP, nodeName=a -> null',
+    ]);
+    assert.equal(reasonOf(told[0]!), 'Endpoints: subsets.addresses[*].ports differs');
   });
 
   it('differences of a slice to be created do not depend on its name', () => {

@@ -318,6 +318,7 @@ describe('authorities that the API server publishes', () => {
     'requestheader-client-ca-file': AUTHORITIES.proxies,
     'requestheader-allowed-names': '["front-proxy"]',
     'requestheader-username-headers': '["X-Remote-User"]',
+    'requestheader-uid-headers': '["X-Remote-Uid"]',
     'requestheader-group-headers': '["X-Remote-Group"]',
     'requestheader-extra-headers-prefix': '["X-Remote-Extra-"]',
   });
@@ -332,8 +333,10 @@ describe('authorities that the API server publishes', () => {
     try {
       await untilLogged(1);
       assert.equal((await ask(server.address, '/metrics', alice)).status, 200);
-      const proxied = { tls: { ...CLIENTS.proxy }, headers: { 'x-remote-user': 'carol' } };
+      const proxied = { tls: { ...CLIENTS.proxy }, headers: { 'x-remote-user': 'carol', 'x-remote-uid': '7' } };
       assert.equal((await ask(server.address, '/metrics', proxied)).status, 200);
+      const { user, uid } = accessSpecs().at(-1)!;
+      assert.deepEqual([user, uid], ['carol', '7']);
     } finally {
       await server.close();
     }
