@@ -150,7 +150,7 @@ function targetOf(state: State): ReflectorTarget<Seen> {
       state.listed ??= new Set();
       watching.listing(resource);
     },
-    awaitsDeletions: () => false,
+    awaitedDeletes: () => null,
     forgetVersions() {
       for (const one of seen.values()) one.resourceVersion = FORGOTTEN_VERSION;
     },

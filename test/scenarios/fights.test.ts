@@ -227,6 +227,65 @@ describe('slices that somebody takes by their labels', () => {
     }
   });
 
+  describe('while the server does not say what has become of them', () => {
+    /** Tells which slices the Service has of its own, such as `10.0.0.1 ready`. */
+    function own(sim: Sim): string[] {
+      return published(sim)
+        .filter(({ metadata }) => metadata.labels?.[SLICE_MANAGED_BY_LABEL] === SLICE_MANAGED_BY_VALUE)
+        .flatMap(({ endpoints }) => endpoints ?? [])
+        .map(({ addresses, conditions }) => `${addresses[0]} ${conditions?.ready === true ? 'ready' : 'not ready'}`);
+    }
+
+    const refuseLooks = (sim: Sim): void => {
+      sim.refuse = ({ path }) => (path.includes('fieldSelector') ? 500 : 0);
+    };
+
+    /** Two pods have a slice each. That of the first is taken so often. */
+    function taken(times: number): Sim {
+      const sim = settled({ options: { maxEndpointsPerSlice: 1 } });
+      createPod(sim, { name: 'web-2', ip: '10.0.0.2' });
+      for (let i = 0; i < times; i++) {
+        sim.run(9000);
+        for (const { metadata, endpoints } of published(sim)) {
+          if (endpoints?.[0]?.addresses[0] !== '10.0.0.1') continue;
+          edit(sim, `${SLICES}/${metadata.name}`, {
+            labels: { ...metadata.labels, [SLICE_MANAGED_BY_LABEL]: 'other' },
+          });
+        }
+      }
+      return sim;
+    }
+
+    const failures = (sim: Sim): string[] =>
+      sim.logLines
+        .filter(({ message }) => message === 'Sync failed, retrying')
+        .map(({ fields }) => String(fields['err']).replace(/web-\w+/, 'web'));
+
+    it('slices that may be taken are not made, and all else of the Service is written', () => {
+      const sim = taken(4);
+      refuseLooks(sim);
+      sim.run(9000);
+      setPodStatus(sim, { name: 'web-2', ready: false });
+      sim.run(1000);
+      assert.deepEqual(own(sim), ['10.0.0.2 not ready']);
+      assert.equal(failures(sim).at(-1), 'simulated fault');
+      sim.refuse = () => 0;
+      setPodStatus(sim, { name: 'web-2', ready: true });
+      sim.run(9000);
+      assert.deepEqual(own(sim).sort(), ['10.0.0.1 ready', '10.0.0.2 ready']);
+    });
+
+    it('slices that were taken count as taken, and all else of the Service is written', () => {
+      const sim = taken(6);
+      sim.run(9000);
+      refuseLooks(sim);
+      setPodStatus(sim, { name: 'web-2', ready: false });
+      sim.run(1000);
+      assert.deepEqual(own(sim), ['10.0.0.2 not ready']);
+      assert.match(failures(sim).at(-1)!, /^EndpointSlice web lives on with endpointslice\S+managed-by=other, so/);
+    });
+  });
+
   it('slices whose label admission drops are few in an hour, while pods change, too', () => {
     const sim = settled();
     sim.admission = ({ metadata }) => {

@@ -417,6 +417,21 @@ describe('an own delete that only its answer has told of', () => {
     }
   }
 
+  it('a watch that ends meanwhile goes on, and nothing is listed for the delete', () => {
+    const sim = settled();
+    deletedUnseen(sim);
+    const from = sim.exchanges.length;
+    for (const open of sim.connections) open.end();
+    sim.run(20_000);
+    const asked = sim.exchanges.slice(from).map(({ path }) => path);
+    assert.equal(asked.filter((path) => /limit=1(&|$)/.test(path)).length, 5);
+    assert.deepEqual(
+      asked.filter((path) => /sendInitialEvents|limit=500/.test(path)),
+      [],
+    );
+    assert.equal(sim.loop!.state.serviceCount, 4, 'web, db, hand and kubernetes: left is forgotten');
+  });
+
   it('an own delete is done again if its answer comes after the lists', () => {
     const sim = settled();
     const writes = writesOf(sim).length;

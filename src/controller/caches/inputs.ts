@@ -78,7 +78,7 @@ export function podTarget(state: ControllerState): ReflectorTarget<PodRecord> {
       }
     },
     listing() {},
-    awaitsDeletions: () => false,
+    awaitedDeletes: () => null,
     forgetVersions() {
       for (const pod of allPods(state.index)) putPod(state.index, { ...pod, resourceVersion: FORGOTTEN_VERSION });
     },
@@ -215,7 +215,7 @@ export function serviceTarget(state: ControllerState): ReflectorTarget<ServiceRe
       }
     },
     listing() {},
-    awaitsDeletions: () => false,
+    awaitedDeletes: () => null,
     forgetVersions() {
       for (const service of allServices(state)) {
         if (service.record !== null) service.record = { ...service.record, resourceVersion: FORGOTTEN_VERSION };
@@ -308,7 +308,7 @@ export function nodeTarget(state: ControllerState): ReflectorTarget<NodeRecord> 
       dropNodes(state, gone, now);
     },
     listing() {},
-    awaitsDeletions: () => false,
+    awaitedDeletes: () => null,
     forgetVersions() {
       for (const node of allNodes(state.nodes)) {
         putNode(state.nodes, { ...node, resourceVersion: FORGOTTEN_VERSION });

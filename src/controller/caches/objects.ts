@@ -85,9 +85,10 @@ export function endpointsTarget(state: ControllerState): ReflectorTarget<OutputR
         releaseService(state, service);
       }
     },
-    awaitsDeletions() {
-      for (const { endpoints } of allServices(state)) if (endpoints.deletedUid !== '') return true;
-      return false;
+    awaitedDeletes() {
+      const awaited: ObjectState[] = [];
+      for (const { endpoints } of allServices(state)) if (endpoints.deletedUid !== '') awaited.push(endpoints);
+      return awaitedOf(awaited);
     },
     forgetVersions(reason, now) {
       for (const { endpoints } of allServices(state)) forgetVersion(state, endpoints, reason, now);
@@ -132,14 +133,22 @@ export function sliceTarget(state: ControllerState): ReflectorTarget<OutputRecor
         releaseService(state, slice.service);
       }
     },
-    awaitsDeletions() {
-      for (const { deletedUid } of allSlices(state)) if (deletedUid !== '') return true;
-      return false;
+    awaitedDeletes() {
+      const awaited: ObjectState[] = [];
+      for (const slice of allSlices(state)) if (slice.deletedUid !== '') awaited.push(slice);
+      return awaitedOf(awaited);
     },
     forgetVersions(reason, now) {
       for (const slice of allSlices(state)) forgetVersion(state, slice, reason, now);
     },
   };
+}
+
+/** Whether the deletion of one of these objects, which is awaited now, still is later; null = there are none. */
+function awaitedOf(objects: readonly ObjectState[]): (() => boolean) | null {
+  if (objects.length === 0) return null;
+  const uids = objects.map(({ deletedUid }) => deletedUid);
+  return () => objects.some(({ deletedUid }, i) => deletedUid === uids[i]);
 }
 
 /** The newest version of the object that was told, even if the event is held. */

@@ -105,6 +105,8 @@ export interface Sync {
    * the wait.
    */
   failure: Failure | null;
+  /** Why the server could not say what has become of a slice that is missing; null = it was not asked, or has said it. */
+  unlooked: Failure | null;
   /** How many writes were applied. */
   applied: number;
   /** Whether the plan was not whole, so that another sync follows this one. */

@@ -5,6 +5,7 @@ import { logBack, watchRuns } from './outages.ts';
 import { resetPauses, noteWatch } from './reconnect.ts';
 import type { Now } from '../event.ts';
 import { noteTold, checkListVersion } from './history.ts';
+import { caughtUpAtMs } from './reflector-group.ts';
 import { describeEnd, isPastItsTime, lifeEndsAtMs, noteFrame, noteOpened, notePending } from './stream-life.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { DecodeError } from '../../kube/protobuf.ts';
@@ -31,7 +32,9 @@ import {
   enter,
   giveUpWatchList,
   list,
+  listAgain,
   noteRestart,
+  OWED_MS,
   page,
   retry,
   retryPage,
@@ -81,7 +84,21 @@ export function wakeReflector(hands: ReflectorHands, reflector: Reflector, now: 
   sayProgress(hands, reflector, now);
   if (isStream(phase) && lifeEndsAtMs(phase.life, phase.name === 'initial') <= now.nowMs) {
     endStream(hands, reflector, phase, now);
-  } else scheduleWake(reflector);
+  } else if (!listOwed(hands, reflector, now)) scheduleWake(reflector);
+}
+
+/**
+ * Lists everything if the watch has told all that was missed, but not of an own delete: the object exists again, as it
+ * does where etcd was restored. Returns whether it does.
+ */
+function listOwed(hands: ReflectorHands, reflector: Reflector, now: Now): boolean {
+  const { owesDeletes, resource } = reflector;
+  if (owesDeletes === null || caughtUpAtMs(reflector, OWED_MS) > now.nowMs) return false;
+  reflector.owesDeletes = null;
+  if (!owesDeletes()) return false;
+  hands.outbox.log('info', 0, 'Watch has not told of an own delete, everything is listed', { resource });
+  listAgain(hands, reflector, now.nowMs, now);
+  return true;
 }
 
 const WAITS_FOR: Readonly<Partial<Record<Phase['name'], string>>> = {

@@ -30,6 +30,9 @@ const WATCH_TIMEOUT_MS = 150_000;
 
 const WATCH_LIST_TIMEOUT_MS = 30_000;
 
+/** A watch begins with what was missed. So much later, if it is silent, it has told all of it. */
+export const OWED_MS = 5000;
+
 export function startReflector(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.phase.name !== 'idle') return;
   reflector.downSinceMs = now.nowMs;
@@ -66,6 +69,7 @@ export function list(hands: ReflectorHands, reflector: Reflector, now: Now): voi
   };
   reflector.hasListed = true;
   reflector.foundVersion = '';
+  reflector.owesDeletes = null;
   reflector.askedAtMs = now.nowMs;
   reflector.target.listing();
   hands.listBegins(reflector);
@@ -100,17 +104,18 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
 
 /**
  * Asks for a list of one object before a watch goes on. Its version shows whether history went back, which a watch would
- * not tell: one from a version that the server has not reached is accepted, and silent. If an own delete awaits its
- * event, everything is listed instead: the object may exist again, and no version shows that. So it is if the last list
- * had an object that could not be read.
+ * not tell: one from a version that the server has not reached is accepted, and silent. The own deletes that await their
+ * events are noted: no version shows that their objects exist again, but the watch owes these events. If the last list
+ * had an object that could not be read, everything is listed instead.
  */
 export function check(hands: ReflectorHands, reflector: Reflector, now: Now): void {
-  if (reflector.hasUnreadable || reflector.target.awaitsDeletions()) {
+  if (reflector.hasUnreadable) {
     list(hands, reflector, now);
     return;
   }
   leave(hands, reflector);
   reflector.askedAtMs = now.nowMs;
+  reflector.owesDeletes = reflector.target.awaitedDeletes();
   const reachedBefore = reachedVersion(reflector);
   const path = `${reflector.path}?limit=1${selection(reflector)}`;
   const request = hands.outbox.send({ for: 'reflector', reflector }, listRequest(path));
@@ -252,7 +257,8 @@ export function enter(reflector: Reflector, phase: Phase): void {
  * costs no timer.
  */
 export function scheduleWake(reflector: Reflector): void {
-  const { phase } = reflector;
+  const { phase, owesDeletes } = reflector;
   const lifeMs = isStream(phase) ? lifeEndsAtMs(phase.life, phase.name === 'initial') : Infinity;
-  reflector.wakeAtMs = Math.min(lifeMs, listOf(reflector)?.progress.lineAtMs ?? Infinity);
+  const owedMs = isStream(phase) && owesDeletes !== null ? phase.life.lastFrameAtMs + OWED_MS : Infinity;
+  reflector.wakeAtMs = Math.min(lifeMs, owedMs, listOf(reflector)?.progress.lineAtMs ?? Infinity);
 }

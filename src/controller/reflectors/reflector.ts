@@ -43,8 +43,11 @@ export interface ReflectorTarget<R extends Versioned> {
   removeUnmarked(marks: ReadonlySet<object>, resourceVersion: string, now: Now): void;
   /** A list was asked for. It will tell everything that was told before. */
   listing(): void;
-  /** Whether an own delete was applied that neither the watch nor a list has shown yet. */
-  awaitsDeletions(): boolean;
+  /**
+   * The own deletes that were applied, and that neither the watch nor a list has shown yet; null = there are none. Says
+   * later whether one of these is still not shown.
+   */
+  awaitedDeletes(): (() => boolean) | null;
   /** Every cached object gives way to the next list. */
   forgetVersions(reason: Distrust, now: Now): void;
 }
@@ -168,6 +171,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   answeredVersion: string;
   /** The version that the last check before a watch has found; '' = there was none since the last list. */
   foundVersion: string;
+  /** Whether the watch still owes the event of an own delete that was applied before its check; null = it owes none. */
+  owesDeletes: (() => boolean) | null;
   /** Monotonic ms when a list, or a check before a watch, was last asked for. */
   askedAtMs: number;
   /** Monotonic ms when a list was last complete. */
@@ -222,6 +227,7 @@ export function createReflector<R extends Versioned>(
     resourceVersion: '',
     answeredVersion: '',
     foundVersion: '',
+    owesDeletes: null,
     askedAtMs: -Infinity,
     listedAtMs: -Infinity,
     watchList,

@@ -9,7 +9,7 @@ import type { Failure, Unit, ObjectState } from '../caches/service-state.ts';
 import type { ControllerState, ReadPurpose } from '../state.ts';
 import { endpointsPath, servicePath, slicesPath } from '../../kube/key.ts';
 import { readList, type ListPage } from '../../kube/list.ts';
-import { ACCEPT, ACCEPT_METADATA } from '../../kube/media-type.ts';
+import { ACCEPT, ACCEPT_METADATA, ACCEPT_METADATA_LIST } from '../../kube/media-type.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
 import { objectSourceOf } from '../../kube/object.ts';
 import { projectMeta } from '../../kube/object-meta.ts';
@@ -178,7 +178,7 @@ function hasMovedSince(
 /** Asks for a slice by its name, whatever its labels are. It is a list, because that is the right that is there. */
 export function lookForSlice(state: ControllerState, unit: Unit, name: string): void {
   const path = `${slicesPath(unit.service.namespace)}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`;
-  read(state, { for: 'look-for-slice', unit, name }, path);
+  read(state, { for: 'look-for-slice', unit, name }, path, ACCEPT_METADATA_LIST);
 }
 
 /** Takes the answer. `labels`: those of the slice; null = it does not exist. `failure`: why the answer cannot be used. */
@@ -190,7 +190,8 @@ export function takeFoundSlice(
   if (event.type !== 'response' || event.status !== 200) return { labels: null, failure: classify(event).failure };
   try {
     const list = readList(event.contentType, event.body);
-    checkSliceList(list);
+    if (list.kind !== 'PartialObjectMetadataList') checkKind(list, 'EndpointSliceList');
+    checkIsVersion(list);
     const found = list.items.map(projectMeta).find((meta) => meta.name === name);
     return { labels: found?.labels ?? null, failure: null };
   } catch (error) {

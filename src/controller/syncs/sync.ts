@@ -47,6 +47,7 @@ export function startSync(state: ControllerState, unit: Unit, lane: WorkLane, no
     nodeChanges: state.replan.nodeChanges,
     shares: state.replan.shares,
     failure: null,
+    unlooked: null,
     applied: 0,
     namespaceEnds: false,
     isPartial: false,
@@ -75,6 +76,7 @@ export function beginPlan(state: ControllerState, unit: Unit, now: Now): void {
     finish(state, unit, now);
     return;
   }
+  sync.unlooked = null;
   const lost = sliceToLookFor(unit, now);
   if (lost === '') readAndPlan(state, unit);
   else {
@@ -101,14 +103,14 @@ function readAndPlan(state: ControllerState, unit: Unit): void {
   }
 }
 
-/** Takes the answer whether a slice that is missing lives on. Where it does, no create is sent, nor what waits for one. */
+/**
+ * Takes the answer whether a slice that is missing lives on. Where it does, no create is sent, nor what waits for one. So
+ * it is where there is no answer. What else there is to write goes on.
+ */
 export function onSliceFound(state: ControllerState, unit: Unit, name: string, event: TransportEvent, now: Now): void {
   const { labels, failure } = takeFoundSlice(state, name, event);
-  if (failure !== null) {
-    fail(state, unit, failure, now);
-    return;
-  }
-  if (labels === null || !noteLabels(unit, name, labels, now)) {
+  unit.sync!.unlooked = failure;
+  if (failure === null && (labels === null || !noteLabels(unit, name, labels, now))) {
     noteNotTaken(unit, name, now);
     // It has its labels again, which the watch has not told, or it names another Service.
     if (labels !== null) noteUncertain(unit.service.view, unit.controller.kind);
@@ -208,13 +210,17 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
   if (stage.open === 0) finish(state, unit, now);
 }
 
-/** Takes creates back, and fails the sync, while the slices of the unit are taken from it. Returns them. */
+/**
+ * Takes creates back, and fails the sync, while the slices of the unit are taken from it, or may be. Returns them.
+ */
 function holdCreates(unit: Unit, writes: readonly PlannedWrite[], now: Now): readonly PlannedWrite[] {
+  const sync = unit.sync!;
   const why = whyHeld(unit, now);
-  if (why === '') return NONE_HELD;
+  const failure: Failure | null = why === '' ? sync.unlooked : { class: 'invalid', message: why, retryAfterMs: -1 };
+  if (failure === null) return NONE_HELD;
   const held = writes.filter(({ verb }) => verb === 'create');
   for (const write of held) ackNotSent(unit, write);
-  if (held.length > 0) unit.sync!.failure = { class: 'invalid', message: why, retryAfterMs: -1 };
+  if (held.length > 0) sync.failure = failure;
   return held;
 }
 

@@ -20,7 +20,10 @@ export interface FamilySlices {
   dirtyGroups: Few<PortGroup>;
   /** Groups of several slices whose endpoints fit in half of these slices; null = `--compact-slices` is not given. */
   readonly fragmented: Set<PortGroup> | null;
-  /** By pod name: the slices that list the pod. A slice that lists the pod more than once comes twice. */
+  /**
+   * By pod name: the slices that list the pod. A slice that lists the pod more than once comes twice. All but the first
+   * are dirty, because one alone may keep the pod.
+   */
   readonly slicesByPod: Map<string, SliceEntry | SliceEntry[]>;
   /** Slices of this family that belong to an earlier Service of the same name, which is gone. */
   ofEarlierService: Few<SliceEntry>;
@@ -172,10 +175,18 @@ export function settleGroup(family: FamilySlices, group: PortGroup): void {
   if (group.pods > 0 && group.dirtyEntries === null && group.dirtyPods === null) unmarkGroup(family, group);
 }
 
-/** The slices that list the pod, in no order. A slice that lists it more than once comes twice. */
+/** The slices that list the pod. All but the first are dirty. A slice that lists it more than once comes twice. */
 export function slicesListing(family: FamilySlices, pod: string): readonly SliceEntry[] {
   const listing = family.slicesByPod.get(pod);
   return listing === undefined ? [] : Array.isArray(listing) ? listing : [listing];
+}
+
+/** Makes the slice the first of those that list the pod. None of the others may be without a mark. */
+export function putFirst({ slicesByPod }: FamilySlices, pod: string, entry: SliceEntry): void {
+  const listing = slicesByPod.get(pod);
+  if (!Array.isArray(listing)) return;
+  listing[listing.indexOf(entry)] = listing[0]!;
+  listing[0] = entry;
 }
 
 function getGroup(family: FamilySlices, ports: SlicePorts): PortGroup {
@@ -260,8 +271,9 @@ function addListing(family: FamilySlices, pod: string, entry: SliceEntry): void 
   if (all.at(-1) === entry && all.at(-2) === entry) return;
   all.push(entry);
   family.slicesByPod.set(pod, all);
-  // Planning must decide again which of these slices keeps the pod.
-  for (const other of all) if (other.group !== null) markEntry(family, other.group, other);
+  // Planning must decide again which of these slices keeps the pod. Those behind the first have their marks.
+  const first = all[0]!;
+  if (first.group !== null) markEntry(family, first.group, first);
 }
 
 /** Does nothing for the third place of the pod in the slice, and those after it. */

@@ -5,7 +5,7 @@
 import type { Endpoint } from '../../kube/types.ts';
 import { assert } from '../../lib/assert.ts';
 import { endpointContentEqual, sameEndpoint } from './endpoint-identity.ts';
-import { type FamilySlices, slicesListing, type PortGroup, type SliceEntry } from './family-slices.ts';
+import { type FamilySlices, putFirst, slicesListing, type PortGroup, type SliceEntry } from './family-slices.ts';
 import { arrangeLeftovers, compareEntries, type Leftovers, takeAny, takeOwn } from './leftovers.ts';
 import { changedDraft, type SliceDraft } from './slice-draft.ts';
 import { shareEndpoints } from './slice-state.ts';
@@ -107,8 +107,8 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
       continue;
     }
     const alone = family.slicesByPod.get(pod) === entry;
-    // The last of these looks at all slices that list the pod. An earlier plan gave the pod to one that is right by now,
-    // and the write that was to take it from this slice has failed.
+    // The last of these: an earlier plan gave the pod to a slice that is right by now, and the write that was to take it
+    // from this slice has failed.
     if (!sameEndpoint(endpoint, wanted) || kept.has(pod) || (!alone && isInSettledSlice(family, group, pod))) {
       // The pod may be in no other slice.
       group.dirtyPods = fewWith(group.dirtyPods, pod);
@@ -116,15 +116,17 @@ function refresh(family: FamilySlices, group: PortGroup, entry: SliceEntry, kept
       continue;
     }
     if (fewHas(group.dirtyPods, pod) || !alone) kept.add(pod);
+    if (!alone) putFirst(family, pod, entry);
     if (!endpointContentEqual(endpoint, wanted)) changed = true;
     endpoints.push(wanted);
   }
   return { endpoints, changed: changed || removed > 0, removed };
 }
 
-/** A slice without a mark holds only what it should. */
+/** A slice without a mark holds only what it should. Of the slices that list a pod only the first may be without one. */
 function isInSettledSlice(family: FamilySlices, group: PortGroup, pod: string): boolean {
-  return slicesListing(family, pod).some((entry) => entry.group === group && !fewHas(group.dirtyEntries, entry));
+  const first = slicesListing(family, pod)[0];
+  return first?.group === group && !fewHas(group.dirtyEntries, first);
 }
 
 /** Fills slices that are written anyway, the fullest first (docs/spec/endpointslice.md "One port group"). */

@@ -76,7 +76,7 @@ function world({ watchList = true } = {}): World {
       }
     },
     listing() {},
-    awaitsDeletions: () => false,
+    awaitedDeletes: () => null,
     forgetVersions(reason) {
       done.push(`versions are forgotten: ${reason}`);
       for (const [name, { name: same }] of things) things.set(name, { name: same, resourceVersion: '0' });
@@ -548,6 +548,80 @@ describe('a watch', () => {
       'versions are forgotten: damaged',
       WATCH_LIST,
     ]);
+  });
+});
+
+describe('a watch that ends while an own delete awaits its event', () => {
+  const LISTED = ['cancel', WATCH_LIST];
+
+  /** The watch goes on from version 10, and the look before it has found version 20. */
+  function goesOn(): { pods: World; tell: () => void } {
+    const pods = watching();
+    let isAwaited = true;
+    Object.assign(pods.reflector.target, { awaitedDeletes: () => () => isAwaited });
+    pods.nowMs = 300_000;
+    pods.end();
+    pods.page('20', ['a@1']);
+    assert.deepEqual(pods.done(), ['limit=1', 'watch=true&resourceVersion=10']);
+    pods.open();
+    return { pods, tell: () => void (isAwaited = false) };
+  }
+
+  /** Wakes it for ten seconds. */
+  function wakeFor10s(pods: World): void {
+    const untilMs = pods.nowMs + 10_000;
+    while (pods.reflector.wakeAtMs < untilMs) pods.wake();
+    pods.nowMs = untilMs;
+  }
+
+  it('the watch goes on, and nothing is listed once it has told of the delete', () => {
+    const { pods, tell } = goesOn();
+    tell();
+    pods.frames(deleted('b@20'));
+    wakeFor10s(pods);
+    assert.deepEqual(pods.done(), []);
+    assert.equal(pods.reflector.owesDeletes, null);
+  });
+
+  it('all is listed if the watch is silent for 5 s, for the object may exist again', () => {
+    const { pods } = goesOn();
+    pods.wake();
+    assert.equal(pods.nowMs, 305_000);
+    assert.deepEqual(pods.done(), LISTED);
+  });
+
+  it('what the watch has missed may take longer, as long as it goes on to tell it', () => {
+    const { pods, tell } = goesOn();
+    for (let version = 11; version < 20; version++) {
+      pods.nowMs += 1000;
+      pods.frames(added(`c@${version}`));
+      if (pods.reflector.wakeAtMs <= pods.nowMs) pods.wake();
+    }
+    assert.deepEqual(pods.done(), []);
+    tell();
+    wakeFor10s(pods);
+    assert.deepEqual(pods.done(), []);
+  });
+
+  it('all is listed if the watch has told all it missed, and not of the delete', () => {
+    const { pods } = goesOn();
+    for (let version = 18; version < 22; version++) {
+      pods.nowMs += 1500;
+      pods.frames(added(`c@${version}`));
+      if (pods.reflector.wakeAtMs <= pods.nowMs) pods.wake();
+    }
+    assert.deepEqual(pods.done(), LISTED);
+  });
+
+  it('a watch that ends again owes what it has not told', () => {
+    const { pods } = goesOn();
+    pods.nowMs += 2000;
+    pods.end();
+    pods.page('20', ['a@1']);
+    assert.deepEqual(pods.done(), ['limit=1', 'watch=true&resourceVersion=10']);
+    pods.open();
+    pods.wake();
+    assert.deepEqual(pods.done(), LISTED);
   });
 });
 

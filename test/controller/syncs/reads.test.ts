@@ -217,6 +217,20 @@ describe('a look for a slice', () => {
     assert.deepEqual(takeFoundSlice(state, 'web-1', listAnswer('9')), { labels: null, failure: null });
   });
 
+  it('a look for a slice asks for metadata alone, for a slice may be large', () => {
+    const { state, slices } = world();
+    lookForSlice(state, slices, 'web-1');
+    const [asked] = state.outbox.effects.flatMap((effect) => (effect.type === 'http' ? [effect.request.accept] : []));
+    assert.match(asked!, /^application\/vnd\.kubernetes\.protobuf;as=PartialObjectMetadataList;/);
+    const list = {
+      kind: 'PartialObjectMetadataList',
+      apiVersion: 'meta.k8s.io/v1',
+      metadata: { resourceVersion: '9' },
+    };
+    const found = takeFoundSlice(state, 'web-1', answered(200, { ...list, items: [sliceObject('web-1@5')] }));
+    assert.equal(found.labels?.length, 4);
+  });
+
   it('an answer that is none says nothing of the slice', () => {
     const { state } = world();
     for (const event of [failedWith('reset', true), refusedWith(404), answered(200, { error: 'please sign in' })]) {
