@@ -72,7 +72,10 @@ async function openIssuer(kubeconfig: Kubeconfig, config: Config, msMax: number)
       return (methods.includes('client_secret_basic') ? ClientSecretBasic : ClientSecretPost)(secret)(server, ...rest);
     };
   const options = { [oidc.customFetch]: await fetchOf(kubeconfig, config, new URL(url)), timeout: msMax / 1000 };
-  const found: Configuration = await oidc.discovery(new URL(url), clientId, undefined, auth(), options);
+  // As in client-go, the API server alone judges the dates of a token. An answer that is thrown away because of a wrong
+  // clock here may have the only refresh token that the issuer takes from now on.
+  const anyDate = { [oidc.clockTolerance]: Number.MAX_SAFE_INTEGER };
+  const found: Configuration = await oidc.discovery(new URL(url), clientId, anyDate, auth(), options);
   return async (refreshToken) => {
     try {
       return await oidc.refreshTokenGrant(found, refreshToken);

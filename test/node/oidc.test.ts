@@ -32,9 +32,9 @@ describe('oidc', () => {
   });
   after(() => issuer[Symbol.asyncDispose]());
 
-  function jwt(name: string, seconds: number): string {
+  function jwt(name: string, seconds: number, validInSeconds = 0): string {
     const now = Math.floor(Date.now() / 1000);
-    const claims = { iss: issuer.url, aud: 'me', sub: name, iat: now, exp: now + seconds };
+    const claims = { iss: issuer.url, aud: 'me', sub: name, iat: now, nbf: now + validInSeconds, exp: now + seconds };
     return [{ alg: 'RS256' }, claims, name]
       .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
       .join('.');
@@ -96,6 +96,19 @@ describe('oidc', () => {
     writeFileSync(path, `${readFileSync(path, 'utf8')}\n`);
     await sent(read);
     assert.match(grants[1]!, /refresh_token=after-1/);
+  });
+
+  it('a wrong clock here loses neither the token nor the next refresh token', async () => {
+    const read = reader({ 'id-token': jwt('old', -1), 'refresh-token': 'first' });
+    const [early, late] = [jwt('early', 3600, 120), jwt('late', -120)];
+    answer = () => tokens('', 0, { id_token: early, refresh_token: 'second' });
+    assert.equal(await sent(read), 'early');
+    answer = () => tokens('', 0, { id_token: late, refresh_token: 'third' });
+    assert.equal(await sent(read, 'unauthorized'), 'late');
+    answer = () => tokens('new', 3600);
+    assert.equal(await sent(read), 'new');
+    const used = grants.map((form) => /refresh_token=(\w+)/.exec(form)![1]);
+    assert.deepEqual(used, ['first', 'second', 'third']);
   });
 
   it('concurrent reads spend a refresh token once', async () => {
