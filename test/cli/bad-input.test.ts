@@ -73,7 +73,7 @@ interface Found extends Disposable {
 }
 
 /** The looks of a controller, by default one whose watches are down. */
-function look(flags: readonly string[] = [`--kubeconfig=${KUBECONFIG}`], isReady = false): Found {
+function look(flags: readonly string[] = [`--kubeconfig=${KUBECONFIG}`], isReady = false, againMs = 3_600_000): Found {
   const options = parseRunFlags(flags, () => undefined);
   const lines: LogLine[] = [];
   let onLine = (): void => undefined;
@@ -89,7 +89,7 @@ function look(flags: readonly string[] = [`--kubeconfig=${KUBECONFIG}`], isReady
     log: { write },
     loop: { readiness: () => [{ name: 'watch-pods', ok: isReady, message: isReady ? '' : 'not listed yet' }] },
     metrics,
-    delays: { firstMs: 0, nextMs: 5 },
+    delays: { firstMs: 0, nextMs: 5, againMs },
   });
   return {
     lines,
@@ -123,6 +123,13 @@ async function expectFound(what: RegExp, kind: string, flags?: readonly string[]
 
 function tlsKubeconfig(server: StubServer, authority: string, more: object = {}, user?: object): void {
   writeKubeconfig({ server: server.url, 'certificate-authority-data': base64(authority), ...more }, user);
+}
+
+/** Waits until so many further looks have been answered and told. */
+async function looked(looks: () => number, count: number): Promise<void> {
+  const from = looks();
+  // The last one has only been asked for.
+  await until(() => looks() > from + count);
 }
 
 const NOW = String.raw`it is \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ here`;
@@ -334,6 +341,52 @@ describe('a look at the API server', () => {
     assert.equal(await found.line(2), 'info: The API server can be used as needed');
     assert.deepEqual(found.checks()[0], { name: 'server', ok: true, message: '' });
   });
+
+  it('the same problem is told once, though its text has the present time', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    const { cert, key } = selfSigned({ hosts: ['me'], nowMs: Date.now() - 10 * DAY_MS, days: 5 });
+    let looks = 0;
+    await using server = await startStub((request) => {
+      if (request.path === '/version') {
+        looks++;
+        t.mock.timers.setTime(Date.now() + 1000);
+      }
+      return apiServer()(request);
+    });
+    const user = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) };
+    writeKubeconfig({ server: server.url }, user);
+    using found = look();
+    await looked(() => looks, 3);
+    assert.deepEqual(
+      found.lines.map(({ level, message }) => `${level}: ${message}`),
+      ['warning: The API server cannot be used as needed'],
+    );
+  });
+
+  it('a problem that lasts is told again after a while', async () => {
+    await using server = await startStub(() => refusal(503, 'ServiceUnavailable', 'etcd is away'));
+    writeKubeconfig({ server: server.url });
+    using found = look(undefined, false, 50);
+    assert.match(await found.line(2), /^warning: .* etcd is away$/);
+  });
+
+  it('clocks that differ by about a minute are told once', async () => {
+    let looks = 0;
+    let aheadMs = 70_000;
+    await using server = await startStub((request) => {
+      if (request.path === '/version') looks++;
+      const headers = { date: new Date(Date.now() + aheadMs).toUTCString() };
+      return { ...apiServer()(request), headers };
+    });
+    writeKubeconfig({ server: server.url });
+    using found = look();
+    await found.line(1);
+    aheadMs = 57_000;
+    await looked(() => looks, 3);
+    assert.equal(found.lines.length, 1);
+    aheadMs = 0;
+    assert.equal(await found.line(2), 'info: The API server can be used as needed');
+  });
 });
 
 describe('a TLS alert of the server', () => {
@@ -345,7 +398,7 @@ describe('a TLS alert of the server', () => {
     const access = { origin: 'https://10.0.0.1', basePath: '', proxyUrl: null, tls, headers: {} };
     const version = { kind: 'failure', code, message: 'alert', certificate: null } as const;
     const words = wordsOf({ kubeconfig: '/k', master: '' });
-    return diagnose({ access, words, nowMs: Date.now(), version, discovery: null })!.text;
+    return diagnose({ access, words, nowMs: Date.now(), version, discovery: null, before: null })!.text;
   }
 
   for (const alert of ['SSLV3_ALERT_BAD_CERTIFICATE', 'TLSV1_ALERT_UNKNOWN_CA', 'TLSV1_ALERT_ACCESS_DENIED']) {

@@ -27,8 +27,11 @@ export interface PreflightConfig {
   readonly loop: Pick<Loop, 'readiness'>;
   /** The store that counts requests, and that gets the number of missing rights. */
   readonly metrics: MetricStore;
-  /** Milliseconds from the start to the first look, and from one look to the next. Default 1 s, 30 s. */
-  readonly delays?: { readonly firstMs: number; readonly nextMs: number };
+  /**
+   * Milliseconds from the start to the first look, from one look to the next, and until the same is told again. Default
+   * 1 s, 30 s, 1 h.
+   */
+  readonly delays?: { readonly firstMs: number; readonly nextMs: number; readonly againMs: number };
 }
 
 export interface Preflight {
@@ -38,13 +41,15 @@ export interface Preflight {
 }
 
 /** The first look waits, so that the first lists need not wait for it. */
-const DELAYS = { firstMs: 1000, nextMs: 30_000 };
+const DELAYS = { firstMs: 1000, nextMs: 30_000, againMs: 3_600_000 };
 const ANSWER_MS_MAX = 10_000;
 
 export function startPreflight(config: PreflightConfig): Preflight {
   const { loop, metrics, delays = DELAYS } = config;
   const missingNow = gauge(metrics, 'endpointd_missing_rights');
   const isReady = (): boolean => loop.readiness().every(({ ok }) => ok);
+  const tellServer = createTeller(config.log, SERVER, delays.againMs);
+  const tellRights = createTeller(config.log, RIGHTS, Infinity);
   let finding: Finding | null = null;
   let missing: string | null = null;
   let refusedBefore = 0;
@@ -53,13 +58,13 @@ export function startPreflight(config: PreflightConfig): Preflight {
 
   async function again(): Promise<void> {
     refusedBefore = refusals(metrics);
-    const seen = await look(config);
+    const seen = await look(config, finding);
     if (ended) return;
-    tell(config.log, SERVER, finding?.text ?? null, seen.finding?.text ?? null);
     ({ finding } = seen);
+    tellServer(finding?.text ?? null);
     if (seen.missing !== undefined) {
-      tell(config.log, RIGHTS, missing, seen.missing.text);
       missing = seen.missing.text;
+      tellRights(missing);
       missingNow.set(seen.missing.count);
     }
     wait();
@@ -105,9 +110,9 @@ function refusals(metrics: MetricStore): number {
   return requests.reduce((sum, { labels, value }) => (labels['code'] === '403' ? sum + value : sum), 0);
 }
 
-async function look({ options, credentials }: PreflightConfig): Promise<Seen> {
+async function look({ options, credentials }: PreflightConfig, before: Finding | null): Promise<Seen> {
   try {
-    const finding = await lookAtServer(options, credentials);
+    const finding = await lookAtServer(options, credentials, before);
     const missing = finding?.isFatal === true ? undefined : await lookAtRights(options, credentials);
     return { finding, missing };
   } catch (error) {
@@ -122,14 +127,18 @@ function ofFailure(error: unknown): Finding {
   return { text: `${text}. The last good credentials stay in use.`, kind, isFatal: false };
 }
 
-async function lookAtServer(options: RunOptions, credentials: Credentials): Promise<Finding | null> {
+async function lookAtServer(
+  options: RunOptions,
+  credentials: Credentials,
+  before: Finding | null,
+): Promise<Finding | null> {
   const access = await credentials.read('refresh');
   const agent = userAgent();
   const version = await probeServer(access, '/version', agent);
   const { slices, mirror } = options.controller;
   const needsSlices = version.kind === 'answer' && (slices || mirror);
   const discovery = needsSlices ? await probeServer(access, '/apis/discovery.k8s.io/v1', agent) : null;
-  return diagnose({ access, words: wordsOf(options), nowMs: Date.now(), version, discovery });
+  return diagnose({ access, words: wordsOf(options), nowMs: Date.now(), version, discovery, before });
 }
 
 async function lookAtRights(options: RunOptions, credentials: Credentials): Promise<Seen['missing']> {
@@ -148,8 +157,24 @@ const SERVER = {
 };
 const RIGHTS = { wrong: 'Rights are missing', right: 'No right is missing any more' };
 
-function tell(log: PreflightConfig['log'], said: typeof SERVER, before: string | null, now: string | null): void {
-  if (now === before) return;
-  if (now === null) log.write({ level: 'info', v: 0, message: said.right, fields: {} });
-  else log.write({ level: 'warning', v: 0, message: said.wrong, fields: { why: now } });
+/**
+ * Tells a change of what is wrong; null = nothing is. Texts that differ in their numbers alone are the same, because a
+ * text may have the present time. The same is told again after `againMs`, with what its numbers are by then.
+ */
+function createTeller(
+  log: PreflightConfig['log'],
+  said: typeof SERVER,
+  againMs: number,
+): (text: string | null) => void {
+  let told: string | null = null;
+  let toldMs = -Infinity;
+  return (text) => {
+    const what = text?.replaceAll(/\d+/g, '') ?? null;
+    const nowMs = performance.now();
+    if (what === told && (text === null || nowMs - toldMs < againMs)) return;
+    told = what;
+    toldMs = nowMs;
+    if (text === null) log.write({ level: 'info', v: 0, message: said.right, fields: {} });
+    else log.write({ level: 'warning', v: 0, message: said.wrong, fields: { why: text } });
+  };
 }
