@@ -111,6 +111,8 @@ export interface ShardState {
 export interface BatchInFlight {
   readonly awaited: readonly AwaitedEntry[];
   readonly postedAtMs: number;
+  /** By how much its deadline was put off, because the process stood still when it came; 0 = it was not. */
+  graceMs: number;
 }
 
 /** One entry of a batch: the service, and the outputs that were asked for. */

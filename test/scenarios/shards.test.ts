@@ -15,8 +15,8 @@ import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
 import { SimHang } from '../support/sim-shards.ts';
 import { samples } from '../../src/metrics/store.ts';
 
-function settled(services: number, shards = 1): Sim {
-  const sim = createSim({ shards });
+function settled(services: number, shards = 1, batchMs = (): number => 1): Sim {
+  const sim = createSim({ shards, batchMs });
   for (let i = 1; i <= services; i++) {
     createService(sim, { name: `web-${i}`, spec: { selector: { app: `web-${i}` } } });
     createPod(sim, { name: `web-${i}`, ip: `10.0.0.${i}`, labels: { app: `web-${i}` } });
@@ -113,6 +113,34 @@ describe('a thread that hangs', () => {
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(29_000);
     assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 0);
+    sim.run(5000);
+    assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 1);
+    assert.equal(endpointsTable(sim)[0], 'default/web-1 | 10.0.0.1 : http:8080/TCP');
+  });
+
+  it('a thread that stood still with the whole process is not ended', () => {
+    let batchMs = 1;
+    const sim = settled(2, 1, () => batchMs);
+    // Its answer comes just after the deadline: the process was stopped meanwhile.
+    batchMs = 30_001;
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1000);
+    sim.freeze();
+    sim.run(60_000);
+    sim.thaw();
+    sim.run(1000);
+    assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 0);
+    assert.equal(endpointsTable(sim)[0], 'default/web-1 | 10.0.0.1 : http:8080/TCP');
+  });
+
+  it('a thread that hangs is ended soon after the process has stood still', () => {
+    const sim = settled(2);
+    sim.shards!.hang(0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(1000);
+    sim.freeze();
+    sim.run(60_000);
+    sim.thaw();
     sim.run(5000);
     assert.equal(metric(sim, 'endpointd_shard_restarts_total'), 1);
     assert.equal(endpointsTable(sim)[0], 'default/web-1 | 10.0.0.1 : http:8080/TCP');

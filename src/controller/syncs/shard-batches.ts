@@ -37,6 +37,8 @@ import type { BatchEntry, OutputKind, PlanReply, ServiceResult } from '../../sha
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** A thread that has not answered for so long may hang. */
 const LATE_MS = 1000;
+/** A step that comes so long after a deadline tells that the process stood still. Its threads get as long again. */
+const STOOD_STILL_MS = 1000;
 /** The most keys in a batch that tells a planner what to forget. */
 const FORGOTTEN_MAX = 1000;
 /** A service is to blame when so many batches with it were lost. */
@@ -209,7 +211,7 @@ function post(
 ): void {
   const shard = state.shards[index]!;
   const batchId = state.nextBatchId++;
-  shard.inFlight.set(batchId, { awaited, postedAtMs: now.nowMs });
+  shard.inFlight.set(batchId, { awaited, postedAtMs: now.nowMs, graceMs: 0 });
   for (const { service, outputs } of awaited) {
     for (const { sync } of unitsOf(service, outputs)) if (sync !== null) sync.postedAtMs = now.nowMs;
   }
@@ -387,7 +389,10 @@ export function checkShardDeadlines(state: ControllerState, now: Now): number {
     const shard = state.shards[index]!;
     if (shard.ending) continue;
     for (const batch of shard.inFlight.values()) {
-      const dueMs = batch.postedAtMs + state.options.shardDeadlineMs;
+      const deadlineMs = batch.postedAtMs + state.options.shardDeadlineMs;
+      const lateMs = now.nowMs - deadlineMs;
+      if (batch.graceMs === 0 && lateMs >= STOOD_STILL_MS) batch.graceMs = lateMs + STOOD_STILL_MS;
+      const dueMs = deadlineMs + batch.graceMs;
       if (dueMs <= now.nowMs) {
         shard.ending = true;
         state.outbox.effects.push({ type: 'shard.restart', shard: index });
