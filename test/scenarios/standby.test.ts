@@ -777,6 +777,25 @@ describe('a leader that stood still', () => {
     assert.deepEqual(warnings(leader), ['This process leads no longer']);
   });
 
+  it('a standby that stood still in its last look does not begin to write', () => {
+    const { leader, standby } = replicas();
+    leader.refuse = ({ method }) => (method === 'PUT' ? 503 : 0);
+    setPodStatus(leader, { name: 'web-1', ip: '10.0.0.1', ready: false });
+    leader.run(2000);
+    leader.kill();
+    const looksLeft = (): number | undefined => standby.loop!.state.leadership!.catchUp?.looksLeft;
+    for (let i = 0; i < 30_000 && looksLeft() !== 0; i++) leader.run(1);
+    assert.equal(looksLeft(), 0);
+    standby.freeze();
+    leader.run(30_000);
+    standby.thaw();
+    const begins = (): number => standby.logLines.filter(({ message }) => message.startsWith('Writes first')).length;
+    assert.deepEqual([begins(), warnings(standby)], [0, ['This process leads no longer']]);
+    leader.run(10_000);
+    assert.equal(begins(), 1);
+    assert.deepEqual(endpointsTable(leader), [WEB_NOT_READY]);
+  });
+
   it('writes without an answer at the deadline count as unknown', () => {
     const { leader, standby } = replicas();
     leader.lag = ({ path }) => (path.includes('/leases') || path.includes('timeout=') ? LOST : { toMs: 0, backMs: 0 });

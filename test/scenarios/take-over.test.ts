@@ -404,6 +404,23 @@ describe('endpointd begins', () => {
     assert.deepEqual(written(standby), []);
   });
 
+  it('endpointd does not begin because both it and the manager stood still', () => {
+    const { manager, endpointd } = world();
+    // It loses its Lease by standing still, and ends.
+    manager.kill();
+    setReady(manager, 'web', false);
+    manager.run(3000);
+    endpointd.freeze();
+    manager.run(60_000);
+    endpointd.thaw();
+    manager.run(18_000);
+    manager.start();
+    manager.run(60_000);
+    assert.equal(lease(manager).holder, 'a-1');
+    assert.deepEqual(endpointsTable(manager), NOT_READY);
+    assert.deepEqual(written(endpointd), []);
+  });
+
   it('endpointd does not begin because its own watches are silent', () => {
     const { manager, endpointd } = world();
     // What is written does not come through: the manager seems to leave everything undone.

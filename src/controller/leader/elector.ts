@@ -582,7 +582,8 @@ function confirm(elector: Elector, hands: ElectorHands, { sentAt, holderBefore }
   endIfLapsed(elector, hands, now);
 }
 
-function endIfLapsed(elector: Elector, hands: ElectorHands, now: Now): void {
+/** A leader whose Lease has run out leads no longer. */
+export function endIfLapsed(elector: Elector, hands: ElectorHands, now: Now): void {
   if (elector.phase.name !== 'leader') return;
   const fence = fenceOf(elector);
   if (now.nowMs < fence.nowMs && now.wallMs < fence.wallMs) return;

@@ -10,7 +10,7 @@ import type { ControllerState } from '../state.ts';
 import { takeWriteAnswer } from '../syncs/sync-writes.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
-import { abandonLease, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
+import { abandonLease, endIfLapsed, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
 import { hasTakenOver, TOOK_OVER_ANNOTATION, type TakeOver } from './take-over.ts';
 import { areWatchesLost } from '../reflectors/reflector-group.ts';
 import { stepCatchUp } from './catch-up.ts';
@@ -25,6 +25,8 @@ const OTHER_TOLD_EVERY_MS = 3_600_000;
 export function wakeLeadership(state: ControllerState, now: Now): number {
   const { leadership, hands } = state;
   if (leadership === null) return Infinity;
+  // A process that stood still may have lost the Lease: it does not begin to write.
+  endIfLapsed(leadership.elector, hands.elector, now);
   const waitingMs = wakeWaiting(state, leadership, now);
   return Math.min(waitingMs, wakeElector(leadership.elector, hands.elector, now));
 }
@@ -159,7 +161,7 @@ export function endLeading(state: ControllerState, now: Now): void {
   const leadership = leadershipOf(state);
   state.isShadow = true;
   leadership.catchUp = null;
-  giveUpTakeOver(leadership);
+  giveUpTakeOver(leadership, now);
   tell(state, leadership, 'stopped leading', now);
   abortWrites(state, now);
   for (const { queue, stuck } of state.controllers) {

@@ -55,9 +55,14 @@ function watchesTellAtMs(reflectors: readonly Reflector[]): number {
   return Math.max(...followed.map((reflector) => caughtUpAtMs(reflector, QUIET_MS)));
 }
 
-/** Goes back to the first step if the Lease is lost before endpointd has begun. */
-export function giveUpTakeOver({ takeOver }: Leadership): void {
-  if (takeOver !== null && takeOver.step.name !== 'begun') takeOver.step = WAITING;
+/**
+ * Goes back to the first step if the Lease is lost before endpointd has begun. The other controller may have lost its
+ * own in the same trouble, such as a machine that stood still.
+ */
+export function giveUpTakeOver({ takeOver }: Leadership, now: Now): void {
+  if (takeOver === null || takeOver.step.name === 'begun') return;
+  takeOver.step = WAITING;
+  takeOver.outageAtMs = now.nowMs;
 }
 
 function readObjects(takeOver: TakeOver, unit: Unit, now: Now): void {

@@ -24,7 +24,7 @@ export interface TakeOver extends TakeOverOptions {
   readonly due: Map<Unit, number>;
   /** The last write of the other controller that was seen, by the name of the controller here that keeps the object. */
   readonly wrote: Map<string, SeenWrite>;
-  /** Monotonic ms at which the API server was last out of reach; -Infinity = it never was. */
+  /** Monotonic ms at which the API server was last out of reach, or the Lease was lost; -Infinity = never. */
   outageAtMs: number;
   step: TakeOverStep;
   /** Monotonic ms of the next log line. */
