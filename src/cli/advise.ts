@@ -224,18 +224,38 @@ async function looksOf(options: AdviseOptions): Promise<Looks> {
   const monitor = await monitorOf(options.source.replace(/\/metrics\/?$/, ''), options);
   try {
     const first = parseMetrics(await monitor.get('/metrics'));
-    const firstAt = performance.now();
+    const secondsSince = startWatch();
     const config = await configOf(monitor);
     process.stderr.write(`the second look is in ${intervalMs / 1000} s\n`);
     await sleep(intervalMs);
     const second = parseMetrics(await monitor.get('/metrics'));
-    return { before: first, after: second, seconds: (performance.now() - firstAt) / 1000, config };
+    return { before: first, after: second, seconds: secondsSince(), config };
   } catch (error) {
     if (error instanceof MonitorError) throw new StartError(printable(error.message), { cause: error });
     throw error;
   } finally {
     await monitor.close();
   }
+}
+
+/** More than a leap second. */
+const CLOCKS_APART_MS_MAX = 1500;
+
+/**
+ * Counts seconds by both clocks. The monotonic one of Linux stands still while the machine sleeps, and the process that
+ * is looked at goes on. The other one may be set.
+ */
+function startWatch(): () => number {
+  const from = { ms: performance.now(), wallMs: Date.now() };
+  return () => {
+    const ms = performance.now() - from.ms;
+    const wallMs = Date.now() - from.wallMs;
+    if (Math.abs(wallMs - ms) <= CLOCKS_APART_MS_MAX) return ms / 1000;
+    const [seconds, wallSeconds] = [ms, wallMs].map((one) => (one / 1000).toFixed(0));
+    throw new StartError(
+      `cannot advise: between the looks this machine slept, or its clock was set: they are ${seconds} s apart by one of its clocks, and ${wallSeconds} s by the other. Look again.`,
+    );
+  };
 }
 
 /** A look tells much without it, so whatever it answers is no error. */

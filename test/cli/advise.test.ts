@@ -38,9 +38,13 @@ function file(name: string, text: string): string {
   return path;
 }
 
-function advise(args: readonly string[]): Promise<{ status: number; stdout: string; stderr: string }> {
+/** @param node arguments of Node.js */
+function advise(
+  args: readonly string[],
+  node: readonly string[] = [],
+): Promise<{ status: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    execFile(execPath, [BIN, 'advise', ...args], (error, stdout, stderr) => {
+    execFile(execPath, [...node, BIN, 'advise', ...args], (error, stdout, stderr) => {
       resolve({ status: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
     });
   });
@@ -116,6 +120,19 @@ describe('endpointd advise', () => {
     // 20 syncs within a second and a little, at 20 tokens a second.
     const { emptyShareMost } = observation.queues[0]!;
     assert.ok(emptyShareMost > 0 && emptyShareMost <= 1, String(emptyShareMost));
+  });
+
+  it('advise refuses two looks between which its machine slept', async () => {
+    const port = await serve(() => null);
+    // A monotonic clock that stood still for most of the time.
+    const faster = 'const { now } = Date, from = now(); Date.now = () => now() + 5 * (now() - from);';
+    const node = ['--import', `data:text/javascript,${encodeURIComponent(faster)}`];
+    const { status, stdout, stderr } = await advise([`--source=http://127.0.0.1:${port}`, '--interval=1s'], node);
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.match(
+      stderr,
+      /^endpointd advise: cannot advise: between the looks this machine slept, or its clock was set: they are \d+ s apart by one of its clocks, and \d+ s by the other\. Look again\.$/m,
+    );
   });
 
   it('advise reads of a client without a limit, which has no metric of tokens', async () => {
