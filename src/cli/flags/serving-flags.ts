@@ -241,15 +241,20 @@ function bindAddress(said: string): BindAddress | 'off' {
   if (said === '0' || said === '') return 'off';
   const match = /^(?:\[([0-9a-fA-F:.%]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(said);
   const port = match === null ? Number.NaN : Number(match[3]);
-  if (match !== null && port <= 65_535) return { host: match[1] ?? (match[2] || '0.0.0.0'), port };
+  if (match !== null && port <= 65_535) return { host: allIfUnspecified(match[1] ?? match[2] ?? ''), port };
   throw new ValueError('Allowed: host:port, [IPv6]:port, :port for all addresses, or 0 for none.');
 }
 
 /** '' = all addresses. */
 function bindIp(said: string): string {
-  if (said === '' || said === '0.0.0.0' || said === '::') return '';
-  if (isIP(said) !== 0) return said;
+  const host = allIfUnspecified(said);
+  if (host === '' || isIP(host) !== 0) return host;
   throw new ValueError('Allowed: an IP address, such as 127.0.0.1 or 0.0.0.0.');
+}
+
+/** As Go, which takes the unspecified address of either family for all addresses of both. */
+function allIfUnspecified(host: string): string {
+  return host === '0.0.0.0' || host === '::' ? '' : host;
 }
 
 function checkSuite(name: string): void {
