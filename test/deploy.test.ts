@@ -230,6 +230,17 @@ test('a Prometheus without the operator scrapes what the ServiceMonitor has', ()
   assert.deepEqual(endpoint['tlsConfig'], { insecureSkipVerify: true });
 });
 
+test('slice-discovery alone asks for a field that older operators do not know', () => {
+  const [component] = manifests('components/slice-discovery/kustomization.yaml') as unknown as [
+    { readonly patches: readonly [{ readonly target: object; readonly patch: string }] },
+  ];
+  const [{ target, patch }] = component.patches;
+  assert.deepEqual(target, { kind: 'ServiceMonitor', name: 'endpointd' });
+  assert.deepEqual(load(patch), [{ op: 'add', path: '/spec/serviceDiscoveryRole', value: 'EndpointSlice' }]);
+  const [monitor] = manifests('components/service-monitor/service-monitor.yaml') as unknown as [ServiceMonitor];
+  assert.ok(!('serviceDiscoveryRole' in monitor.spec));
+});
+
 test('installed as it is, endpointd does not write beside another manager', () => {
   const flag = '--take-over-from=kube-controller-manager';
   const deployment = manifests('endpointd.yaml')[0]!.spec as { template: { spec: PodSpec } };
