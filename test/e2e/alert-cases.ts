@@ -160,6 +160,17 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['EndpointdRestarts 10.0.0.1:10267'],
   },
   {
+    title: 'live data fill the heap of a standby, and that of the leader holds garbage',
+    series: {
+      ...A_LEADS,
+      [`nodejs_heap_size_used_bytes{${A}}`]: '260+13x20 260+13x20 260+13x20',
+      [`endpointd_heap_limit_bytes{${A}}`]: '524x60',
+      [`nodejs_heap_size_used_bytes{${B}}`]: '380+6x20 380+6x20 380+6x20',
+      [`endpointd_heap_limit_bytes{${B}}`]: '524x60',
+    },
+    firing: ['EndpointdHeapNearlyFull 10.0.0.2:10267'],
+  },
+  {
     title: 'a replica is gone without a trace',
     series: {
       [`up{${A}}`]: '1x60',
