@@ -104,12 +104,15 @@ describe('the runbook', () => {
     return (await Promise.all(replicas.map(({ logPath }) => readFile(logPath, 'utf8')))).join('');
   }
 
+  const tookOverFrom = (): Promise<string> => follow('Before the switch', 'kubectl get lease endpointd');
+
   it('before the switch nothing differs, and no right is missing', async () => {
     await verify('Before the switch');
     await follow('Before the switch', 'kubectl apply -f');
     const flags = { FLAGS: '--take-over-from=kube-controller-manager --concurrent-service-endpoint-syncs=10' };
     const asked = await follow('Before the switch', '(umask 077', flags);
     assert.match(asked, /The user has all rights that these flags need/);
+    assert.equal(await tookOverFrom(), '');
   });
 
   it('the runbook finds webhooks that a start from nothing would wait for', async () => {
@@ -186,6 +189,7 @@ describe('the runbook', () => {
     assert.match(await follow('A service is stuck', 'npx endpointd explain', service), /web-2/);
     await verify('The take-over is stuck');
     await follow('The switch', 'kubectl annotate lease');
+    assert.equal(await tookOverFrom(), 'kube-controller-manager');
     assert.match(await follow('Two writers', 'kubectl get lease'), /endpointd/);
     const fill = { '...': 'endpointslices -n shop' };
     assert.match(await follow('Two writers', 'kubectl get ...', fill), /manager: endpointd/);
@@ -207,6 +211,7 @@ describe('the runbook', () => {
     await manager.stop();
     manager = await startManager('');
     await follow('Going back', 'kubectl annotate lease');
+    assert.equal(await tookOverFrom(), '');
     await setReady(world, 'web-1', true);
     await expectAllRight(client);
   });
