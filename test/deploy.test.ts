@@ -96,9 +96,13 @@ interface PodSpec {
 test('the Deployment outlives a node and a drain, and may do little', () => {
   const [deployment, budget] = manifests('endpointd.yaml');
   assert.deepEqual([deployment!.kind, budget!.kind], ['Deployment', 'PodDisruptionBudget']);
-  const { replicas, template } = deployment!.spec as { replicas: number; template: { spec: PodSpec } };
+  const { replicas, minReadySeconds, template } = deployment!.spec as {
+    replicas: number;
+    minReadySeconds: number;
+    template: { spec: PodSpec };
+  };
   const { securityContext, priorityClassName, affinity, tolerations, containers } = template.spec;
-  assert.equal(replicas, 2);
+  assert.deepEqual([replicas, minReadySeconds], [2, 30]);
   assert.equal(priorityClassName, 'system-cluster-critical');
   const [apart] = affinity['podAntiAffinity']!['requiredDuringSchedulingIgnoredDuringExecution']!;
   assert.deepEqual(apart, {

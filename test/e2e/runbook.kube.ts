@@ -92,7 +92,9 @@ describe('the runbook', () => {
       const target = { apiVersion: 'v1', kind: 'Node', name: 'node-1' };
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target };
       await client.send({ method: 'POST', path: `${path}/binding`, body: binding });
-      const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+      // The Deployment counts a pod that has been ready for minReadySeconds.
+      const lastTransitionTime = new Date(Date.now() - 60_000).toISOString();
+      const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] };
       const contentType = 'application/merge-patch+json';
       await client.send({ method: 'PATCH', path: `${path}/status`, contentType, body: { status } });
     }
