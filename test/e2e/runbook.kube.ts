@@ -137,12 +137,51 @@ describe('the runbook', () => {
     assert.equal(found, 'strict.example.com ["widgets"]\n');
   });
 
+  /** A policy of the API server that is bound to nothing, and one of a policy engine. Both name an account. */
+  async function makePolicies(): Promise<void> {
+    const account = 'system:serviceaccount:kube-system:endpointslice-controller';
+    const resourceRules = [
+      { apiGroups: ['discovery.k8s.io'], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['endpointslices'] },
+    ];
+    const expression = 'Object{metadata: Object.metadata{labels: {"by": "another"}}}';
+    const spec = {
+      matchConstraints: { resourceRules },
+      matchConditions: [{ name: 'another', expression: `request.userInfo.username != "${account}"` }],
+      reinvocationPolicy: 'Never',
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
+    };
+    const admission = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies';
+    await client.send({ method: 'POST', path: admission, body: { metadata: { name: 'another' }, spec } });
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    const versions = [{ name: 'v1', served: true, storage: true, schema }];
+    const names = { kind: 'ClusterPolicy', plural: 'clusterpolicies' };
+    await client.send({
+      method: 'POST',
+      path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+      body: {
+        metadata: { name: 'clusterpolicies.kyverno.io' },
+        spec: { group: 'kyverno.io', scope: 'Cluster', names, versions },
+      },
+    });
+    const path = '/apis/kyverno.io/v1/clusterpolicies';
+    await until(() => client.list(path).then(Boolean, () => false));
+    const mine = { apiVersion: 'kyverno.io/v1', kind: names.kind, metadata: { name: 'mine' }, spec: { account } };
+    await client.send({ method: 'POST', path, body: mine });
+  }
+
   it('the runbook looks for policies, and asks what admission says of endpointd', async () => {
     const policy = join(clone, 'audit-policy.yaml');
     await writeFile(policy, 'users: [system:serviceaccount:kube-system:endpoint-controller]\n');
-    const [look, ask] = ['kubectl get validatingadmission', 'kubectl get endpointslice'];
+    await makePolicies();
+    const [look, ask] = ['kubectl api-resources', 'kubectl get endpointslice'];
     const section = 'Policies that name the controllers';
-    assert.match(await follow(section, look, { '/etc/kubernetes/audit-policy.yaml': policy }), /^1:users/m);
+    let found = '';
+    const policies = async (): Promise<string> =>
+      (found = await follow(section, look, { '/etc/kubernetes/audit-policy.yaml': policy }));
+    // The API server tells of a new kind a moment after it serves it.
+    await until(async () => /^clusterpolicies\.kyverno\.io:.+endpointslice-controller$/m.test(await policies()));
+    assert.match(found, /^mutatingadmissionpolicies\.\S+:.+endpointslice-controller/m);
+    assert.match(found, /^1:users/m);
     const { items } = await client.list('/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices');
     assert.match(await follow(section, ask, { 'web-x7k2p': items[0]!.metadata.name! }), /replaced \(server dry run\)/);
   });
