@@ -7,7 +7,7 @@ import { load, loadAll } from 'js-yaml';
 import { RUN_FLAGS } from '../src/cli/flags/flags.ts';
 import { CATALOGUE } from '../src/metrics/catalogue.ts';
 import { askedBy } from './support/asked-rights.ts';
-import { alerts, allExpressions, dashboardExpressions, scrapeJob } from './support/monitoring.ts';
+import { alerts, allExpressions, dashboardExpressions, OF_OTHERS, scrapeJob } from './support/monitoring.ts';
 import { metricsIn, unknownIn } from './support/promql.ts';
 import { ASKED_BY_ADMISSION, rightsIn, rolesOf } from './support/roles.ts';
 
@@ -18,14 +18,15 @@ test('deploy/rbac.yaml grants what the three controllers need, and nothing more'
 });
 
 test('alerts and dashboard use existing metrics and labels', () => {
-  const exported = new Map(
+  const own = new Map(
     CATALOGUE.flatMap(({ name, type, labelNames }) => {
       const labels = new Set<string>(labelNames);
       const bucket = [`${name}_bucket`, new Set([...labels, 'le'])] as const;
       return type === 'histogram' ? [bucket, [`${name}_sum`, labels], [`${name}_count`, labels]] : [[name, labels]];
     }),
   );
-  const runtime = /^metric process_/;
+  const exported = new Map<string, ReadonlySet<string>>([...own, ...OF_OTHERS]);
+  const runtime = /^metric (process|nodejs)_/;
   for (const { title, expr } of allExpressions()) {
     assert.deepEqual(
       unknownIn(expr, exported).filter((problem) => !runtime.test(problem)),
@@ -95,9 +96,13 @@ interface PodSpec {
 test('the Deployment outlives a node and a drain, and may do little', () => {
   const [deployment, budget] = manifests('endpointd.yaml');
   assert.deepEqual([deployment!.kind, budget!.kind], ['Deployment', 'PodDisruptionBudget']);
-  const { replicas, template } = deployment!.spec as { replicas: number; template: { spec: PodSpec } };
+  const { replicas, minReadySeconds, template } = deployment!.spec as {
+    replicas: number;
+    minReadySeconds: number;
+    template: { spec: PodSpec };
+  };
   const { securityContext, priorityClassName, affinity, tolerations, containers } = template.spec;
-  assert.equal(replicas, 2);
+  assert.deepEqual([replicas, minReadySeconds], [2, 30]);
   assert.equal(priorityClassName, 'system-cluster-critical');
   const [apart] = affinity['podAntiAffinity']!['requiredDuringSchedulingIgnoredDuringExecution']!;
   assert.deepEqual(apart, {
@@ -228,6 +233,17 @@ test('a Prometheus without the operator scrapes what the ServiceMonitor has', ()
     },
   ]);
   assert.deepEqual(endpoint['tlsConfig'], { insecureSkipVerify: true });
+});
+
+test('slice-discovery alone asks for a field that older operators do not know', () => {
+  const [component] = manifests('components/slice-discovery/kustomization.yaml') as unknown as [
+    { readonly patches: readonly [{ readonly target: object; readonly patch: string }] },
+  ];
+  const [{ target, patch }] = component.patches;
+  assert.deepEqual(target, { kind: 'ServiceMonitor', name: 'endpointd' });
+  assert.deepEqual(load(patch), [{ op: 'add', path: '/spec/serviceDiscoveryRole', value: 'EndpointSlice' }]);
+  const [monitor] = manifests('components/service-monitor/service-monitor.yaml') as unknown as [ServiceMonitor];
+  assert.ok(!('serviceDiscoveryRole' in monitor.spec));
 });
 
 test('installed as it is, endpointd does not write beside another manager', () => {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import process from 'node:process';
+import { getHeapStatistics } from 'node:v8';
 import { createLoop, type Loop } from '../controller/loop.ts';
 import { createMetricStore, gauge, readMetric, type MetricStore } from '../metrics/store.ts';
 import { watchCertificate } from '../node/client-certificate.ts';
@@ -37,7 +38,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const options = parseRunFlags(args, (text) => process.stdout.write(text));
   const metrics = createMetricStore();
   const log = startLog(options, metrics);
-  gauge(metrics, 'endpointd_build_info', { version: version(), node: process.version }).set(1);
+  tellOfProcess(metrics);
 
   const { election, trace: tracePath } = options;
   const credentials = credentialsOf(options);
@@ -102,6 +103,11 @@ export async function run(args: readonly string[]): Promise<number> {
   // Node's thread pool reads files and resolves names. Both may hang.
   const idle = closed && flushed && !credentials.reading() && !looksUpNames();
   return idle ? status : endNow(status);
+}
+
+function tellOfProcess(metrics: MetricStore): void {
+  gauge(metrics, 'endpointd_build_info', { version: version(), node: process.version }).set(1);
+  gauge(metrics, 'endpointd_heap_limit_bytes').set(getHeapStatistics().heap_size_limit);
 }
 
 /** Opens the log. Its last lines are written however the process ends. */

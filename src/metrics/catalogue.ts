@@ -280,6 +280,10 @@ export const CATALOGUE = [
     'endpointd_metric_series_refused_total',
     'Label sets beyond the bound of their metric, counted in series `other`',
   ),
+  gauge(
+    'endpointd_heap_limit_bytes',
+    'Bound of the heap of the main thread, whose use is nodejs_heap_size_used_bytes: V8 ends the process when it is full',
+  ),
   gauge('endpointd_build_info', 'Always 1; the labels tell what runs', ['version', 'node']),
 ] as const satisfies readonly MetricSpec[];
 

@@ -80,6 +80,13 @@ describe('a running endpointd', () => {
     assert.equal(valueOf('endpointd_quarantines_total'), 0);
   });
 
+  it('a process tells the bound of its heap beside the use of it', async () => {
+    const { body } = await get('/metrics');
+    const used = Number(/^nodejs_heap_size_used_bytes (\d+)$/m.exec(body)?.[1]);
+    const limit = Number(/^endpointd_heap_limit_bytes (\S+)$/m.exec(body)?.[1]);
+    assert.ok(used > 0 && used < limit, `${used} of ${limit}`);
+  });
+
   it("/configz has the shape of kube-controller-manager's", async () => {
     const configuration = JSON.parse((await get('/configz')).body) as Record<string, Record<string, unknown>>;
     const { kind, Generic, EndpointSliceController } = configuration['kubecontrollermanager.config.k8s.io']!;

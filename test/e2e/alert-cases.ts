@@ -21,6 +21,9 @@ const A_LEADS = {
   [`leader_election_master_status{${B},name="endpointd"}`]: '0x60',
 };
 
+const UNAVAILABLE =
+  'kube_deployment_status_replicas_unavailable{job="kube-state-metrics",instance="10.0.0.9:8080",deployment="endpointd"}';
+
 /** What is wrong with a process if it leads. */
 function leadersTrouble(target: string): Series {
   return {
@@ -160,6 +163,17 @@ export const ALERT_CASES: readonly AlertCase[] = [
     firing: ['EndpointdRestarts 10.0.0.1:10267'],
   },
   {
+    title: 'live data fill the heap of a standby, and that of the leader holds garbage',
+    series: {
+      ...A_LEADS,
+      [`nodejs_heap_size_used_bytes{${A}}`]: '260+13x20 260+13x20 260+13x20',
+      [`endpointd_heap_limit_bytes{${A}}`]: '524x60',
+      [`nodejs_heap_size_used_bytes{${B}}`]: '380+6x20 380+6x20 380+6x20',
+      [`endpointd_heap_limit_bytes{${B}}`]: '524x60',
+    },
+    firing: ['EndpointdHeapNearlyFull 10.0.0.2:10267'],
+  },
+  {
     title: 'a replica is gone without a trace',
     series: {
       [`up{${A}}`]: '1x60',
@@ -167,6 +181,22 @@ export const ALERT_CASES: readonly AlertCase[] = [
       [`leader_election_master_status{${A},name="endpointd"}`]: '1x60',
     },
     firing: ['EndpointdReplicaDown -'],
+  },
+  {
+    title: 'a replica has never come up, as kube-state-metrics tells',
+    series: { [`up{${A}}`]: '1x60', [UNAVAILABLE]: '1x60' },
+    firing: ['EndpointdReplicaDown -'],
+  },
+  {
+    title: 'a replica is gone for more than a day, as kube-state-metrics tells',
+    series: { [`up{${A}}`]: '1x1600', [`up{${B}}`]: '1x10', [UNAVAILABLE]: '0x10 1x1589' },
+    firing: ['EndpointdReplicaDown -'],
+    at: '26h',
+  },
+  {
+    title: 'a replica is down, and kube-state-metrics tells it too: one alert',
+    series: { [`up{${A}}`]: '1x60', [`up{${B}}`]: '1x10 0x50', [UNAVAILABLE]: '0x10 1x50' },
+    firing: ['EndpointdReplicaDown 10.0.0.2:10267'],
   },
   {
     title: 'in a roll-out the old pod is still up beside the new one for a moment: none',

@@ -39,6 +39,11 @@ const CHOICES: readonly Choice[] = [
     components: ['service-monitor', 'upstream-job'],
     values: ['serviceMonitor.enabled=true', 'serviceMonitor.upstreamJob=true'],
   },
+  {
+    title: 'a ServiceMonitor that reads slices',
+    components: ['service-monitor', 'slice-discovery'],
+    values: ['serviceMonitor.enabled=true', 'serviceMonitor.discoveryRole=EndpointSlice'],
+  },
   { title: 'alerts', components: ['alerts'], values: ['alerts.enabled=true'] },
   { title: 'the dashboard', components: ['dashboard'], values: ['dashboard.enabled=true'] },
   {
@@ -76,6 +81,7 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   'volumeMounts[0].name=certificate': /at '\/volumeMounts\/0': missing property 'mountPath'/,
   'env[0].name=A env[0].valu=b': /at '\/env\/0': additional properties 'valu' not allowed/,
   'podDisruptionBudget.unhealthyPodEvictionPolicy=Never': /unhealthyPodEvictionPolicy': value must be one of/,
+  'serviceMonitor.discoveryRole=slices': /serviceMonitor\/discoveryRole': value must be one of/,
   'serviceMonitor.interval=often': /at '\/serviceMonitor\/interval': 'often' does not match pattern/,
 };
 

@@ -92,7 +92,9 @@ describe('the runbook', () => {
       const target = { apiVersion: 'v1', kind: 'Node', name: 'node-1' };
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target };
       await client.send({ method: 'POST', path: `${path}/binding`, body: binding });
-      const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+      // The Deployment counts a pod that has been ready for minReadySeconds.
+      const lastTransitionTime = new Date(Date.now() - 60_000).toISOString();
+      const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] };
       const contentType = 'application/merge-patch+json';
       await client.send({ method: 'PATCH', path: `${path}/status`, contentType, body: { status } });
     }
@@ -104,12 +106,15 @@ describe('the runbook', () => {
     return (await Promise.all(replicas.map(({ logPath }) => readFile(logPath, 'utf8')))).join('');
   }
 
+  const tookOverFrom = (): Promise<string> => follow('Before the switch', 'kubectl get lease endpointd');
+
   it('before the switch nothing differs, and no right is missing', async () => {
     await verify('Before the switch');
     await follow('Before the switch', 'kubectl apply -f');
     const flags = { FLAGS: '--take-over-from=kube-controller-manager --concurrent-service-endpoint-syncs=10' };
     const asked = await follow('Before the switch', '(umask 077', flags);
     assert.match(asked, /The user has all rights that these flags need/);
+    assert.equal(await tookOverFrom(), '');
   });
 
   it('the runbook finds webhooks that a start from nothing would wait for', async () => {
@@ -132,12 +137,51 @@ describe('the runbook', () => {
     assert.equal(found, 'strict.example.com ["widgets"]\n');
   });
 
+  /** A policy of the API server that is bound to nothing, and one of a policy engine. Both name an account. */
+  async function makePolicies(): Promise<void> {
+    const account = 'system:serviceaccount:kube-system:endpointslice-controller';
+    const resourceRules = [
+      { apiGroups: ['discovery.k8s.io'], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['endpointslices'] },
+    ];
+    const expression = 'Object{metadata: Object.metadata{labels: {"by": "another"}}}';
+    const spec = {
+      matchConstraints: { resourceRules },
+      matchConditions: [{ name: 'another', expression: `request.userInfo.username != "${account}"` }],
+      reinvocationPolicy: 'Never',
+      mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
+    };
+    const admission = '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies';
+    await client.send({ method: 'POST', path: admission, body: { metadata: { name: 'another' }, spec } });
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    const versions = [{ name: 'v1', served: true, storage: true, schema }];
+    const names = { kind: 'ClusterPolicy', plural: 'clusterpolicies' };
+    await client.send({
+      method: 'POST',
+      path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+      body: {
+        metadata: { name: 'clusterpolicies.kyverno.io' },
+        spec: { group: 'kyverno.io', scope: 'Cluster', names, versions },
+      },
+    });
+    const path = '/apis/kyverno.io/v1/clusterpolicies';
+    await until(() => client.list(path).then(Boolean, () => false));
+    const mine = { apiVersion: 'kyverno.io/v1', kind: names.kind, metadata: { name: 'mine' }, spec: { account } };
+    await client.send({ method: 'POST', path, body: mine });
+  }
+
   it('the runbook looks for policies, and asks what admission says of endpointd', async () => {
     const policy = join(clone, 'audit-policy.yaml');
     await writeFile(policy, 'users: [system:serviceaccount:kube-system:endpoint-controller]\n');
-    const [look, ask] = ['kubectl get validatingadmission', 'kubectl get endpointslice'];
+    await makePolicies();
+    const [look, ask] = ['kubectl api-resources', 'kubectl get endpointslice'];
     const section = 'Policies that name the controllers';
-    assert.match(await follow(section, look, { '/etc/kubernetes/audit-policy.yaml': policy }), /^1:users/m);
+    let found = '';
+    const policies = async (): Promise<string> =>
+      (found = await follow(section, look, { '/etc/kubernetes/audit-policy.yaml': policy }));
+    // The API server tells of a new kind a moment after it serves it.
+    await until(async () => /^clusterpolicies\.kyverno\.io:.+endpointslice-controller$/m.test(await policies()));
+    assert.match(found, /^mutatingadmissionpolicies\.\S+:.+endpointslice-controller/m);
+    assert.match(found, /^1:users/m);
     const { items } = await client.list('/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices');
     assert.match(await follow(section, ask, { 'web-x7k2p': items[0]!.metadata.name! }), /replaced \(server dry run\)/);
   });
@@ -186,6 +230,7 @@ describe('the runbook', () => {
     assert.match(await follow('A service is stuck', 'npx endpointd explain', service), /web-2/);
     await verify('The take-over is stuck');
     await follow('The switch', 'kubectl annotate lease');
+    assert.equal(await tookOverFrom(), 'kube-controller-manager');
     assert.match(await follow('Two writers', 'kubectl get lease'), /endpointd/);
     const fill = { '...': 'endpointslices -n shop' };
     assert.match(await follow('Two writers', 'kubectl get ...', fill), /manager: endpointd/);
@@ -207,6 +252,7 @@ describe('the runbook', () => {
     await manager.stop();
     manager = await startManager('');
     await follow('Going back', 'kubectl annotate lease');
+    assert.equal(await tookOverFrom(), '');
     await setReady(world, 'web-1', true);
     await expectAllRight(client);
   });

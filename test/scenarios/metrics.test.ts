@@ -22,7 +22,7 @@ import { createRegistry } from '../../src/node/metrics-registry.ts';
 const SAMPLE = /^([a-zA-Z_:][\w:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\.)*",?)*\})? (-?[\d.]+(?:e[+-]?\d+)?)$/;
 /** Of the adapters around the loop, which a simulation does not have: test/node and test/cli show them. */
 const OUTSIDE_THE_LOOP =
-  /^rest_client_re(quest|sponse)|^endpointd_(shard_heap_bytes|log_|missing_rights|(client|serving)_certificate_)/;
+  /^rest_client_re(quest|sponse)|^endpointd_(heap_|shard_heap_|log_|missing_rights|(client|serving)_certificate_)/;
 
 /**
  * Writes, failures, a lost shard, a poisonous service, foreign edits, orphans, events, an undecodable stream, a restore

@@ -19,6 +19,11 @@ interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];
 }
 
+/** Labels by the names of metrics that alerts ask other programs for: kube-state-metrics, where it runs. */
+export const OF_OTHERS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['kube_deployment_status_replicas_unavailable', new Set(['deployment'])],
+]);
+
 /** What Prometheus takes as a file of rules. */
 export function ruleGroups(): RuleFile['spec'] {
   return (load(readFileSync(join(CHART, 'alerts/prometheus-rule.yaml'), 'utf8')) as RuleFile).spec;
