@@ -168,6 +168,38 @@ describe('a second writer', () => {
     assert.equal(edits(sim, 'other'), 2);
   });
 
+  it('a writer that comes after ten others of long ago is told by its name', () => {
+    const { sim, writeAs } = createWorld();
+    for (let i = 1; i <= 10; i++) {
+      writeAs(`tool-${i}`, 'web-1', EMPTIED);
+      sim.run(60_000);
+    }
+    sim.run(2 * HOUR_MS);
+    for (let i = 1; i <= 3; i++) {
+      writeAs('kube-controller-manager', 'web-1', EMPTIED);
+      sim.run(60_000);
+    }
+    assert.deepEqual(
+      warnings(sim).map(({ fields }) => fields['manager']),
+      ['kube-controller-manager'],
+    );
+    assert.equal(edits(sim, 'other'), 3);
+  });
+
+  it('single edits by more than ten tools are not told as those of one', () => {
+    const { sim, writeAs } = createWorld();
+    for (let i = 1; i <= 10; i++) {
+      writeAs(`tool-${i}`, 'web-1', EMPTIED);
+      sim.run(60_000);
+    }
+    sim.run(2 * HOUR_MS);
+    for (let i = 11; i <= 13; i++) {
+      writeAs(`tool-${i}`, 'web-1', EMPTIED);
+      sim.run(60_000);
+    }
+    assert.deepEqual(warnings(sim), []);
+  });
+
   it('a writer is `unknown` if only an old write of our own is known', () => {
     const { sim } = createWorld();
     setPodStatus(sim, { name: 'pod', ready: false });

@@ -17,7 +17,7 @@ import {
 } from './first-syncs.ts';
 import type { Instruments } from './instruments.ts';
 import { type Journal, noteSync } from './journal.ts';
-import { noteOtherWriter, type OtherWriters } from './other-writers.ts';
+import { createOtherWriters, noteOtherWriter } from './other-writers.ts';
 import { STAGE_NAMES, stageMs } from './stages.ts';
 import { createUntold, tellKept, tellOrKeep, type Message, type Untold } from './untold.ts';
 import { OWN_MANAGER } from '../caches/writer-name.ts';
@@ -67,7 +67,7 @@ export interface ReportHands {
 const NEW_LEADER_MS = 60_000;
 
 export function createReports(hands: ReportHands): Reports {
-  const otherWriters: OtherWriters = new Map();
+  const otherWriters = createOtherWriters();
   const first = createFirstSyncs(hands.waitsToWrite);
   const untold = createUntold(hands.waitsToWrite);
   const lines = createBoundedLines(
