@@ -140,6 +140,7 @@ export function outputFromJson(value: object, interner: Interner, output: Draft<
   const meta = commonMeta(value, interner, output);
   output.namespace = interned(meta, 'metadata.', 'namespace', interner);
   output.leaderElection = Object.hasOwn(objectAt(meta, 'metadata.', 'annotations'), LEADER_ANNOTATION);
+  output.deleting = isSet(meta['deletionTimestamp']);
 }
 
 /** Fills what all records have, the name first so that errors can show it, and returns the metadata. */

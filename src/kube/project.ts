@@ -672,7 +672,10 @@ function readOutput(reader: ProtoReader, interner: Interner, output: Draft<Outpu
       if (inner === META_NAMESPACE) output.namespace = readInterned(reader, interner);
       else if (inner === META_ANNOTATIONS)
         output.leaderElection = readIsLeaderAnnotation(reader) || output.leaderElection;
-      else skipField(reader, inner);
+      else {
+        if (inner === META_DELETION_TIMESTAMP) output.deleting = true;
+        skipField(reader, inner);
+      }
     }
     reader.end = outer;
   }

@@ -103,6 +103,8 @@ export interface OutputRecord {
   readonly labels: Labels;
   /** Whether the leader-election annotation `control-plane.alpha.kubernetes.io/leader` is present. */
   readonly leaderElection: boolean;
+  /** Whether metadata.deletionTimestamp is set: it is deleted, and a finalizer holds it. */
+  readonly deleting: boolean;
 }
 
 export interface OwnerReference {

@@ -288,16 +288,21 @@ test('a node keeps labels, readiness and CPU', () => {
   assert.deepEqual(projectNode(encoded('Node', value), createInterner(4)), expected);
 });
 
-test('an output keeps its metadata, and whether it is of a leader election', () => {
+test('an output keeps its metadata, and whether it is of an election, or deleted', () => {
   const metadata = { name: 'web', namespace: 'default', uid: 'u', resourceVersion: '9', labels: { a: 'b' } };
   const value = { metadata, subsets: [{ addresses: [{ ip: '10.0.0.1' }] }] };
-  const expected = { ...metadata, labels: ['a', 'b'], leaderElection: false };
+  const expected = { ...metadata, labels: ['a', 'b'], leaderElection: false, deleting: false };
   assert.deepEqual(projectOutput(json('Endpoints', value)), expected);
   assert.deepEqual(projectOutput(encoded('Endpoints', value)), expected);
   const annotations = { a: 'x', 'control-plane.alpha.kubernetes.io/leader': '{}', z: 'y' };
   const leader = { metadata: { ...metadata, annotations } };
   assert.equal(projectOutput(json('Endpoints', leader)).leaderElection, true);
   assert.equal(projectOutput(encoded('Endpoints', leader)).leaderElection, true);
+  const deleted = {
+    metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['example.com/f'] },
+  };
+  assert.equal(projectOutput(json('Endpoints', deleted)).deleting, true);
+  assert.equal(projectOutput(encoded('Endpoints', deleted)).deleting, true);
 });
 
 test('bookmarks and replies to writes keep their metadata', () => {

@@ -387,6 +387,20 @@ describe('a mirrored slice that somebody else', () => {
     assert.deepEqual(slicesTable(sim), ['default/web (mirror) IPv4 10.0.0.2 : http:8080/TCP']);
   });
 
+  it('a slice that a finalizer holds is deleted once, and listed for it once', () => {
+    const sim = settled();
+    edit(sim, `${SLICES}/${namesOf(sim)[0]}`, { finalizers: ['example.com/f'] });
+    sim.run(5000);
+    deleteObject(sim, `${ENDPOINTS}/web`);
+    const from = sim.exchanges.length;
+    sim.run(2 * 3_600_000);
+    assert.deepEqual(asked(sim, from), ['DELETE endpointslices 200']);
+    const lists = sim.exchanges
+      .slice(from)
+      .filter(({ path }) => /\/endpointslices\?(?!.*limit=1&)/.test(path) && /sendInitialEvents|limit=/.test(path));
+    assert.ok(lists.length <= 1, JSON.stringify(lists));
+  });
+
   it('a second mirrored slice is removed', () => {
     const sim = settled();
     const [{ metadata, ...rest }] = slicesOf(sim) as [ReturnType<typeof slicesOf>[number]];

@@ -82,13 +82,14 @@ function remove(state: ControllerState, unit: Unit, records: readonly OutputReco
   if (stage.open === 0) finish(state, unit, now);
 }
 
+/** What is deleted already goes when its finalizers are gone. Another delete would do nothing. */
 function recordsOf({ slices }: Unit): OutputRecord[] {
-  return [...(slices?.values() ?? [])].flatMap(({ record }) => record ?? []);
+  return [...(slices?.values() ?? [])].flatMap(({ record }) => (record === null || record.deleting ? [] : record));
 }
 
-/** The record of the Endpoints object, if this controller wrote it; else null: objects of others stay. */
+/** The Endpoints object, if this controller wrote it and it is not deleted already. Objects of others stay. */
 function ownRecordOf({ endpoints: { record } }: ServiceState): OutputRecord[] {
-  return record !== null && isOwnEndpoints(record) ? [record] : [];
+  return record !== null && !record.deleting && isOwnEndpoints(record) ? [record] : [];
 }
 
 /** Takes an Endpoints object without a Service. It is deleted only if it carries upstream's managed-by label. */

@@ -18,7 +18,15 @@ function leftOver(record: ServiceRecord | null, labels: readonly string[] | null
   const endpoints =
     labels === null
       ? null
-      : { namespace: 'shop', name: 'web', uid: 'u', resourceVersion: '1', labels, leaderElection: false };
+      : {
+          namespace: 'shop',
+          name: 'web',
+          uid: 'u',
+          resourceVersion: '1',
+          labels,
+          leaderElection: false,
+          deleting: false,
+        };
   return endpointsDefinition.hasLeftovers({ record, endpoints: { record: endpoints } }, options);
 }
 

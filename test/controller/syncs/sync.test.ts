@@ -547,5 +547,6 @@ function listOf(...items: readonly KubeObject[]): TransportEvent {
 }
 
 function record(name: string, labels: readonly string[] = []): OutputRecord {
-  return { namespace: 'shop', name, uid: `${name}-uid`, resourceVersion: '9', labels, leaderElection: false };
+  const uid = `${name}-uid`;
+  return { namespace: 'shop', name, uid, resourceVersion: '9', labels, leaderElection: false, deleting: false };
 }
