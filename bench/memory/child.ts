@@ -21,12 +21,13 @@ export interface Weights {
   readonly queued: number;
   /**
    * Bytes of heap and array buffers after a collection: without objects. The next ones: with the services, then with
-   * the nodes, then with the pods too.
+   * the nodes, then with the pods too, then when each pod has come once more, in another order.
    */
   readonly empty: number;
   readonly withServices: number;
   readonly withNodes: number;
   readonly withPods: number;
+  readonly withAgedPods: number;
 }
 
 /** Times with a fraction, as clocks give them: such a number takes more memory. */
@@ -51,6 +52,8 @@ function measure(controllers: string, namespaces: number): Weights {
   const withNodes = weigh();
   for (const source of podSources(profile)) upsert(pods, source);
   const withPods = weigh();
+  for (const source of agedPodSources(profile)) upsert(pods, source);
+  const withAgedPods = weigh();
   return {
     pods: podCount(state.index),
     services: state.serviceCount,
@@ -60,6 +63,7 @@ function measure(controllers: string, namespaces: number): Weights {
     withServices,
     withNodes,
     withPods,
+    withAgedPods,
   };
 }
 
@@ -80,6 +84,17 @@ function* podSources(profile: ReturnType<typeof findProfile>): Generator<ReturnT
   const cluster = makeCluster(profile, SEED);
   let revision = 1_000_000;
   for (const pod of cluster.pods) yield storedPodSource(podObject(cluster, pod), ++revision);
+}
+
+/** A prime, so that pods of one template come far apart, as they change in a cluster's life. */
+const STRIDE = 7919;
+
+function* agedPodSources(profile: ReturnType<typeof findProfile>): Generator<ReturnType<typeof storedPodSource>> {
+  const cluster = makeCluster(profile, SEED);
+  const pods = [...cluster.pods];
+  for (let i = 0; i < pods.length; i++) {
+    yield storedPodSource(podObject(cluster, pods[(i * STRIDE) % pods.length]!), 2_000_000 + i);
+  }
 }
 
 function upsert<R extends Versioned>(target: ReflectorTarget<R>, source: ObjectSource): void {

@@ -20,12 +20,13 @@ const STATES = [
 export async function runMemoryBench(size: Size): Promise<void> {
   for (const { title, controllers, bytesPerPodMax } of STATES) {
     const weights = await weighInChild(controllers, size === 'full' ? 77 : 1);
-    const { pods, services, nodes, queued, empty, withServices, withNodes, withPods } = weights;
+    const { pods, services, nodes, queued, empty, withServices, withNodes, withPods, withAgedPods } = weights;
     const rows = [
       row('services, each in the work queues', withServices - empty, services),
       ...(nodes === 0 ? [] : [row('nodes', withNodes - withServices, nodes)]),
       row('pods', withPods - withNodes, pods),
       row('all of it, per pod', withPods - empty, pods),
+      row('the same when each pod has changed', withAgedPods - empty, pods),
     ];
     console.log(`\nmemory of the main thread, ${title}\n${table(['', 'count', 'MB', 'bytes each'], rows)}`);
     console.log(`${queued.toLocaleString('en')} units of work wait in the queues`);

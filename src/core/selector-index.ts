@@ -11,6 +11,7 @@
  * a few entries for each of its labels.
  */
 import { labelsEqual, labelsInclude } from '../kube/labels.ts';
+import { type Draft, shareTexts } from '../kube/record.ts';
 import type { Labels, PodRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
 import { type Few, fewHas, fewItems, fewSize, fewWith, fewWithout } from '../lib/few.ts';
@@ -83,12 +84,16 @@ export function createSelectorIndex<S>(): SelectorIndex<S> {
   return { namespaces: new Map(), services: new Map(), podCount: 0 };
 }
 
-/** Takes a pod that is new or changed. Namespace and name identify it. */
-export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PutResult<S> {
+/**
+ * Takes a pod that is new or changed. Namespace and name identify it. The index keeps the record, and gives it the labels of
+ * its group and the texts of the record before where they are equal.
+ */
+export function putPod<S>(index: SelectorIndex<S>, record: Draft<PodRecord>): PutResult<S> {
   const namespace = getNamespace(index, record.namespace);
   const pod = namespace.pods.get(record.name);
   if (pod === undefined) {
     const group = getGroup(namespace, record.labels);
+    record.labels = group.labels;
     const added: Pod<S> = { record, group, previousInGroup: null, nextInGroup: null };
     joinGroup(added, group);
     namespace.pods.set(record.name, added);
@@ -96,12 +101,16 @@ export function putPod<S>(index: SelectorIndex<S>, record: PodRecord): PutResult
     return { previous: undefined, servicesBefore: NONE, servicesAfter: group.services };
   }
   const previous = pod.record;
+  shareTexts(record, previous);
   pod.record = record;
   const left = pod.group;
-  if (labelsEqual(left.labels, record.labels))
+  if (labelsEqual(left.labels, record.labels)) {
+    record.labels = left.labels;
     return { previous, servicesBefore: left.services, servicesAfter: left.services };
+  }
   leaveGroup(namespace, pod);
   const joined = getGroup(namespace, record.labels);
+  record.labels = joined.labels;
   joinGroup(pod, joined);
   return { previous, servicesBefore: left.services, servicesAfter: joined.services };
 }

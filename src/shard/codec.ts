@@ -29,7 +29,7 @@ import {
   type PlanReply,
   type ServiceResult,
 } from './protocol.ts';
-import { samePorts } from './repeats.ts';
+import { samePorts } from '../kube/record.ts';
 import {
   byteString,
   CodecError,

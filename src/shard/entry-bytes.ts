@@ -2,7 +2,7 @@
 import type { Member } from '../core/member.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import type { BatchEntry } from './protocol.ts';
-import { samePorts } from './repeats.ts';
+import { samePorts } from '../kube/record.ts';
 import { estimateListBytes, estimateTextBytes, HEADER_BYTES, NUMBER_BYTES, SHORT_HEADER_BYTES } from './tuples.ts';
 
 /** Fields that the codec says by a mark where the pod before has the same. */

@@ -52,6 +52,28 @@ test('a pod has the services whose selectors its labels satisfy', () => {
   assert.deepEqual(servicesOf(index, 'ns', 'p').toSorted(), ['all', 'front', 'web']);
 });
 
+test('pods with equal labels keep one list of them, whenever they come', () => {
+  const index = indexOf({});
+  putPod(index, pod('p', { app: 'web' }));
+  putPod(index, pod('q', { app: 'web' }));
+  putPod(index, pod('p', { app: 'web' }));
+  assert.equal(getPod(index, 'ns', 'p')!.labels, getPod(index, 'ns', 'q')!.labels);
+});
+
+test('a pod keeps the lists of its record before where they are equal', () => {
+  const index = indexOf({});
+  const ports = (port: number): PodRecord['ports'] => [{ name: 'http', containerPort: port, protocol: 'TCP' }];
+  const podIPs = (): string[] => ['10.0.0.1', 'fd00::1'];
+  const first = makePod('p', { podIPs: podIPs(), ports: ports(80) });
+  putPod(index, first);
+  putPod(index, makePod('p', { podIPs: podIPs(), ports: ports(80), ready: false }));
+  const second = getPod(index, 'ns', 'p')!;
+  assert.deepEqual([second.podIPs === first.podIPs, second.ports === first.ports, second.ready], [true, true, false]);
+  putPod(index, makePod('p', { podIPs: ['10.0.0.2', 'fd00::1'], ports: ports(81) }));
+  const third = getPod(index, 'ns', 'p')!;
+  assert.deepEqual([third.podIPs, third.ports], [['10.0.0.2', 'fd00::1'], ports(81)]);
+});
+
 test('a value of another key is no match', () => {
   const index = indexOf({ web: { app: 'web' } });
   assert.deepEqual(putPod(index, pod('p', { tier: 'web' })).servicesAfter, []);

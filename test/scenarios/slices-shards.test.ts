@@ -5,6 +5,7 @@ import { createPod, createService, endpointsTable, setPodStatus, type Sim } from
 import { makeEndpoints } from '../support/sim-objects.ts';
 import { asked, eventsOf, metric } from '../support/sim-reports.ts';
 import { createSliceSim, namesOf, slicesTable } from '../support/sim-slices.ts';
+import { allSlices } from '../../src/controller/caches/services.ts';
 import { samples } from '../../src/metrics/store.ts';
 import { OUTPUTS } from '../../src/shard/outputs.ts';
 
@@ -193,4 +194,21 @@ describe('a thread that hangs', () => {
     assert.ok(endpointsTable(sim).includes('default/web | 10.0.0.1 : http:8080/TCP'));
     assert.deepEqual(stuck(sim), []);
   });
+});
+
+it('a body that awaits its echo does not keep the whole reply of its thread', () => {
+  // Bytes are handed over with odd seeds.
+  const sim = createSliceSim({ seed: 1, shards: 1, options: ALL });
+  for (let i = 1; i <= 5; i++) createService(sim, { name: `web-${i}` });
+  createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+  sim.start();
+  sim.run(3000);
+  sim.lag = ({ stream, path }) => ({ toMs: 0, backMs: stream && path.includes('/endpointslices') ? 5000 : 0 });
+  setPodStatus(sim, { name: 'web-1', ready: false });
+  sim.run(2000);
+  const kept = [...allSlices(sim.loop!.state)].flatMap(({ expected }) => expected?.body ?? []);
+  assert.deepEqual(
+    kept.map(({ byteLength, buffer }) => byteLength === buffer.byteLength),
+    [true, true, true, true, true],
+  );
 });

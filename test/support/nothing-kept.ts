@@ -5,8 +5,10 @@ import { itemsOf, keyOf, SLICES_PATH } from './sim-objects.ts';
 import { allNodes } from '../../src/core/node-table.ts';
 import { podAbsence } from '../../src/core/pod-endpoint.ts';
 import { allPods, getPod } from '../../src/core/selector-index.ts';
+import type { ServiceState } from '../../src/controller/caches/service-state.ts';
 import { allServices, allSlices } from '../../src/controller/caches/services.ts';
 import { isWanted } from '../../src/controller/caches/unit.ts';
+import type { ControllerState } from '../../src/controller/state.ts';
 import { isInPlanner } from '../../src/controller/syncs/planner-view.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../src/kube/names.ts';
 import type { KubeObject } from '../../src/kube/types.ts';
@@ -122,6 +124,8 @@ export function checkNothingKept(sim: Sim, told: string): void {
     }
   }
 
+  checkIndexes(state, known, told);
+
   const reflectors =
     Number(options.endpoints || options.mirror) +
     Number(options.slices || options.mirror) +
@@ -152,6 +156,30 @@ export function checkNothingKept(sim: Sim, told: string): void {
       `the planner of shard ${index}: ${told}`,
     );
   });
+}
+
+/** What is found by a label, a node or a slice's name belongs to a pod or a Service that is there. */
+function checkIndexes(state: ControllerState, known: readonly ServiceState[], told: string): void {
+  const { index, nodes, replan, controllers } = state;
+  for (const { name, pods, serviceCount, groups } of index.namespaces.values()) {
+    assert.ok(pods.size + serviceCount > 0, `namespace ${name}: ${told}`);
+    const inUse = new Set([...pods.values()].map(({ group }) => group));
+    for (const first of groups.values()) {
+      for (let group: typeof first | null = first; group !== null; group = group.next) {
+        assert.ok(inUse.has(group), `labels ${group.labels.join()} of ${name}: ${told}`);
+      }
+    }
+  }
+  const followed = controllers.some(({ followsNodes }) => followsNodes) ? [...allPods(index)] : [];
+  const places = new Set(followed.map(({ nodeName }) => nodeName).filter((name) => name !== ''));
+  assert.deepEqual(sorted(nodes.podsByNode.keys()), sorted(places), `nodes of pods: ${told}`);
+  const units = new Set(known.flatMap((service) => service.units));
+  for (const some of [replan.hinted, replan.unhinted, ...replan.mirrorsByNode.values()]) {
+    for (const unit of some) assert.ok(units.has(unit), `a unit of ${unit.service.name} that is gone: ${told}`);
+  }
+  const listed = known.flatMap((service) => service.units).reduce((sum, { slices }) => sum + (slices?.size ?? 0), 0);
+  assert.equal([...allSlices(state)].length, listed, `slices of units: ${told}`);
+  assert.equal(state.conflicted.size, 0, `conflicts: ${told}`);
 }
 
 function versionOf({ metadata }: KubeObject): string {

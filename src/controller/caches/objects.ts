@@ -304,7 +304,9 @@ function setExpected(state: ControllerState, object: ObjectState, expected: Expe
   dropExpected(state, object);
   // While the watch is down no echo comes, so the number of kept bodies has a bound.
   if (expected === null || state.echoesExpected >= ECHOES_EXPECTED_MAX) return;
-  object.expected = expected;
+  // The body that a thread has sent is a part of its whole reply.
+  const { body } = expected;
+  object.expected = body.byteLength < body.buffer.byteLength ? { ...expected, body: new Uint8Array(body) } : expected;
   state.echoesExpected++;
 }
 
