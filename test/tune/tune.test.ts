@@ -462,6 +462,28 @@ test('bounds are raised by as much as was written above the prediction', () => {
   assert.ok(bound > 1.19 * value, `${value} writes a second, at most ${bound}`);
 });
 
+test('a fit tells each of its runs, unless there are few events', () => {
+  const saidOf = (minutes: number): string[] => {
+    const run = {
+      story: profileStory({ ...BUSY, minutes }, 1),
+      controller: 'endpointd',
+      settings: DEFAULT_SETTINGS,
+      calibration: DEFAULT_CALIBRATION,
+      seed: 1,
+    } as const;
+    const { samples, writes } = runModel({ ...run, seed: 9 });
+    // Three times as many as any prediction has, so nothing is searched.
+    const slices = writes.slices.flatMap((write) => [write, write, write]);
+    const texts: string[] = [];
+    answerTo(run, { samples, writes: { ...writes, slices } }, 'min writes', (text) => texts.push(text));
+    return texts;
+  };
+  assert.deepEqual(saidOf(0.5), []);
+  const said = saidOf(2);
+  assert.deepEqual(said.slice(0, 2), ['1 run of the fit', '2 runs of the fit']);
+  assert.equal(said.at(-1), `${said.length} runs of the fit`);
+});
+
 test('bytes are those of the recorded slices where these were less full', () => {
   const run = {
     story: profileStory({ ...BUSY, services: [{ count: 1, pods: 300 }], minutes: 2 }, 1),
