@@ -1,7 +1,7 @@
 /** `endpointd tune` without reading and printing: a question with a story becomes an answer. */
 import { plural } from '../lib/figures.ts';
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
-import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX, UNCHECKED } from './answer.ts';
+import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX, OTHERS_FASTER, UNCHECKED } from './answer.ts';
 import { type BackTest, backTest, FITTED, type Known, type NumberName } from './back-test.ts';
 import { absenceDoubt, type Comparison, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
@@ -130,7 +130,11 @@ export function tune(input: TuneInput, progress: (done: string) => void): Answer
       ...guesses(tested, start.known),
       ...(recommendation === null ? [] : unknownFigures(recommendation)),
     ],
-    assumptions: [...ASSUMPTIONS, ...(tested === null ? [] : corrections(tested.comparisons))],
+    assumptions: [
+      ...ASSUMPTIONS,
+      ...(controller === 'endpointd' ? [] : [OTHERS_FASTER]),
+      ...(tested === null ? [] : corrections(tested.comparisons)),
+    ],
   };
 }
 

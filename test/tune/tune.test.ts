@@ -107,6 +107,15 @@ test('what limits each answer is in the data, and once in the text and on the pa
     for (const said of ['has never been measured', 'preStop']) assert.equal(shown.split(said).length, 2, said);
 });
 
+test('an answer for kube-controller-manager says whose more tokens are too', () => {
+  const said = 'all others of the process may write faster too';
+  const { sections, ...head } = answerPage(ANSWER);
+  const page = JSON.stringify({ ...head, sections: sections.slice(0, -1) });
+  for (const shown of [TEXT, page, JSON.stringify(ANSWER)]) assert.equal(shown.split(said).length, 2);
+  const own = answerTo({ ...QUICK.run, controller: 'endpointd' }, null, QUICK.objective);
+  assert.ok(!JSON.stringify(own).includes(said));
+});
+
 test('the answer says up to how many changes a second and nodes it is valid', () => {
   assert.match(
     TEXT,
