@@ -1,4 +1,4 @@
-/** The answer of `endpointd tune` on a thread of its own: numbers of settings that were tried, then the answer. */
+/** The answer of `endpointd tune` on a thread of its own: what has been done so far, then the answer. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { tune, type TuneInput } from '../src/tune/tune.ts';
 

@@ -20,9 +20,31 @@ export function plural(count: number, one: string): string {
   return `${formatCount(count)} ${count === 1 ? one : `${one}s`}`;
 }
 
-/** `0 B`, `1.5 KiB`, `12.3 MiB`. */
+/** From the largest. */
+type Units = readonly (readonly [unit: string, bytes: number])[];
+
+const BINARY: Units = [
+  ['GiB', 2 ** 30],
+  ['MiB', 2 ** 20],
+  ['KiB', 2 ** 10],
+];
+const DECIMAL: Units = [
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['kB', 1e3],
+];
+
+/** `0 B`, `1.5 KiB`, `12.3 MiB`, `2.0 GiB`. */
 export function formatBytes(bytes: number): string {
-  if (bytes < 1024) return `${formatCount(bytes)} B`;
-  const isSmall = bytes < 1024 ** 2;
-  return `${(bytes / (isSmall ? 1024 : 1024 ** 2)).toFixed(1)} ${isSmall ? 'KiB' : 'MiB'}`;
+  return bytesIn(BINARY, bytes, 1);
+}
+
+/** `0 B`, `1.5 kB`, `12.3 MB`, `2.0 GB`. @param digits behind the point, from a kilobyte on */
+export function formatDecimalBytes(bytes: number, digits = 1): string {
+  return bytesIn(DECIMAL, bytes, digits);
+}
+
+function bytesIn(units: Units, bytes: number, digits: number): string {
+  const found = units.find(([, size]) => bytes >= size);
+  return found === undefined ? `${formatCount(bytes)} B` : `${(bytes / found[1]).toFixed(digits)} ${found[0]}`;
 }

@@ -6,8 +6,8 @@ import { trustMachineAuthorities } from './machine-authorities.ts';
 export interface MonitorConfig {
   /** Such as http://127.0.0.1:10267. If it has a path, that goes before the path of every request. */
   readonly url: string;
-  /** '' = none. */
-  readonly token: string;
+  /** Asked for each request; '' = none. */
+  readonly readToken: () => Promise<string>;
   /** PEM; null = the authorities of the machine. */
   readonly ca: string | null;
   readonly verify: boolean;
@@ -42,15 +42,16 @@ const ANSWER_BYTES_MAX = 64 * 2 ** 20;
  * Waits at most 10 s for the headers of an answer, and for each part of its body, and 30 s for the whole answer, which
  * has at most 64 MiB.
  */
-export function createMonitor({ url, token, ca, verify, answerMsMax = ANSWER_MS_MAX }: MonitorConfig): Monitor {
+export function createMonitor({ url, readToken, ca, verify, answerMsMax = ANSWER_MS_MAX }: MonitorConfig): Monitor {
   const { origin, pathname } = new URL(url);
   const base = pathname.replace(/\/+$/, '');
   if (origin.startsWith('https:') && ca === null && verify) trustMachineAuthorities();
   const connect = { ...(ca === null ? {} : { ca }), rejectUnauthorized: verify };
   const pool = new Pool(origin, { connections: 2, headersTimeout: PART_MS_MAX, bodyTimeout: PART_MS_MAX, connect });
-  const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
   return {
     async get(path) {
+      const token = await readToken();
+      const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
       const late = AbortSignal.timeout(answerMsMax);
       try {
         const { statusCode, body } = await pool.request({ method: 'GET', path: base + path, headers, signal: late });

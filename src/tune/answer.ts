@@ -72,3 +72,7 @@ export const ASSUMPTIONS: readonly string[] = [
   'A change of the ports or the labels of a Service, or of the zone of a node, writes nothing. The objects of a Service that is deleted are deleted by others; kube-controller-manager deletes its Endpoints once more, for a token.',
   "The latency of a removal is the controller's share, so at least that: it is no time for a preStop hook.",
 ];
+
+/** Another one of an answer for kube-controller-manager. */
+export const OTHERS_FASTER =
+  'kube-controller-manager gives each of its controllers as many tokens: with a larger --kube-api-qps or --kube-api-burst all others of the process may write faster too, which is not played.';

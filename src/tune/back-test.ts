@@ -120,12 +120,14 @@ const COARSE: readonly number[] = [2, 1.3];
  * @param run today's settings; the fit begins at its calibration
  * @param known numbers that were measured: the calibration has them, and the fit does not leave them
  * @param objective whose figures of latencies are compared too; null = those that are compared in any case
+ * @param running called before each run of the fit
  */
 export function backTest(
   run: Run,
   evidence: Evidence,
   known: Known = {},
   objective: Objective | null = null,
+  running: () => void = () => undefined,
 ): BackTest {
   const { durationMs } = run.story;
   // What is compared is this very time, whose writes tell how it began.
@@ -135,7 +137,7 @@ export function backTest(
     tokensAtStart: fewestTokens(run, begin.writes),
     waitingAtStart: backlogOf(run, begin),
   };
-  const fitted = fitFirstHalf(recorded, evidence, known);
+  const fitted = fitFirstHalf(recorded, evidence, known, running);
   // The whole story is played: the second half begins with the queues and the tokens that the first one has left.
   const secondHalf = (of: Evidence): Evidence =>
     shownBefore(evidenceBetween(of, durationMs / 2, durationMs), durationMs);
@@ -159,7 +161,7 @@ const NO_OWN: OwnFigures = { comparisons: [], raises: [] };
 
 type Fit = Pick<BackTest, 'calibration' | 'untold' | 'unsure' | 'alternatives'>;
 
-function fitFirstHalf(run: Run, evidence: Evidence, known: Known): Fit {
+function fitFirstHalf(run: Run, evidence: Evidence, known: Known, running: () => void): Fit {
   const { story } = run;
   const halfMs = story.durationMs / 2;
   const first = storyBetween(story, 0, halfMs);
@@ -168,13 +170,15 @@ function fitFirstHalf(run: Run, evidence: Evidence, known: Known): Fit {
   const measured = firstHalf(evidence);
   const mayBe = (tried: Calibration): boolean => isWithin(known, run.calibration, tried);
   const losses = new Map<string, number>();
+  const play = (calibration: Calibration): number => {
+    running();
+    const predicted = firstHalf(runModel({ ...run, story: first, calibration }));
+    return lossOf(compare(predicted, measured), run.settings);
+  };
   const lossAt = (tried: Calibration): number => {
     const key = keyOf(tried);
     let loss = losses.get(key);
-    if (loss === undefined) {
-      const predicted = mayBe(tried) ? firstHalf(runModel({ ...run, story: first, calibration: tried })) : null;
-      losses.set(key, (loss = predicted === null ? Infinity : lossOf(compare(predicted, measured), run.settings)));
-    }
+    if (loss === undefined) losses.set(key, (loss = mayBe(tried) ? play(tried) : Infinity));
     return loss;
   };
   // What is 0 stays 0, whatever it is multiplied by.

@@ -1,5 +1,5 @@
 /** The answer of `endpointd tune` as text for a terminal. */
-import { formatBytes, formatCount, formatRate, plural } from '../lib/figures.ts';
+import { formatCount, formatDecimalBytes, formatRate, plural } from '../lib/figures.ts';
 import { median } from '../lib/percentile.ts';
 import { printable } from '../lib/printable.ts';
 import { ENCODINGS } from '../recording/sizes.ts';
@@ -193,14 +193,18 @@ export const CHECK_COLUMNS: readonly string[] = [
 ];
 
 export function checkRows(today: Outcome, shown: Outcome): string[][] {
-  return shown.checks.map((check, i) => [
-    printable(check.most === Infinity ? `min ${check.text}` : check.text),
-    checkText(check, today.checks[i]!.value),
-    checkText(check, today.checks[i]!.bound),
-    checkText(check, check.value),
-    checkText(check, check.bound),
-    check.most === Infinity ? '' : checkText(check, check.most),
-  ]);
+  return shown.checks.map((check, i) => {
+    const { text, value, bound, most } = check;
+    const was = today.checks[i]!;
+    const values = [was.value, was.bound, value, bound];
+    const more = moreDigits(check, values);
+    const name = printable(most === Infinity ? `min ${text}` : text);
+    const limit = most === Infinity ? '' : figureValue(text, most, more);
+    return [name].concat(
+      values.map((one) => figureValue(text, one, more)),
+      limit,
+    );
+  });
 }
 
 /** Of the flags to change, each with the objective's figures once it and those above it have changed. */
@@ -209,11 +213,18 @@ export function changeColumns({ today }: Recommendation): string[] {
 }
 
 export function changeRows({ today: { checks }, changes }: Recommendation): string[][] {
-  return changes.map(({ setting, flag, from, to, values }) => [
+  const figures = changes.map(({ values }) => values.constraints.concat(values.goal));
+  const more = checks.map((check, i) =>
+    moreDigits(
+      check,
+      figures.map((values) => values[i]!),
+    ),
+  );
+  return changes.map(({ setting, flag, from, to }, row) => [
     `--${flag}`,
     settingText(setting, from),
     settingText(setting, to),
-    ...[...values.constraints, values.goal].map((value, i) => checkText(checks[i]!, value)),
+    ...figures[row]!.map((value, i) => figureValue(checks[i]!.text, value, more[i])),
   ]);
 }
 
@@ -255,17 +266,25 @@ function spread<T>(all: readonly T[], most: number): T[] {
   return Array.from({ length: most }, (_, i) => all[Math.round((i * (all.length - 1)) / (most - 1))]!);
 }
 
-function checkText({ text }: Check, value: number): string {
-  return figureValue(text, value);
+/** How many digits more than usual tell each value from the limit: one above it is not to look like it. */
+function moreDigits({ text, most }: Check, values: readonly number[]): number {
+  const isTold = (value: number, more: number): boolean =>
+    value === most || figureValue(text, value, more) !== figureValue(text, most, more);
+  let more = 0;
+  while (more < MORE_DIGITS_MAX && !values.every((value) => isTold(value, more))) more++;
+  return more;
 }
 
-/** The value in the figure's unit; '' = there is none. */
-function figureValue(text: string, value: number): string {
+const MORE_DIGITS_MAX = 6;
+
+/** The value in a unit that the objective may have; '' = there is none. @param more digits than usual */
+function figureValue(text: string, value: number, more = 0): string {
   if (Number.isNaN(value)) return '';
-  if (text.startsWith('p')) return milliseconds(value);
-  if (text.startsWith('later')) return percent(value);
-  if (text.startsWith('bytes')) return `${formatBytes(value)}/s`;
-  return text.includes('cpu') ? `${(value / 10).toFixed(1)} % of a core` : `${formatRate(value)}/s`;
+  if (text.startsWith('p')) return milliseconds(value, more);
+  if (text.startsWith('later')) return percent(value, more);
+  if (text.startsWith('bytes')) return `${formatDecimalBytes(value, 1 + more)}/s`;
+  if (text.includes('cpu')) return `${(value / 10).toFixed(1 + more)} % of a core`;
+  return `${more === 0 ? formatRate(value) : value.toLocaleString('en-US', { maximumFractionDigits: 1 + more })}/s`;
 }
 
 export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
@@ -290,7 +309,7 @@ export function outcomeRows(today: Outcome, shown: Outcome): string[][] {
       ENCODINGS.map((encoding) =>
         both(
           `${outputText(output)} to all watchers, in ${encoding === 'json' ? 'JSON' : encoding}`,
-          ({ bytesPerSecond }) => `${formatBytes(bytesPerSecond[output][encoding])}/s`,
+          ({ bytesPerSecond }) => `${formatDecimalBytes(bytesPerSecond[output][encoding])}/s`,
         ),
       ),
     ),
@@ -318,16 +337,18 @@ export const SEARCH_DRAWS =
 
 const BINDS_BELOW = 0.95;
 
-export function milliseconds(ms: number): string {
+/** @param more digits than usual */
+export function milliseconds(ms: number, more = 0): string {
   if (Number.isNaN(ms)) return '';
   if (ms === Infinity) return 'never';
-  return ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;
+  return ms < 1000 ? `${ms.toFixed((ms < 10 ? 1 : 0) + more)} ms` : `${(ms / 1000).toFixed(2 + more)} s`;
 }
 
-export function percent(share: number): string {
+/** @param more digits than usual */
+export function percent(share: number, more = 0): string {
   const percents = 100 * share;
-  if (percents > 0 && percents < 0.01) return `${percents.toPrecision(2)} %`;
-  return `${percents.toFixed(percents > 0 && percents < 1 ? 2 : 1)} %`;
+  if (percents > 0 && percents < 0.01) return `${percents.toPrecision(2 + more)} %`;
+  return `${percents.toFixed((percents > 0 && percents < 1 ? 2 : 1) + more)} %`;
 }
 
 export const CONFIRMATION_COLUMNS: readonly string[] = [

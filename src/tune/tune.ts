@@ -1,6 +1,7 @@
 /** `endpointd tune` without reading and printing: a question with a story becomes an answer. */
+import { plural } from '../lib/figures.ts';
 import { NEWEST_KUBE_MINOR, type Run } from '../twin/run.ts';
-import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX, UNCHECKED } from './answer.ts';
+import { type Answer, ASSUMPTIONS, CHANGES_MIN, ERROR_MAX, OTHERS_FASTER, UNCHECKED } from './answer.ts';
 import { type BackTest, backTest, FITTED, type Known, type NumberName } from './back-test.ts';
 import { absenceDoubt, type Comparison, type Evidence, evidenceBetween } from './evidence.ts';
 import { changesMin, changesOfParts, isOfLatencies, type Objective, partsOf } from './objective.ts';
@@ -50,16 +51,24 @@ export interface Asked {
   readonly changes: number;
 }
 
-/** Fits the calibration, and looks whether it can be believed. */
-export function ask(input: TuneInput): Asked {
+/**
+ * Fits the calibration, and looks whether it can be believed.
+ * @param progress called with the number of runs of the fit so far, where it may take long
+ */
+export function ask(input: TuneInput, progress: (runs: number) => void = () => undefined): Asked {
   const { evidence, measured, nodes, endpointsWatchers, objective } = input;
   const { story, controller, settings } = input.run;
   checkStory(story);
   const given = startOf(input.run, measured, input.unsure);
+  let runs = 0;
+  const running = (): void => {
+    // A fit of fewer events is over at once.
+    if (story.changes.length >= CHANGES_MIN) progress(++runs);
+  };
   const tested =
     evidence === null
       ? null
-      : backTest({ ...input.run, calibration: given.calibration }, evidence, given.known, objective);
+      : backTest({ ...input.run, calibration: given.calibration }, evidence, given.known, objective, running);
   const start = tested === null ? given : withFit(given, tested);
   const calibration = tested?.calibration ?? start.calibration;
   const changes = story.changes.filter((change) => isChange(change, controller)).length;
@@ -80,13 +89,16 @@ export function ask(input: TuneInput): Asked {
   return { question, refusals, tested, start, changes };
 }
 
-/** @param progress called with the number of looks at a setting so far */
-export function tune(input: TuneInput, progress: (looks: number) => void): Answer {
+/** @param progress called with what has been done so far, for people */
+export function tune(input: TuneInput, progress: (done: string) => void): Answer {
   const { evidence, measured, nodes, endpointsWatchers, objective, program, recordedBy } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
-  const { question, refusals, tested, start, changes } = ask(input);
+  const { question, refusals, tested, start, changes } = ask(input, (runs) =>
+    progress(`${plural(runs, 'run')} of the fit`),
+  );
   const { calibration } = question.run;
-  const recommendation = refusals.length > 0 ? null : recommend(question, progress);
+  const recommendation =
+    refusals.length > 0 ? null : recommend(question, (looks) => progress(`${plural(looks, 'look')} at settings`));
   return {
     tuneVersion: 1,
     program,
@@ -118,7 +130,11 @@ export function tune(input: TuneInput, progress: (looks: number) => void): Answe
       ...guesses(tested, start.known),
       ...(recommendation === null ? [] : unknownFigures(recommendation)),
     ],
-    assumptions: [...ASSUMPTIONS, ...(tested === null ? [] : corrections(tested.comparisons))],
+    assumptions: [
+      ...ASSUMPTIONS,
+      ...(controller === 'endpointd' ? [] : [OTHERS_FASTER]),
+      ...(tested === null ? [] : corrections(tested.comparisons)),
+    ],
   };
 }
 

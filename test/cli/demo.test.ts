@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
@@ -37,6 +37,15 @@ test('a small demo converges, survives its churn, and is right at the end', asyn
       `the summary tells ${name}`,
     );
   }
+});
+
+test('a demo that cannot be written says so in one line', async () => {
+  const full = openSync('/dev/full', 'w');
+  const child = spawn(process.execPath, [BIN, 'demo', '--profile=tiny'], { stdio: ['ignore', full, 'pipe'] });
+  closeSync(full);
+  const exited = once(child, 'exit');
+  assert.match(await text(child.stderr!), /^endpointd: cannot write to stdout: ENOSPC: .*\n$/);
+  assert.deepEqual(await exited, [1, null]);
 });
 
 const withProc = { skip: process.platform === 'linux' ? false : 'the process table is read from /proc' };

@@ -1,7 +1,10 @@
 /** Where the commands that look at a running controller send its token. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
@@ -44,6 +47,30 @@ describe('the address of a running controller', () => {
       await monitorOf(`http://${ELSEWHERE}`, { ...flags, tokenFile: '' }),
     ];
     for (const monitor of monitors) await monitor.close();
+  });
+
+  it('a token file is read for each request, and its last token counts without one', async () => {
+    const sent: unknown[] = [];
+    const server = createServer(({ headers }, response) => {
+      sent.push(headers.authorization);
+      response.end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const path = join(directory, 'renewed');
+    writeFileSync(path, 'first\n');
+    const { port } = server.address() as AddressInfo;
+    const monitor = await monitorOf(`http://127.0.0.1:${port}`, { ...flags, tokenFile: path });
+    await monitor.get('/metrics');
+    for (const renewed of ['second\n', '']) {
+      writeFileSync(path, renewed);
+      await monitor.get('/metrics');
+    }
+    rmSync(path);
+    await monitor.get('/metrics');
+    await monitor.close();
+    server.close();
+    assert.deepEqual(sent, ['Bearer first', 'Bearer second', 'Bearer second', 'Bearer second']);
   });
 
   const commands = {

@@ -17,8 +17,25 @@ test('a terminal shows one line that is rewritten at most ten times a second', (
   assert.deepEqual(written(true, [0, 50, 120]), [`${erase}at 0`, `${erase}at 120`, `${erase}done\n`]);
 });
 
-test('a file gets a whole line now and then', () => {
-  assert.deepEqual(written(false, [0, 1500, 2100]), ['at 0\n', 'at 2100\n', 'done\n']);
+test('a file gets a whole line each minute', () => {
+  assert.deepEqual(written(false, [0, 2100, 59_900, 60_100]), ['at 0\n', 'at 60100\n', 'done\n']);
+});
+
+test('a file gets a line soon where something else goes on', () => {
+  const texts: string[] = [];
+  let nowMs = 0;
+  const progress = createProgress({ write: (text) => texts.push(text) }, () => nowMs);
+  for (const [atMs, text] of [
+    [0, 'listing pods, 5 objects'],
+    [200, 'recording for 0 s'],
+    [2000, 'recording for 2 s'],
+    [4000, 'recording for 4 s'],
+    [62_000, 'recording for 62 s'],
+  ] as const) {
+    nowMs = atMs;
+    progress.show(text);
+  }
+  assert.deepEqual(texts, ['listing pods, 5 objects\n', 'recording for 2 s\n', 'recording for 62 s\n']);
 });
 
 test('a line that would wrap is cut, because it could not be erased', () => {

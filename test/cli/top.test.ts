@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { execPath } from 'node:process';
@@ -177,6 +178,30 @@ describe('endpointd top', () => {
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const [status] = (await once(child, 'exit')) as [number];
     assert.deepEqual([status, said], [0, '']);
+  });
+
+  it('top says in one line that its output cannot be written', async () => {
+    const [program, ...args] = command();
+    const full = openSync('/dev/full', 'w');
+    const child = spawn(program!, args, { stdio: ['ignore', full, 'pipe'] });
+    closeSync(full);
+    let said = '';
+    child.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [status] = (await once(child, 'close')) as [number];
+    assert.match(said, /^endpointd top: cannot write the tables: ENOSPC: .*\n$/);
+    assert.equal(status, 1);
+  });
+
+  it('top takes no page of another program for the debug page', async () => {
+    for (const body of ['null', '{}', '{"queues":[],"writes":null}']) {
+      const other = await servePages({
+        '/debug/endpointd': () => ({ status: 200, contentType: 'application/json', body }),
+      });
+      const { status, stdout, stderr } = await top(`--source=http://${other.address}`);
+      await other.close();
+      assert.deepEqual([status, stdout], [1, ''], stderr);
+      assert.match(stderr, /^endpointd top: \/metrics: status 404: .*\n$/);
+    }
   });
 
   it('top says in one line that nothing answers, or that a file is missing', async () => {

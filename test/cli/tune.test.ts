@@ -59,6 +59,18 @@ const RECORDED_BUSY = recordingOf({
   seed: 1,
 });
 
+/** Runs first in a process whose threads are to have little memory. */
+const SMALL_THREADS = `
+  import { syncBuiltinESMExports } from 'node:module';
+  import threads, { Worker } from 'node:worker_threads';
+  threads.Worker = class extends Worker {
+    constructor(entry, options) {
+      super(entry, { ...options, resourceLimits: { maxOldGenerationSizeMb: 32 } });
+    }
+  };
+  syncBuiltinESMExports();
+`;
+
 interface Outcome {
   readonly status: number;
   readonly stdout: string;
@@ -416,6 +428,17 @@ describe('endpointd tune', () => {
     };
     assert.deepEqual(await known(`--configz=${path}`, '--max-writes-in-flight=100'), [2, 100, '2', path]);
     assert.deepEqual(await known(), [3, 64, '3', 'not given: assumed']);
+  });
+
+  it('tune says in one line that a story takes more memory than a thread may have', async () => {
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(SMALL_THREADS)}`;
+    const { status, stdout, stderr } = await tuneWith({ NODE_OPTIONS }, '--from=flap');
+    const size = 'flap has 51,583 changes among 51,583 events';
+    const mend = 'record a shorter time, or let Node.js have more memory: NODE_OPTIONS=--max-old-space-size=MEBIBYTES';
+    assert.deepEqual([status, stdout], [1, ''], stderr);
+    assert.ok(stderr.startsWith(`${size}\n`), stderr);
+    assert.ok(stderr.endsWith(`\nendpointd tune: out of memory: ${size}; ${mend}\n`), stderr);
+    assert.ok(!stderr.includes('    at '), stderr);
   });
 
   it('tune says before the search why it cannot try settings for real', async () => {

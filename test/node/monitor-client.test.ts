@@ -15,7 +15,13 @@ test('an answer that comes bit by bit without an end is given up', async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const monitor = createMonitor({ url, token: '', ca: null, verify: true, answerMsMax: 500 });
+  const monitor = createMonitor({
+    url,
+    readToken: () => Promise.resolve(''),
+    ca: null,
+    verify: true,
+    answerMsMax: 500,
+  });
   try {
     await assert.rejects(monitor.get('/metrics'), new MonitorError(0, `no whole answer from ${url} in 0.5 s`));
   } finally {

@@ -46,7 +46,12 @@ export function smallAnswer(
 }
 
 /** The answer for 100 nodes, where nothing is known beside the recording. */
-export function answerTo(run: Run, evidence: Evidence | null, objective: string): Answer {
+export function answerTo(
+  run: Run,
+  evidence: Evidence | null,
+  objective: string,
+  progress: (done: string) => void = () => undefined,
+): Answer {
   const input: TuneInput = {
     run,
     unsure: GUESSED,
@@ -63,5 +68,5 @@ export function answerTo(run: Run, evidence: Evidence | null, objective: string)
     program: '0.1.0',
     recordedBy: evidence === null ? null : '0.0.9',
   };
-  return tune(input, () => undefined);
+  return tune(input, progress);
 }

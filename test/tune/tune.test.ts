@@ -8,6 +8,7 @@ import { answerPage } from '../../src/tune/report-page.ts';
 import {
   answerText,
   backTestRows,
+  changeRows,
   CHECK_COLUMNS,
   checkRows,
   milliseconds,
@@ -68,7 +69,7 @@ test('text and page tell what each flag brings, other settings, and the p90', ()
   const { changes, frontier } = ANSWER.recommendation!;
   assert.match(
     TEXT,
-    /^one flag after the other +from +to +p99\(add\)<=1s +bytes\n--\S+-period +0s +\d+ms +\d+ ms +[\d.]+ KiB\/s$/m,
+    /^one flag after the other +from +to +p99\(add\)<=1s +bytes\n--\S+-period +0s +\d+ms +\d+ ms +[\d.]+ kB\/s$/m,
   );
   assert.ok(page.includes('What each flag brings'));
   for (const { flag } of changes) assert.ok(page.includes(`>--${flag}<`), flag);
@@ -105,6 +106,15 @@ test('what limits each answer is in the data, and once in the text and on the pa
   const { sections, ...head } = answerPage(ANSWER);
   for (const shown of [TEXT, JSON.stringify({ ...head, sections: sections.slice(0, -1) })])
     for (const said of ['has never been measured', 'preStop']) assert.equal(shown.split(said).length, 2, said);
+});
+
+test('an answer for kube-controller-manager says whose more tokens are too', () => {
+  const said = 'all others of the process may write faster too';
+  const { sections, ...head } = answerPage(ANSWER);
+  const page = JSON.stringify({ ...head, sections: sections.slice(0, -1) });
+  for (const shown of [TEXT, page, JSON.stringify(ANSWER)]) assert.equal(shown.split(said).length, 2);
+  const own = answerTo({ ...QUICK.run, controller: 'endpointd' }, null, QUICK.objective);
+  assert.ok(!JSON.stringify(own).includes(said));
 });
 
 test('the answer says up to how many changes a second and nodes it is valid', () => {
@@ -199,12 +209,35 @@ test('text and page say which versions have answered, recorded and are played', 
 test("today's bounds stand beside those of the settings to set", () => {
   const { today, best } = ANSWER.recommendation!;
   const [own, then] = [today.checks[0]!, best!.checks[0]!];
-  const row = [own.value, own.bound, then.value, then.bound, own.most].map(milliseconds);
+  const row = [own.value, own.bound, then.value, then.bound, own.most].map((ms) => milliseconds(ms));
   assert.deepEqual(checkRows(today, best!)[0], ['p99(add)<=1s', ...row]);
   assert.ok(own.bound > own.value);
   assert.deepEqual(CHECK_COLUMNS.slice(1, 3), ['today', 'today, at most in 9 of 10']);
   for (const shown of [TEXT, renderPage(answerPage(ANSWER))])
     for (const said of ['today, at most in 9 of 10', milliseconds(own.bound)]) assert.ok(shown.includes(said), said);
+});
+
+for (const [text, most, value, expected] of [
+  ['bytes<=2MB/s', 2e6, 2.02e6, ['2.02 MB/s', '2.00 MB/s']],
+  ['bytes<=10GB/s', 10e9, 9.2e9, ['9.2 GB/s', '10.0 GB/s']],
+  ['p99<=1s', 1000, 1004, ['1.004 s', '1.000 s']],
+  ['p99<=1s', 1000, 1000, ['1.00 s', '1.00 s']],
+  ['later(1s)<=0.1%', 0.001, 0.001_02, ['0.102 %', '0.100 %']],
+  ['writes<=50/s', 50, 50.04, ['50.04/s', '50/s']],
+  ['cpu<=5%', 50, 50.1, ['5.01 % of a core', '5.00 % of a core']],
+] as const) {
+  test(`${value} does not look like the limit of ${text}, unless it is that`, () => {
+    const outcome = { ...ANSWER.recommendation!.today, checks: [{ text, value, bound: value, most }] };
+    assert.deepEqual(checkRows(outcome, outcome)[0]!.slice(-2), expected);
+  });
+}
+
+test('what one flag after the other brings does not look like the limit either', () => {
+  const { recommendation } = ANSWER;
+  const changes = recommendation!.changes.map((change) =>
+    Object.assign({}, change, { values: { constraints: [1004], goal: 1 } }),
+  );
+  assert.equal(changeRows({ ...recommendation!, changes })[0]![3], '1.004 s');
 });
 
 test('the page draws the latencies of removals too, as far as there are any', () => {
@@ -460,6 +493,28 @@ test('bounds are raised by as much as was written above the prediction', () => {
   assert.deepEqual(refusals, []);
   const [{ value, bound }] = recommendation!.today.checks as [Check];
   assert.ok(bound > 1.19 * value, `${value} writes a second, at most ${bound}`);
+});
+
+test('a fit tells each of its runs, unless there are few events', () => {
+  const saidOf = (minutes: number): string[] => {
+    const run = {
+      story: profileStory({ ...BUSY, minutes }, 1),
+      controller: 'endpointd',
+      settings: DEFAULT_SETTINGS,
+      calibration: DEFAULT_CALIBRATION,
+      seed: 1,
+    } as const;
+    const { samples, writes } = runModel({ ...run, seed: 9 });
+    // Three times as many as any prediction has, so nothing is searched.
+    const slices = writes.slices.flatMap((write) => [write, write, write]);
+    const texts: string[] = [];
+    answerTo(run, { samples, writes: { ...writes, slices } }, 'min writes', (text) => texts.push(text));
+    return texts;
+  };
+  assert.deepEqual(saidOf(0.5), []);
+  const said = saidOf(2);
+  assert.deepEqual(said.slice(0, 2), ['1 run of the fit', '2 runs of the fit']);
+  assert.equal(said.at(-1), `${said.length} runs of the fit`);
 });
 
 test('bytes are those of the recorded slices where these were less full', () => {

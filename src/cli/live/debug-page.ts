@@ -71,6 +71,16 @@ export function debugJson(view: DebugView, version: string): string {
   return `${printableJson({ version, ...view }, 0)}\n`;
 }
 
+const LISTS = ['queues', 'shards', 'watches', 'stuck', 'stages', 'busiest', 'changes'] as const;
+
+/** Reads what `debugJson` has written. @throws SyntaxError for any other page, such as that of another program */
+export function readDebugJson(text: string): DebugView & { readonly version: string } {
+  const read = JSON.parse(text) as (DebugView & { readonly version: string }) | null;
+  const isOurs = LISTS.every((name) => Array.isArray(read?.[name])) && typeof read?.writes?.tokens === 'number';
+  if (read === null || !isOurs) throw new SyntaxError('this is no page of endpointd');
+  return read;
+}
+
 /** @param stuckMax so many stuck services are shown at most */
 export function debugSections(
   { queues, shards, watches, stuck: known, stuckTotal, stages, busiest, changes }: DebugView,

@@ -1,5 +1,5 @@
 /** Flags of the commands that look at a running controller. */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { createMonitor, type Monitor } from '../../node/monitor-client.ts';
 import { isLoopback } from '../../node/proxy-env.ts';
 import { bool, text, ValueError } from '../flags/flag-kinds.ts';
@@ -50,12 +50,27 @@ export async function monitorOf(url: string, flags: OptionsOf<typeof MONITOR_FLA
   const ca = await readGiven('certificate-authority', flags.certificateAuthority);
   const token = (await readGiven('token-file', flags.tokenFile)).trim();
   const { protocol, hostname, origin } = new URL(url);
-  if (token !== '' && protocol === 'http:' && !isLoopback(hostname)) {
+  if (flags.tokenFile !== '' && protocol === 'http:' && !isLoopback(hostname)) {
     throw new StartError(
       `--token-file=${flags.tokenFile}: ${origin} is plain http, a token is only sent to it on loopback; use https`,
     );
   }
-  return createMonitor({ url, token, ca: ca === '' ? null : ca, verify: !flags.insecureSkipTlsVerify });
+  const readToken = newest(flags.tokenFile, token);
+  return createMonitor({ url, readToken, ca: ca === '' ? null : ca, verify: !flags.insecureSkipTlsVerify });
+}
+
+/** Reads a token again, because it may be renewed. While the file is written, or is gone, the last one counts. */
+function newest(path: string, first: string): () => Promise<string> {
+  let token = first;
+  return async () => {
+    try {
+      // A FIFO would wait for a second writer.
+      if (path !== '' && (await stat(path)).isFile()) token = (await readFile(path, 'utf8')).trim() || token;
+    } catch {
+      // The server says whether the last one still counts.
+    }
+    return token;
+  };
 }
 
 /** The contents of the file that a flag names; '' = the flag names none. @throws StartError */

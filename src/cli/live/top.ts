@@ -1,14 +1,14 @@
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DebugView } from '../../controller/reports/debug-view.ts';
 import { formatTime } from '../../kube/time.ts';
 import { printable } from '../../lib/printable.ts';
 import { createClock } from '../../node/clock.ts';
 import { endNow } from '../../node/end-process.ts';
 import { type Monitor, MonitorError } from '../../node/monitor-client.ts';
+import { writeReport } from '../../node/output.ts';
 import { onStopSignals } from '../../node/signals.ts';
 import type { Fact, Section } from '../../page/page.ts';
-import { debugFacts, debugHeadline, debugSections } from './debug-page.ts';
+import { debugFacts, debugHeadline, debugSections, readDebugJson } from './debug-page.ts';
 import { duration, parsed, WAIT_MS_MAX } from '../flags/flag-kinds.ts';
 import { parseFlags, type CommandFlags, type OptionsOf } from '../flags/flag-table.ts';
 import { parseMetrics } from '../../metrics/text.ts';
@@ -16,7 +16,7 @@ import { MONITOR_FLAGS, monitorOf, monitorUrl } from './monitor.ts';
 import { print } from '../print.ts';
 import { textTable } from '../text-table.ts';
 import { type MetricsLook, metricsFacts, metricsSections, sourceOf } from './top-metrics.ts';
-import { StartError } from '../usage.ts';
+import { starting, StartError } from '../usage.ts';
 
 const FLAGS = {
   source: {
@@ -48,7 +48,8 @@ export async function top(args: readonly string[]): Promise<number> {
   const look = createLook(monitor, /\/metrics\/?$/.test(new URL(options.source).pathname));
   try {
     if (process.stdout.isTTY) return await follow(look, options);
-    print(`${linesOf(await look(WHOLE), options.source, WHOLE).join('\n')}\n`);
+    const tables = `${linesOf(await look(WHOLE), options.source, WHOLE).join('\n')}\n`;
+    await starting('write the tables', writeReport(process.stdout, tables));
     return 0;
   } catch (error) {
     if (error instanceof MonitorError) throw new StartError(printable(error.message), { cause: error });
@@ -97,7 +98,7 @@ function createLook(monitor: Monitor, metricsOnly: boolean): (room: Room) => Pro
   return async (room) => {
     if (!isRefused) {
       try {
-        const view = JSON.parse(await monitor.get('/debug/endpointd?format=json')) as DebugView & { version: string };
+        const view = readDebugJson(await monitor.get('/debug/endpointd?format=json'));
         const headline = `${debugHeadline(view).figure}: ${debugHeadline(view).words}`;
         refusal = '';
         return {

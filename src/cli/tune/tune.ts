@@ -9,12 +9,11 @@ import type { Answer } from '../../tune/answer.ts';
 import { calibrationText } from '../../tune/calibration.ts';
 import { answerPage } from '../../tune/report-page.ts';
 import { answerText } from '../../tune/report-text.ts';
-import { plural } from '../../lib/figures.ts';
 import type { Story } from '../../twin/story.ts';
 import { busiestPart } from '../../tune/confirmation.ts';
 import { createProgress } from '../progress.ts';
 import { textTable } from '../text-table.ts';
-import { answerOf } from './answer-thread.ts';
+import { answerOf, sizeText } from './answer-thread.ts';
 import { programsFor } from './confirm.ts';
 import { confirmed, exitStatus, type Tries } from './confirmed.ts';
 import { parseTuneFlags, type TuneOptions } from './tune-flags.ts';
@@ -28,7 +27,8 @@ export async function tune(args: readonly string[]): Promise<number> {
   const input = await tuneInputOf(options);
   const tries = options.confirm ? await triesOf(options, input.run.story) : null;
   const progress = createProgress(process.stderr, () => performance.now());
-  const predicted = await answerOf(input, (looks) => progress.show(`${plural(looks, 'look')} at settings`));
+  if (input.run.story.changes.length >= MANY_EVENTS) progress.done(printable(sizeText(input.run)));
+  const predicted = await answerOf(input, (done) => progress.show(done)).finally(() => progress.clear());
   const { answer, signalled } =
     tries === null
       ? { answer: predicted, signalled: null }
@@ -38,6 +38,9 @@ export async function tune(args: readonly string[]): Promise<number> {
   if (options.calibrate !== '') await keepCalibration(options.calibrate, answer);
   return signalled ?? exitStatus(answer, options.confirm);
 }
+
+/** An answer to so many takes half a minute. */
+const MANY_EVENTS = 20_000;
 
 /**
  * An answer takes minutes, so a file that cannot be made is told before.
