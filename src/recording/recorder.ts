@@ -98,6 +98,10 @@ interface State {
   gaps: number;
   bytes: number;
   flushAtMs: number;
+  /** When the watches were looked at last. */
+  lookedAt: Now;
+  /** When the recorder went on after it had stood still, in monotonic ms. */
+  resumedAtMs: number;
   /** How many texts were in use after the last sweep. */
   textsKept: number;
   sizesTold: OutputSizes;
@@ -108,6 +112,8 @@ const INPUTS = ['nodes', 'services', 'pods'] as const;
 const OUTPUTS = ['endpoints', 'endpointslices'] as const;
 /** The longest time that a crash can lose. */
 const FLUSH_EVERY_MS = 2000;
+/** A recorder that looks so much later than it should has stood still. */
+const LATE_MS_MAX = 1000;
 /** If so many new texts are remembered, or as many as were in use, texts that nothing has any more are forgotten. */
 const NEW_TEXTS_MAX = 100_000;
 
@@ -142,6 +148,8 @@ export function createRecorder(config: RecorderConfig): Recorder {
     gaps: 0,
     bytes: 0,
     flushAtMs: Infinity,
+    lookedAt: nowOf(clock),
+    resumedAtMs: -Infinity,
     textsKept: 0,
     sizesTold: { endpoints: NO_SIZES, endpointslices: NO_SIZES },
     stopped: false,
@@ -163,6 +171,7 @@ export function createRecorder(config: RecorderConfig): Recorder {
       step(state, hands, transport, []);
     },
     stop() {
+      tellStandstill(state, nowOf(clock));
       tellWatches(state, nowOf(clock));
       for (const { reflector } of state.watches) stopReflector(hands, reflector);
       perform(state, transport);
@@ -267,18 +276,43 @@ function handsOf(state: State): ReflectorHands {
 
 /** A watch that ended at its time limit goes on sooner than this. */
 const GOES_ON_MS_MAX = 1000;
+/** So long after a lost watch runs again, it has told what is late. */
+const SETTLES_MS = 1000;
+
+/**
+ * All watches are lost while this process stands still, as its machine or its disk may let it. What they tell next has
+ * the time at which it goes on.
+ */
+function tellStandstill(state: State, { nowMs, wallMs }: Now): void {
+  const { lookedAt, watches } = state;
+  const awayMs = nowMs - lookedAt.nowMs;
+  // Linux stops the monotonic clock of a machine that sleeps. A clock that is set ahead looks like that.
+  const asleepMs = wallMs - lookedAt.wallMs - awayMs;
+  if (awayMs <= FLUSH_EVERY_MS + LATE_MS_MAX && asleepMs <= LATE_MS_MAX) return;
+  state.resumedAtMs = nowMs;
+  for (const watch of watches) {
+    if (!watch.reflector.synced || watch.isLost) continue;
+    if (watch.endedAtMs < 0) watch.endedAtMs = nowMs;
+    tellLost(state, watch, lookedAt.nowMs, nowMs);
+  }
+}
+
+function tellLost({ encoder, beganMs }: State, watch: Watch, sinceMs: number, nowMs: number): void {
+  watch.isLost = true;
+  encoder.tell(nowMs - beganMs, { lost: watch.resource, since: Math.round((nowMs - sinceMs) * 10) });
+}
 
 /** Tells of watches that are lost, and of lost ones that go on where they were: what they bring first is late. */
-function tellWatches({ watches, encoder, beganMs }: State, { nowMs }: Now): void {
+function tellWatches(state: State, { nowMs }: Now): void {
+  const { watches, encoder, beganMs, resumedAtMs } = state;
   for (const watch of watches) {
-    const { resource, reflector, heardAtMs } = watch;
+    const { phase } = watch.reflector;
     if (watch.endedAtMs < 0) continue;
-    if (!watch.isLost && isAway(watch, nowMs)) {
-      watch.isLost = true;
-      encoder.tell(nowMs - beganMs, { lost: resource, since: Math.round((nowMs - heardAtMs) * 10) });
-    }
-    if (reflector.phase.name !== 'watching') continue;
-    if (watch.isLost) encoder.tell(nowMs - beganMs, { rewatched: resource });
+    if (!watch.isLost && isAway(watch, nowMs)) tellLost(state, watch, watch.heardAtMs, nowMs);
+    if (phase.name !== 'watching') continue;
+    const runsSinceMs = Math.max(phase.life.openedAtMs, resumedAtMs);
+    if (watch.isLost && nowMs - runsSinceMs < SETTLES_MS) continue;
+    if (watch.isLost) encoder.tell(nowMs - beganMs, { rewatched: watch.resource });
     Object.assign(watch, { endedAtMs: -1, endedInOrder: false, isLost: false });
   }
 }
@@ -296,6 +330,8 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
   if (state.stopped) return;
   const { clock } = state.config;
   const now = nowOf(clock);
+  const isListing = state.objectsListed < 0;
+  tellStandstill(state, now);
   for (const event of events) {
     takeEvent(state, hands, event, now);
     tellWatches(state, now);
@@ -318,6 +354,8 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
     wakeAtMs = Math.min(wakeAtMs, state.flushAtMs);
   }
   perform(state, transport);
+  // To tell the first lists of a large cluster takes seconds. The recording begins behind them.
+  state.lookedAt = isListing ? nowOf(clock) : now;
   clock.wakeAt(wakeAtMs, () => step(state, hands, transport, []));
 }
 

@@ -70,6 +70,41 @@ describe('the recorder', () => {
     }
   });
 
+  describe('a recorder that stands still', () => {
+    /** How many watches were lost, and the latencies of three pods: the first two changes come when it goes on. */
+    const found = (still: 'standStill' | 'sleep', ms: number): (number | null)[] => {
+      const cluster = scriptedCluster('plain');
+      cluster.objects.services.push(apiService('web'));
+      cluster.recorder.start();
+      cluster.pass(10_000);
+      cluster.event('pods', 'ADDED', apiPod('web-1'));
+      cluster[still](ms);
+      cluster.event('endpoints', 'ADDED', apiEndpoints('web', 'kube-controller-manager', 0));
+      for (const pod of [2, 3]) {
+        cluster.event('pods', 'ADDED', apiPod(`web-${pod}`, { ip: `192.0.2.${pod}` }));
+        cluster.pass(30);
+        const shown = apiEndpoints('web', 'kube-controller-manager', 0, `192.0.2.${pod}`);
+        cluster.event('endpoints', 'MODIFIED', shown);
+        cluster.pass(10_000);
+      }
+      cluster.recorder.stop();
+      const { count, max } = figuresOf(cluster.events()).controller.endpoints!.addedMs;
+      return [playedOf('made', cluster.events()).doubts.length, count, max];
+    };
+
+    it('its watches are lost meanwhile, and what they tell first has no latency', () => {
+      assert.deepEqual(found('standStill', 20_000), [5, 1, 30]);
+    });
+
+    it('a machine that sleeps stops the monotonic clock, but not the one on the wall', () => {
+      assert.deepEqual(found('sleep', 20_000), [5, 1, 30]);
+    });
+
+    it('a recorder that is a little late has not stood still', () => {
+      assert.deepEqual(found('standStill', 2900), [0, 3, 2900]);
+    });
+  });
+
   it('the recorder tells the first state, then changes as they come, then its end', () => {
     const cluster = scriptedCluster('plain');
     cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
@@ -279,7 +314,7 @@ describe('the recorder', () => {
     cluster.pass(1500);
     cluster.event('endpoints', 'ADDED', apiEndpoints('web', 'kube-controller-manager', 0));
     cluster.end('services', 'the connection was closed');
-    cluster.pass(1000);
+    cluster.pass(4000);
     cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kube-controller-manager', 0, '192.0.2.2'));
     delete cluster.refusals.pods;
     cluster.pass(10_000);
