@@ -62,6 +62,8 @@ export interface RecorderStatus {
   readonly bytes: number;
   /** How many lists came after the first ones, and how many watches are lost now. */
   readonly gaps: number;
+  /** How often a watch was lost and went on where it was, so that events were late. */
+  readonly rewatched: number;
   /** Resources that the server has never let the recorder read. */
   readonly refused: readonly RecordedResource[];
   /** How many texts have remembered pseudonyms. */
@@ -77,8 +79,10 @@ interface Watch {
   heardAtMs: number;
   /** When the stream ended that does not go on yet, or was left for a list, in monotonic ms; -1 = it runs. */
   endedAtMs: number;
-  /** The server has ended that stream in good order. */
-  endedInOrder: boolean;
+  /** That stream goes on at once: it ended in good order, or was cut while nothing happened. */
+  goesOn: boolean;
+  /** It was cut, so what the next stream tells first may be late. */
+  wasCut: boolean;
   /** It was told that the watch is lost. */
   isLost: boolean;
 }
@@ -96,6 +100,7 @@ interface State {
   /** How many of them when everything was listed; -1 = it is not listed yet. */
   objectsListed: number;
   gaps: number;
+  rewatched: number;
   bytes: number;
   flushAtMs: number;
   /** When the watches were looked at last. */
@@ -146,6 +151,7 @@ export function createRecorder(config: RecorderConfig): Recorder {
     objectsTold: 0,
     objectsListed: -1,
     gaps: 0,
+    rewatched: 0,
     bytes: 0,
     flushAtMs: Infinity,
     lookedAt: nowOf(clock),
@@ -206,6 +212,7 @@ function watchesOf(state: State): Watch[] {
       const watch = state.watches.find((one) => one.resource === resource)!;
       if (watch.reflector.synced && watch.endedAtMs < 0) watch.endedAtMs = config.clock.nowMs();
     },
+    beforeNews: (resource: RecordedResource, now: Now) => beforeNews(state, resource, now),
   };
   return [...INPUTS, ...OUTPUTS].map((resource) => {
     const watched = createWatched(resource, watching);
@@ -218,11 +225,15 @@ function watchesOf(state: State): Watch[] {
       refusalTold: false,
       heardAtMs: -1,
       endedAtMs: -1,
-      endedInOrder: false,
+      goesOn: false,
+      wasCut: false,
       isLost: false,
     };
   });
 }
+
+/** A watch of which nothing is missing. */
+const RUNNING = { endedAtMs: -1, goesOn: false, wasCut: false, isLost: false } as const;
 
 const SLICES_OF_CONTROLLERS = `${SLICE_MANAGED_BY_LABEL} in (${SLICE_MANAGED_BY_VALUE},${MIRROR_MANAGED_BY_VALUE})`;
 
@@ -261,7 +272,7 @@ function handsOf(state: State): ReflectorHands {
       watch.watched.tellList(removal, { version: reflector.resourceVersion, sinceMs, atMs });
       // The first list of a resource that was refused brings no changes.
       if (!isGap && state.objectsListed >= 0) state.objectsListed += state.objectsTold - toldBefore;
-      Object.assign(watch, { heardAtMs: now.nowMs, endedAtMs: -1, endedInOrder: false, isLost: false });
+      Object.assign(watch, { heardAtMs: now.nowMs, ...RUNNING });
       if (isGap) state.frames.flush();
       return true;
     },
@@ -274,9 +285,9 @@ function handsOf(state: State): ReflectorHands {
   return hands;
 }
 
-/** A watch that ended at its time limit goes on sooner than this. */
+/** A watch that ended at its time limit, or was cut while nothing happened, goes on sooner than this. */
 const GOES_ON_MS_MAX = 1000;
-/** So long after a lost watch runs again, it has told what is late. */
+/** So long after a watch runs again, it has told what is late. */
 const SETTLES_MS = 1000;
 
 /**
@@ -311,19 +322,28 @@ function tellWatches(state: State, { nowMs }: Now): void {
     if (!watch.isLost && isAway(watch, nowMs)) tellLost(state, watch, watch.heardAtMs, nowMs);
     if (phase.name !== 'watching') continue;
     const runsSinceMs = Math.max(phase.life.openedAtMs, resumedAtMs);
-    if (watch.isLost && nowMs - runsSinceMs < SETTLES_MS) continue;
-    if (watch.isLost) encoder.tell(nowMs - beganMs, { rewatched: watch.resource });
-    Object.assign(watch, { endedAtMs: -1, endedInOrder: false, isLost: false });
+    if ((watch.isLost || watch.wasCut) && nowMs - runsSinceMs < SETTLES_MS) continue;
+    if (watch.isLost) {
+      state.rewatched++;
+      encoder.tell(nowMs - beganMs, { rewatched: watch.resource });
+    }
+    Object.assign(watch, RUNNING);
   }
 }
 
 /** Whether a stream that has ended does not go on as one does that has reached its time limit. */
-function isAway({ reflector: { phase }, endedAtMs, endedInOrder }: Watch, nowMs: number): boolean {
-  const goesOn =
-    phase.name === 'watching' ||
-    (phase.name === 'opening' && phase.list === null) ||
-    (phase.name === 'checking' && endedInOrder);
-  return !goesOn || nowMs - endedAtMs > GOES_ON_MS_MAX;
+function isAway({ reflector: { phase }, endedAtMs, goesOn }: Watch, nowMs: number): boolean {
+  if (phase.name === 'watching') return phase.life.openedAtMs - endedAtMs > GOES_ON_MS_MAX;
+  const isUnderWay = (phase.name === 'opening' && phase.list === null) || (phase.name === 'checking' && goesOn);
+  return !isUnderWay || nowMs - endedAtMs > GOES_ON_MS_MAX;
+}
+
+/** Called before news of a watch. If it was cut a moment ago, the cut may be older than its end. */
+function beforeNews(state: State, resource: RecordedResource, { nowMs }: Now): void {
+  const watch = state.watches.find((one) => one.resource === resource)!;
+  if (watch.wasCut && !watch.isLost && watch.reflector.phase.name === 'watching') {
+    tellLost(state, watch, watch.heardAtMs, nowMs);
+  }
 }
 
 function step(state: State, hands: ReflectorHands, transport: Transport, events: readonly TransportEvent[]): void {
@@ -332,6 +352,7 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
   const now = nowOf(clock);
   const isListing = state.objectsListed < 0;
   tellStandstill(state, now);
+  tellWatches(state, now);
   for (const event of events) {
     takeEvent(state, hands, event, now);
     tellWatches(state, now);
@@ -367,8 +388,11 @@ function takeEvent({ outbox, watches }: State, hands: ReflectorHands, event: Tra
   const life = phase.name === 'watching' ? phase.life : null;
   const framesBefore = life?.frames;
   const watch = watches.find((one) => one.reflector === reflector)!;
-  if (event.type === 'ended') watch.endedInOrder = event.error === null;
   onReflectorEvent(hands, reflector, event, now);
+  if (event.type === 'ended') {
+    watch.goesOn = reflector.phase.name === 'checking';
+    watch.wasCut = event.error !== null;
+  }
   if (life?.frames !== framesBefore) watch.heardAtMs = now.nowMs;
 }
 
@@ -476,7 +500,7 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
 }
 
 function statusOf(state: State): RecorderStatus {
-  const { watches, encoder, config, beganMs, objectsTold, objectsListed, bytes, gaps, pseudonyms } = state;
+  const { watches, encoder, config, beganMs, objectsTold, objectsListed, bytes, gaps, rewatched, pseudonyms } = state;
   const objects = Object.fromEntries(
     watches.map(({ resource, reflector }) => [
       resource,
@@ -491,6 +515,7 @@ function statusOf(state: State): RecorderStatus {
     changes: objectsListed < 0 ? 0 : objectsTold - objectsListed,
     bytes,
     gaps: gaps + watches.filter(({ isLost }) => isLost).length,
+    rewatched,
     refused: refusedOf(state),
     texts: pseudonyms?.size() ?? 0,
   };

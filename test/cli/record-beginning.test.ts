@@ -5,7 +5,7 @@ import type { RecorderStatus } from '../../src/recording/recorder.ts';
 
 function status(seconds: number, fields: Partial<RecorderStatus> = {}, pods = 0): RecorderStatus {
   const objects = { pods, services: 0, nodes: 0, endpoints: 0, endpointslices: 0 };
-  return { seconds, waitsFor: '', objects, changes: 0, bytes: 0, gaps: 0, refused: [], texts: 0, ...fields };
+  return { seconds, waitsFor: '', objects, changes: 0, bytes: 0, gaps: 0, rewatched: 0, refused: [], texts: 0, ...fields };
 }
 
 /** What is found of each state, one after the other. */

@@ -63,11 +63,55 @@ describe('the recorder', () => {
     ] as const) {
       const cluster = scriptedCluster('plain');
       cluster.recorder.start();
-      cluster.pass(10_000);
+      cluster.pass(5000);
       cluster.end('pods', error);
       cluster.recorder.stop();
       assert.deepEqual(playedOf('made', cluster.events()).doubts, doubts);
     }
+  });
+
+  it('a watch that is cut while nothing happens is lost only if it may tell late', () => {
+    for (const [newsAfterMs, lost] of [
+      [2000, 0],
+      [500, 1],
+    ] as const) {
+      const cluster = scriptedCluster('plain');
+      cluster.recorder.start();
+      cluster.pass(30_000);
+      cluster.end('pods', 'cut by a load balancer');
+      cluster.pass(newsAfterMs);
+      cluster.event('pods', 'ADDED', apiPod('web-1'));
+      cluster.pass(10_000);
+      cluster.recorder.stop();
+      assert.equal(cluster.recorder.status().rewatched, lost);
+      assert.equal(playedOf('made', cluster.events()).doubts.length, lost);
+    }
+  });
+
+  it('a watch that is cut while nothing happens, and does not go on at once, is lost', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    cluster.pass(30_000);
+    cluster.refusals.pods = { status: 503, message: 'etcd is away' };
+    cluster.end('pods', 'cut by a load balancer');
+    delete cluster.refusals.pods;
+    cluster.pass(20_000);
+    cluster.recorder.stop();
+    assert.equal(cluster.recorder.status().rewatched, 1);
+  });
+
+  it('what a lost watch tells first has no latency', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.services.push(apiService('web'));
+    cluster.recorder.start();
+    cluster.pass(30_000);
+    cluster.end('pods', 'cut by a load balancer');
+    cluster.event('pods', 'ADDED', apiPod('web-1'));
+    cluster.pass(30);
+    cluster.event('endpoints', 'ADDED', apiEndpoints('web', 'kube-controller-manager', 0));
+    cluster.recorder.stop();
+    const { addedMs, hidden } = figuresOf(cluster.events()).controller.endpoints!;
+    assert.deepEqual([addedMs.count, hidden], [0, 1]);
   });
 
   describe('a recorder that stands still', () => {

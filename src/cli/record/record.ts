@@ -126,7 +126,7 @@ function objectsText(objects: RecorderStatus['objects']): string {
 }
 
 function summary(
-  { seconds, waitsFor, objects, changes, bytes, gaps, refused }: RecorderStatus,
+  { seconds, waitsFor, objects, changes, bytes, gaps, rewatched, refused }: RecorderStatus,
   begunAt: number | null,
   file: string,
 ): string {
@@ -135,6 +135,9 @@ function summary(
     ...(waitsFor === '' ? [] : [`The recording ended before everything was listed: ${waitsFor} is incomplete.`]),
     ...(refused.length === 0 ? [] : [`The server refused ${refused.join(', ')}: what depends on them is not known.`]),
     ...(gaps === 0 ? [] : [`${plural(gaps, 'gap')}, in which nothing was seen.`]),
+    ...(rewatched === 0
+      ? []
+      : [`Watches were lost ${plural(rewatched, 'time')} without a gap, and told changes late.`]),
   ];
   return lines.join('\n');
 }
