@@ -66,6 +66,8 @@ export interface RecorderStatus {
   readonly rewatched: number;
   /** Resources that the server has never let the recorder read. */
   readonly refused: readonly RecordedResource[];
+  /** Resources that it has let the recorder read, and answers with 401 or 403 now. */
+  readonly turnedAway: readonly RecordedResource[];
   /** How many texts have remembered pseudonyms. */
   readonly texts: number;
 }
@@ -414,6 +416,10 @@ function isRefused({ reflector }: Watch): boolean {
   return reflector.refused && !reflector.synced && listOf(reflector)?.progress.isAnswered !== true;
 }
 
+function isTurnedAway({ reflector: { synced, failure } }: Watch): boolean {
+  return synced && /^40[13]\b/.test(failure);
+}
+
 function refusedOf({ watches }: State): RecordedResource[] {
   return watches.filter(isRefused).map(({ resource }) => resource);
 }
@@ -517,6 +523,7 @@ function statusOf(state: State): RecorderStatus {
     gaps: gaps + watches.filter(({ isLost }) => isLost).length,
     rewatched,
     refused: refusedOf(state),
+    turnedAway: watches.filter(isTurnedAway).map(({ resource }) => resource),
     texts: pseudonyms?.size() ?? 0,
   };
 }

@@ -282,6 +282,32 @@ describe('the recorder', () => {
     assert.deepEqual([addedMs.count, addedMs.max, hidden], [1, 30, 1]);
   });
 
+  it('a recording whose token expires ends, and is played up to there', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    const beginningOf = createBeginning();
+    const looks: string[] = [];
+    for (let second = 0; second < 300; second += 10) {
+      cluster.pass(10_000);
+      for (const resource of ['nodes', 'services', 'pods', 'endpoints', 'endpointslices'] as const) {
+        cluster.event(resource, 'BOOKMARK', { metadata: {} });
+      }
+      if (second === 100) {
+        cluster.refusals.pods = { status: 401, message: 'Unauthorized' };
+        cluster.end('pods', null);
+      }
+      looks.push(beginningOf(cluster.recorder.status()).hopeless);
+      if (looks.at(-1) !== '') break;
+    }
+    cluster.recorder.stop();
+    assert.match(looks.at(-1)!, /^the server has refused pods for 120 s/);
+    assert.equal(looks.length, 23);
+    const { doubts, lost } = playedOf('made', cluster.events());
+    assert.deepEqual(doubts, ['the watch of pods was lost for a while']);
+    assert.deepEqual(lost, { resource: 'pods', sinceMs: 110_000, afterMs: 110_000 });
+    assert.deepEqual(playedOf('made', cluster.events(), 110_000).doubts, []);
+  });
+
   it('what the server grants late moves no beginning, and its rates are its own', () => {
     const cluster = scriptedCluster('plain');
     for (const resource of ['nodes', 'endpoints'] as const) {
