@@ -338,6 +338,16 @@ describe('endpointd record without rights', () => {
     assert.ok(!existsSync(path));
   });
 
+  it('record leaves no file where it is ended before everything was listed', async () => {
+    const { child, ended, said } = endpointd(['record', path, master]);
+    await until('a try', () => /listing/.test(said()));
+    child.kill('SIGINT');
+    const { status, stderr } = await ended;
+    assert.equal(status, 1);
+    assert.match(stderr, /^endpointd record: it was ended before everything was listed, and leaves no file$/m);
+    assert.ok(!existsSync(path));
+  });
+
   it("record logs the text of a server's warning with --plain alone", () => {
     assert.match(refused.stderr, /"Warning from the API server" text="not shown without --plain"/);
     assert.ok(!refused.stderr.includes('canary'), refused.stderr);
