@@ -192,10 +192,15 @@ export function measureEvent(measuring: Measuring, event: RecordedEvent, selecti
   }
 }
 
+/** Whether the time of a change in an output depends on the watch of the resource. */
+function isTimedBy(resource: RecordedResource, kind: OutputResource): boolean {
+  return resource === 'pods' || resource === 'services' || resource === kind;
+}
+
 /** Drops awaited changes, which may have been shown, or undone, unseen, and what was shown meanwhile. */
 function hide({ services, measured }: Measuring, resource: RecordedResource): void {
   for (const kind of KINDS) {
-    if (resource !== 'pods' && resource !== 'services' && resource !== kind) continue;
+    if (!isTimedBy(resource, kind)) continue;
     for (const outputs of services.values()) {
       measured[kind].hidden += outputs[kind].awaited.size;
       for (const kept of ['awaited', 'undone', 'early'] as const) outputs[kind][kept].clear();
@@ -262,7 +267,7 @@ interface AddressChange {
 function onAddress(measuring: Measuring, outputs: OutputsShown, kind: OutputResource, change: AddressChange): void {
   const { address, ready, sinceMs } = change;
   if (measuring.refused.has(kind)) return;
-  if (measuring.lost.has(kind)) {
+  if ([...measuring.lost].some((resource) => isTimedBy(resource, kind))) {
     measuring.measured[kind].hidden++;
     return;
   }

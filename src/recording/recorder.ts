@@ -62,8 +62,12 @@ export interface RecorderStatus {
   readonly bytes: number;
   /** How many lists came after the first ones, and how many watches are lost now. */
   readonly gaps: number;
+  /** How often a watch was lost and went on where it was, so that events were late. */
+  readonly rewatched: number;
   /** Resources that the server has never let the recorder read. */
   readonly refused: readonly RecordedResource[];
+  /** Resources that it has let the recorder read, and answers with 401 or 403 now. */
+  readonly turnedAway: readonly RecordedResource[];
   /** How many texts have remembered pseudonyms. */
   readonly texts: number;
 }
@@ -77,8 +81,10 @@ interface Watch {
   heardAtMs: number;
   /** When the stream ended that does not go on yet, or was left for a list, in monotonic ms; -1 = it runs. */
   endedAtMs: number;
-  /** The server has ended that stream in good order. */
-  endedInOrder: boolean;
+  /** That stream goes on at once: it ended in good order, or was cut while nothing happened. */
+  goesOn: boolean;
+  /** It was cut, so what the next stream tells first may be late. */
+  wasCut: boolean;
   /** It was told that the watch is lost. */
   isLost: boolean;
 }
@@ -96,8 +102,13 @@ interface State {
   /** How many of them when everything was listed; -1 = it is not listed yet. */
   objectsListed: number;
   gaps: number;
+  rewatched: number;
   bytes: number;
   flushAtMs: number;
+  /** When the watches were looked at last. */
+  lookedAt: Now;
+  /** When the recorder went on after it had stood still, in monotonic ms. */
+  resumedAtMs: number;
   /** How many texts were in use after the last sweep. */
   textsKept: number;
   sizesTold: OutputSizes;
@@ -108,6 +119,8 @@ const INPUTS = ['nodes', 'services', 'pods'] as const;
 const OUTPUTS = ['endpoints', 'endpointslices'] as const;
 /** The longest time that a crash can lose. */
 const FLUSH_EVERY_MS = 2000;
+/** A recorder that looks so much later than it should has stood still. */
+const LATE_MS_MAX = 1000;
 /** If so many new texts are remembered, or as many as were in use, texts that nothing has any more are forgotten. */
 const NEW_TEXTS_MAX = 100_000;
 
@@ -140,8 +153,11 @@ export function createRecorder(config: RecorderConfig): Recorder {
     objectsTold: 0,
     objectsListed: -1,
     gaps: 0,
+    rewatched: 0,
     bytes: 0,
     flushAtMs: Infinity,
+    lookedAt: nowOf(clock),
+    resumedAtMs: -Infinity,
     textsKept: 0,
     sizesTold: { endpoints: NO_SIZES, endpointslices: NO_SIZES },
     stopped: false,
@@ -163,6 +179,7 @@ export function createRecorder(config: RecorderConfig): Recorder {
       step(state, hands, transport, []);
     },
     stop() {
+      tellStandstill(state, nowOf(clock));
       tellWatches(state, nowOf(clock));
       for (const { reflector } of state.watches) stopReflector(hands, reflector);
       perform(state, transport);
@@ -197,6 +214,7 @@ function watchesOf(state: State): Watch[] {
       const watch = state.watches.find((one) => one.resource === resource)!;
       if (watch.reflector.synced && watch.endedAtMs < 0) watch.endedAtMs = config.clock.nowMs();
     },
+    beforeNews: (resource: RecordedResource, now: Now) => beforeNews(state, resource, now),
   };
   return [...INPUTS, ...OUTPUTS].map((resource) => {
     const watched = createWatched(resource, watching);
@@ -209,11 +227,15 @@ function watchesOf(state: State): Watch[] {
       refusalTold: false,
       heardAtMs: -1,
       endedAtMs: -1,
-      endedInOrder: false,
+      goesOn: false,
+      wasCut: false,
       isLost: false,
     };
   });
 }
+
+/** A watch of which nothing is missing. */
+const RUNNING = { endedAtMs: -1, goesOn: false, wasCut: false, isLost: false } as const;
 
 const SLICES_OF_CONTROLLERS = `${SLICE_MANAGED_BY_LABEL} in (${SLICE_MANAGED_BY_VALUE},${MIRROR_MANAGED_BY_VALUE})`;
 
@@ -252,7 +274,7 @@ function handsOf(state: State): ReflectorHands {
       watch.watched.tellList(removal, { version: reflector.resourceVersion, sinceMs, atMs });
       // The first list of a resource that was refused brings no changes.
       if (!isGap && state.objectsListed >= 0) state.objectsListed += state.objectsTold - toldBefore;
-      Object.assign(watch, { heardAtMs: now.nowMs, endedAtMs: -1, endedInOrder: false, isLost: false });
+      Object.assign(watch, { heardAtMs: now.nowMs, ...RUNNING });
       if (isGap) state.frames.flush();
       return true;
     },
@@ -265,37 +287,74 @@ function handsOf(state: State): ReflectorHands {
   return hands;
 }
 
-/** A watch that ended at its time limit goes on sooner than this. */
+/** A watch that ended at its time limit, or was cut while nothing happened, goes on sooner than this. */
 const GOES_ON_MS_MAX = 1000;
+/** So long after a watch runs again, it has told what is late. */
+const SETTLES_MS = 1000;
+
+/**
+ * All watches are lost while this process stands still, as its machine or its disk may let it. What they tell next has
+ * the time at which it goes on.
+ */
+function tellStandstill(state: State, { nowMs, wallMs }: Now): void {
+  const { lookedAt, watches } = state;
+  const awayMs = nowMs - lookedAt.nowMs;
+  // Linux stops the monotonic clock of a machine that sleeps. A clock that is set ahead looks like that.
+  const asleepMs = wallMs - lookedAt.wallMs - awayMs;
+  if (awayMs <= FLUSH_EVERY_MS + LATE_MS_MAX && asleepMs <= LATE_MS_MAX) return;
+  state.resumedAtMs = nowMs;
+  for (const watch of watches) {
+    if (!watch.reflector.synced || watch.isLost) continue;
+    if (watch.endedAtMs < 0) watch.endedAtMs = nowMs;
+    tellLost(state, watch, lookedAt.nowMs, nowMs);
+  }
+}
+
+function tellLost({ encoder, beganMs }: State, watch: Watch, sinceMs: number, nowMs: number): void {
+  watch.isLost = true;
+  encoder.tell(nowMs - beganMs, { lost: watch.resource, since: Math.round((nowMs - sinceMs) * 10) });
+}
 
 /** Tells of watches that are lost, and of lost ones that go on where they were: what they bring first is late. */
-function tellWatches({ watches, encoder, beganMs }: State, { nowMs }: Now): void {
+function tellWatches(state: State, { nowMs }: Now): void {
+  const { watches, encoder, beganMs, resumedAtMs } = state;
   for (const watch of watches) {
-    const { resource, reflector, heardAtMs } = watch;
+    const { phase } = watch.reflector;
     if (watch.endedAtMs < 0) continue;
-    if (!watch.isLost && isAway(watch, nowMs)) {
-      watch.isLost = true;
-      encoder.tell(nowMs - beganMs, { lost: resource, since: Math.round((nowMs - heardAtMs) * 10) });
+    if (!watch.isLost && isAway(watch, nowMs)) tellLost(state, watch, watch.heardAtMs, nowMs);
+    if (phase.name !== 'watching') continue;
+    const runsSinceMs = Math.max(phase.life.openedAtMs, resumedAtMs);
+    if ((watch.isLost || watch.wasCut) && nowMs - runsSinceMs < SETTLES_MS) continue;
+    if (watch.isLost) {
+      state.rewatched++;
+      encoder.tell(nowMs - beganMs, { rewatched: watch.resource });
     }
-    if (reflector.phase.name !== 'watching') continue;
-    if (watch.isLost) encoder.tell(nowMs - beganMs, { rewatched: resource });
-    Object.assign(watch, { endedAtMs: -1, endedInOrder: false, isLost: false });
+    Object.assign(watch, RUNNING);
   }
 }
 
 /** Whether a stream that has ended does not go on as one does that has reached its time limit. */
-function isAway({ reflector: { phase }, endedAtMs, endedInOrder }: Watch, nowMs: number): boolean {
-  const goesOn =
-    phase.name === 'watching' ||
-    (phase.name === 'opening' && phase.list === null) ||
-    (phase.name === 'checking' && endedInOrder);
-  return !goesOn || nowMs - endedAtMs > GOES_ON_MS_MAX;
+function isAway({ reflector: { phase }, endedAtMs, goesOn }: Watch, nowMs: number): boolean {
+  if (phase.name === 'watching') return phase.life.openedAtMs - endedAtMs > GOES_ON_MS_MAX;
+  const isUnderWay = (phase.name === 'opening' && phase.list === null) || (phase.name === 'checking' && goesOn);
+  return !isUnderWay || nowMs - endedAtMs > GOES_ON_MS_MAX;
+}
+
+/** Called before news of a watch. If it was cut a moment ago, the cut may be older than its end. */
+function beforeNews(state: State, resource: RecordedResource, { nowMs }: Now): void {
+  const watch = state.watches.find((one) => one.resource === resource)!;
+  if (watch.wasCut && !watch.isLost && watch.reflector.phase.name === 'watching') {
+    tellLost(state, watch, watch.heardAtMs, nowMs);
+  }
 }
 
 function step(state: State, hands: ReflectorHands, transport: Transport, events: readonly TransportEvent[]): void {
   if (state.stopped) return;
   const { clock } = state.config;
   const now = nowOf(clock);
+  const isListing = state.objectsListed < 0;
+  tellStandstill(state, now);
+  tellWatches(state, now);
   for (const event of events) {
     takeEvent(state, hands, event, now);
     tellWatches(state, now);
@@ -318,6 +377,8 @@ function step(state: State, hands: ReflectorHands, transport: Transport, events:
     wakeAtMs = Math.min(wakeAtMs, state.flushAtMs);
   }
   perform(state, transport);
+  // To tell the first lists of a large cluster takes seconds. The recording begins behind them.
+  state.lookedAt = isListing ? nowOf(clock) : now;
   clock.wakeAt(wakeAtMs, () => step(state, hands, transport, []));
 }
 
@@ -329,8 +390,11 @@ function takeEvent({ outbox, watches }: State, hands: ReflectorHands, event: Tra
   const life = phase.name === 'watching' ? phase.life : null;
   const framesBefore = life?.frames;
   const watch = watches.find((one) => one.reflector === reflector)!;
-  if (event.type === 'ended') watch.endedInOrder = event.error === null;
   onReflectorEvent(hands, reflector, event, now);
+  if (event.type === 'ended') {
+    watch.goesOn = reflector.phase.name === 'checking';
+    watch.wasCut = event.error !== null;
+  }
   if (life?.frames !== framesBefore) watch.heardAtMs = now.nowMs;
 }
 
@@ -350,6 +414,10 @@ function isSettled(watch: Watch): boolean {
 /** A refusal later on is a gap. A list that is being answered has been granted, and may take minutes. */
 function isRefused({ reflector }: Watch): boolean {
   return reflector.refused && !reflector.synced && listOf(reflector)?.progress.isAnswered !== true;
+}
+
+function isTurnedAway({ reflector: { synced, failure } }: Watch): boolean {
+  return synced && /^40[13]\b/.test(failure);
 }
 
 function refusedOf({ watches }: State): RecordedResource[] {
@@ -438,7 +506,7 @@ function tellLog({ config, pseudonyms }: State, line: LogEffect): void {
 }
 
 function statusOf(state: State): RecorderStatus {
-  const { watches, encoder, config, beganMs, objectsTold, objectsListed, bytes, gaps, pseudonyms } = state;
+  const { watches, encoder, config, beganMs, objectsTold, objectsListed, bytes, gaps, rewatched, pseudonyms } = state;
   const objects = Object.fromEntries(
     watches.map(({ resource, reflector }) => [
       resource,
@@ -453,7 +521,9 @@ function statusOf(state: State): RecorderStatus {
     changes: objectsListed < 0 ? 0 : objectsTold - objectsListed,
     bytes,
     gaps: gaps + watches.filter(({ isLost }) => isLost).length,
+    rewatched,
     refused: refusedOf(state),
+    turnedAway: watches.filter(isTurnedAway).map(({ resource }) => resource),
     texts: pseudonyms?.size() ?? 0,
   };
 }

@@ -122,8 +122,8 @@ export type RecordedEvent =
       readonly sinceMs: number;
     }
   /**
-   * The watch of the resource is lost: what has happened since `sinceMs`, when the last event, bookmark or list came, is
-   * not known until `listed` or `rewatched`.
+   * The watch of the resource is lost: what has happened since `sinceMs`, when the last event, bookmark or list came, or
+   * when the recorder stood still, is not known until `listed` or `rewatched`.
    */
   | {
       readonly type: 'lost';
@@ -131,7 +131,7 @@ export type RecordedEvent =
       readonly resource: RecordedResource;
       readonly sinceMs: number;
     }
-  /** The watch of the resource was opened anew at its last version. Nothing is missing, but events may be late. */
+  /** The watch of the resource has gone on where it was. Nothing is missing, but events since `lost` may be late. */
   | { readonly type: 'rewatched'; readonly atMs: number; readonly resource: RecordedResource }
   /** The server does not let the recorder read the resource (403, 404), which was not listed yet. */
   | { readonly type: 'refused'; readonly atMs: number; readonly resource: RecordedResource }

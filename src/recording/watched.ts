@@ -4,6 +4,7 @@
  */
 import { isMissed } from '../controller/reflectors/brake.ts';
 import { FORGOTTEN_VERSION, givesWay } from '../controller/reflectors/history.ts';
+import type { Now } from '../controller/event.ts';
 import type { Reflector, ReflectorTarget, Removal } from '../controller/reflectors/reflector.ts';
 import { labelsFromPairs, labelsGet } from '../kube/labels.ts';
 import { CONTROL_PLANE_LABELS, MIRROR_MANAGED_BY_VALUE, SLICE_MANAGED_BY_LABEL, ZONE_LABEL } from '../kube/names.ts';
@@ -68,6 +69,8 @@ export interface Watching {
   readonly atMs: (nowMs: number) => number;
   /** Called when a list is asked for. */
   readonly listing: (resource: RecordedResource) => void;
+  /** Called when a watch tells of an object, before it is taken. */
+  readonly beforeNews: (resource: RecordedResource, now: Now) => void;
 }
 
 const PATHS: Readonly<Record<RecordedResource, string>> = {
@@ -120,7 +123,8 @@ function targetOf(state: State): ReflectorTarget<Seen> {
     project: (source) => read(state, source),
     cachedVersion: ({ record }) => seen.get(keyOf(record))?.resourceVersion ?? '',
     markOf: (namespace, name) => seen.get(`${namespace}/${name}`),
-    upsert(next, source, upTo, { nowMs }) {
+    upsert(next, source, upTo, now) {
+      if (state.listed === null) watching.beforeNews(resource, now);
       const key = keyOf(next.record);
       const before = seen.get(key);
       if (before !== undefined && !givesWay(before.resourceVersion, upTo)) return before;
@@ -135,14 +139,16 @@ function targetOf(state: State): ReflectorTarget<Seen> {
         state.listed.add(key);
         return next;
       }
+      const atMs = watching.atMs(now.nowMs);
       noteSize(state, next, source);
-      tellWriter(state, next, watching.atMs(nowMs));
-      if (!tell(state, next, watching.atMs(nowMs))) state.irrelevant++;
+      tellWriter(state, next, atMs);
+      if (!tell(state, next, atMs)) state.irrelevant++;
       return next;
     },
-    remove({ record, resourceVersion }, { nowMs }) {
+    remove({ record, resourceVersion }, now) {
+      if (state.listed === null) watching.beforeNews(resource, now);
       const one = seen.get(keyOf(record));
-      if (one !== undefined) forget(state, one, resourceVersion, watching.atMs(nowMs));
+      if (one !== undefined) forget(state, one, resourceVersion, watching.atMs(now.nowMs));
     },
     // In the controller, the brake calls this. Here `tellList` does its work.
     removeUnmarked: () => undefined,

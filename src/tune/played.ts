@@ -21,13 +21,24 @@ export interface RecordedPart {
   readonly doubts: readonly string[];
   /** What else is to be told of it. */
   readonly notes: readonly string[];
+  /** The watch that was lost first, of those that did not come back; null = all came back, or the story begins later. */
+  readonly lost: LostWatch | null;
   /** Whether the recorder ended in good order. Else what it wrote before counts. */
   readonly isEnded: boolean;
 }
 
+export interface LostWatch {
+  readonly resource: RecordedResource;
+  /** In milliseconds of the recording. */
+  readonly sinceMs: number;
+  /** In milliseconds of the story. */
+  readonly afterMs: number;
+}
+
 const OUTPUT_OF: Readonly<Record<OutputResource, Output>> = { endpoints: 'endpoints', endpointslices: 'slices' };
 
-export function playedOf(name: string, events: Iterable<RecordedEvent>): RecordedPart {
+/** @param untilMs in milliseconds of the recording: what comes from then on is left out */
+export function playedOf(name: string, events: Iterable<RecordedEvent>, untilMs = Infinity): RecordedPart {
   const samples: Record<Output, Sample[]> = { endpoints: [], slices: [] };
   const writes: Record<Output, Write[]> = { endpoints: [], slices: [] };
   const counts = { endpoints: 0, slices: 0 };
@@ -53,7 +64,9 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
   let nodes = 0;
   let listsMs = 0;
   const behind = createBehind(measuring);
+  const lostSince = new Map<RecordedResource, number>();
   for (const event of events) {
+    if (event.atMs >= untilMs) break;
     if (measuring.hasBegun && event.atMs >= recorded.beganMs()) behind.begin();
     const selection = takeSelection(selections, event);
     recorded.take(event, selection);
@@ -64,6 +77,7 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
     if (event.type === 'listed' && event.told === 'start') listsMs = event.atMs;
     followWriters(writers, event);
     noteDoubt(doubts, event, measuring);
+    if (event.type === 'lost') lostSince.set(event.resource, event.sinceMs);
   }
   if (!measuring.hasBegun) doubts.add('the recording ended before everything was listed');
   for (const resource of measuring.lost) doubts.add(lostWatch(resource));
@@ -82,8 +96,20 @@ export function playedOf(name: string, events: Iterable<RecordedEvent>): Recorde
     notes: OUTPUTS.filter((output) => !outputs.includes(output)).map(
       (output) => `no ${output} were written: their controller does not run, and is left out`,
     ),
+    lost: firstLost(measuring, lostSince, recorded.beganMs()),
     isEnded,
   };
+}
+
+function firstLost(
+  { lost }: Measuring,
+  since: ReadonlyMap<RecordedResource, number>,
+  beganMs: number,
+): LostWatch | null {
+  const first = [...lost]
+    .map((resource) => ({ resource, sinceMs: since.get(resource)!, afterMs: since.get(resource)! - beganMs }))
+    .toSorted((a, b) => a.sinceMs - b.sinceMs)[0];
+  return first !== undefined && first.afterMs > 0 ? first : null;
 }
 
 function nodesAdded(event: RecordedEvent): number {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { parseAdviseFlags } from '../../src/cli/advise.ts';
 import { parseRunFlags, type RunOptions } from '../../src/cli/flags/flags.ts';
 import { parseTopFlags } from '../../src/cli/live/top.ts';
+import { parseRecordFlags } from '../../src/cli/record/record-flags.ts';
 import { parseRetireEndpointsFlags } from '../../src/cli/retire/retire-endpoints.ts';
 import { parseServeFlags } from '../../src/cli/serve.ts';
 import { HelpShown, UsageError } from '../../src/cli/usage.ts';
@@ -10,6 +11,16 @@ import { HelpShown, UsageError } from '../../src/cli/usage.ts';
 function parse(...args: string[]): RunOptions {
   return parseRunFlags(args, () => undefined);
 }
+
+test('a flag that means true alone takes no next word for its value, as in pflag', () => {
+  const read = (...args: string[]): unknown[] => {
+    const { plain, file } = parseRecordFlags(args, () => undefined);
+    return [plain, file];
+  };
+  assert.deepEqual(read('--plain', 'cluster.rec'), [true, 'cluster.rec']);
+  assert.deepEqual(read('--plain=false', 'cluster.rec'), [false, 'cluster.rec']);
+  assert.deepEqual(read('cluster.rec', '--plain'), [true, 'cluster.rec']);
+});
 
 test('without flags, the defaults are those of kube-controller-manager', () => {
   const { flagTexts, ...rest } = parse();

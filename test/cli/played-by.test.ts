@@ -26,6 +26,29 @@ const SHARED = fileOf((encoder) => {
   encoder.tell(10_000, { end: true });
 });
 
+test('a recording counts up to the watch that is lost for good', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'played-by-'));
+  try {
+    const from = join(directory, 'lost.rec');
+    const lost = fileOf((encoder) => {
+      encoder.put('services', service('web'), 'other', 0);
+      for (const resource of ['pods', 'services', 'nodes', 'endpoints', 'endpointslices'] as const)
+        encoder.listed(resource, '1', 0);
+      for (let i = 1; i <= 9; i++) encoder.put('pods', pod(`web-${i}`), 'other', 1000 * i);
+      encoder.tell(9500, { lost: 'services', since: 50_000 });
+      encoder.tell(9600, { lost: 'nodes', since: 20_000 });
+      encoder.tell(9700, { rewatched: 'nodes' });
+      encoder.tell(20_000, { end: true });
+    });
+    writeFileSync(from, lost);
+    const { story, doubts, notes } = playedBy({ from, seed: 1, controller: 'endpointd' });
+    assert.deepEqual([story.durationMs, story.changes.length, doubts], [4000, 4, []]);
+    assert.equal(notes[0], 'the watch of services was lost after 4 s for good: what precedes counts');
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test('a confirmation plays the outputs that the controller writes itself', () => {
   const directory = mkdtempSync(join(tmpdir(), 'played-by-'));
   try {

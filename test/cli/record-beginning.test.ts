@@ -5,7 +5,19 @@ import type { RecorderStatus } from '../../src/recording/recorder.ts';
 
 function status(seconds: number, fields: Partial<RecorderStatus> = {}, pods = 0): RecorderStatus {
   const objects = { pods, services: 0, nodes: 0, endpoints: 0, endpointslices: 0 };
-  return { seconds, waitsFor: '', objects, changes: 0, bytes: 0, gaps: 0, refused: [], texts: 0, ...fields };
+  return {
+    seconds,
+    waitsFor: '',
+    objects,
+    changes: 0,
+    bytes: 0,
+    gaps: 0,
+    rewatched: 0,
+    refused: [],
+    turnedAway: [],
+    texts: 0,
+    ...fields,
+  };
 }
 
 /** What is found of each state, one after the other. */
@@ -13,7 +25,9 @@ function found(...states: readonly RecorderStatus[]): string[] {
   const beginningOf = createBeginning();
   return states.map((one) => {
     const { begunAt, hopeless } = beginningOf(one);
-    return begunAt !== null ? `begun at ${begunAt}` : hopeless === '' ? 'waits' : hopeless.replace(/:.*|;.*/, '');
+    const why = hopeless.replace(/:.*|;.*/, '');
+    if (begunAt !== null) return `begun at ${begunAt}${why === '' ? '' : `, but ${why}`}`;
+    return why === '' ? 'waits' : why;
   });
 }
 
@@ -50,6 +64,25 @@ test('a recording waits a while for what an API server that starts refuses', () 
 test('a recording that has begun stays so, whatever is refused or waited for', () => {
   const states = [status(3), status(20, { refused: ['pods'] }), status(400, { waitsFor: 'nodes' })];
   assert.deepEqual(found(...states), ['begun at 3', 'begun at 3', 'begun at 3']);
+});
+
+test('a recording ends when what it needs is turned away for two minutes', () => {
+  const away = status(100, { turnedAway: ['nodes', 'pods'] });
+  const ended = 'begun at 3, but the server has refused pods for 120 s (401 or 403)';
+  assert.deepEqual(found(status(3), away, { ...away, seconds: 219 }, { ...away, seconds: 220 }), [
+    'begun at 3',
+    'begun at 3',
+    'begun at 3',
+    ended,
+  ]);
+  const back = status(219);
+  const nodes = status(100, { turnedAway: ['nodes', 'endpoints'] });
+  for (const states of [
+    [away, back, { ...away, seconds: 330 }],
+    [nodes, { ...nodes, seconds: 330 }],
+  ]) {
+    assert.equal(found(status(3), ...states).at(-1), 'begun at 3');
+  }
 });
 
 test('a recording waits for lists as long as they bring something', () => {

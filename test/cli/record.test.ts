@@ -43,10 +43,14 @@ function endpointd(args: readonly string[]): Running {
   return running(spawn(execPath, [BIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
-/** A process whose files have at most so many blocks of 512 bytes: what it writes beyond fails, as on a full disk. */
-function endpointdWithin(blocks: number, args: readonly string[]): Running {
-  const limited = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, execPath, BIN, ...args];
-  const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
+/**
+ * A process whose files have at most so many blocks of 512 bytes: what it writes beyond fails, as on a full disk.
+ * @param report the file on its stdout
+ */
+function endpointdWithin(blocks: number, args: readonly string[], report?: string): Running {
+  const to = report === undefined ? '' : ' > "$REPORT"';
+  const limited = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"${to}`, execPath, BIN, ...args];
+  const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1', REPORT: report };
   return running(spawn('sh', limited, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
@@ -334,6 +338,16 @@ describe('endpointd record without rights', () => {
     assert.ok(!existsSync(path));
   });
 
+  it('record leaves no file where it is ended before everything was listed', async () => {
+    const { child, ended, said } = endpointd(['record', path, master]);
+    await until('a try', () => /listing/.test(said()));
+    child.kill('SIGINT');
+    const { status, stderr } = await ended;
+    assert.equal(status, 1);
+    assert.match(stderr, /^endpointd record: it was ended before everything was listed, and leaves no file$/m);
+    assert.ok(!existsSync(path));
+  });
+
   it("record logs the text of a server's warning with --plain alone", () => {
     assert.match(refused.stderr, /"Warning from the API server" text="not shown without --plain"/);
     assert.ok(!refused.stderr.includes('canary'), refused.stderr);
@@ -427,6 +441,20 @@ describe('endpointd record --info', () => {
     assert.deepEqual([rollOuts, contents.gaps, services.count, services.p50], [[], [], 0, null]);
     for (const one of [controller.endpoints!, controller.endpointslices!])
       assert.deepEqual([one.addedMs.count, one.addedMs.p50, one.writes, one.changesPerWrite], [0, null, 0, null]);
+  });
+
+  it('--info to a disk that fills up says so, and ends with 1', async () => {
+    const path = recorded('reported.rec', (encoder) => {
+      for (const resource of RESOURCES) encoder.listed(resource, '1', 0);
+      encoder.tell(60_000, { end: true });
+    });
+    const report = join(directory, 'report.txt');
+    const whole = await endpointdWithin(100, ['record', '--info', path], report).ended;
+    assert.deepEqual([whole.status, whole.stderr], [0, '']);
+    assert.match(readFileSync(report, 'utf8'), /^A recording of 60 s [^]*\n$/);
+    const { status, stderr } = await endpointdWithin(1, ['record', '--info', path], report).ended;
+    assert.equal(status, 1);
+    assert.equal(stderr, 'endpointd record: cannot write the report: EFBIG: file too large, write\n');
   });
 
   it('--info refuses a recording of a newer program, with one line', async () => {

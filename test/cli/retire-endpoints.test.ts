@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { execPath } from 'node:process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process, { execPath } from 'node:process';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiClient, type ApiClient } from '../../src/node/api-client.ts';
@@ -392,6 +395,46 @@ describe('endpointd retire-endpoints in a namespace of its own', { concurrency: 
     for (const name of names) await Promise.all([service('many', name, { a: 'b' }), endpoints('many', name, {})]);
     const { stdout } = await retire('-n', 'many');
     assert.equal(stdout.match(/^would go: many\//gm)?.length, names.length);
+  });
+
+  it('a page to sign in is no answer, and has deleted nothing', async () => {
+    await namespaceOf('signed', ['a', 'b']);
+    const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<title>Sign in</title>' };
+    const none = 'no answer of an API server: HTTP status 200';
+    for (const [isAsked, failure] of [
+      [
+        (_method: string, path: string) => path.includes('/endpoints?'),
+        'cannot list /api/v1/namespaces/signed/endpoints',
+      ],
+      [(_method: string, path: string) => path.includes('/services/a'), 'cannot read Service signed/a'],
+      [(method: string) => method === 'DELETE', 'cannot delete Endpoints signed/a'],
+    ] as const) {
+      await using front = await startFront(server.url, (method, path) => (isAsked(method, path) ? page : 'pass'));
+      const { status, stdout, stderr } = await retireAt(front.url, '--delete', '-n', 'signed');
+      assert.deepEqual([status, stdout], [1, ''], stderr);
+      assert.equal(stderr.trimEnd().split('\n').at(-1), `endpointd retire-endpoints: ${failure}: ${none}`);
+    }
+    assert.deepEqual(await left('signed'), ['signed/endpoints/a', 'signed/endpoints/b']);
+  });
+
+  it('a list of what goes that a full disk cannot take ends the command with one line', async () => {
+    await namespaceOf('full', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
+    const limited = ['-c', 'ulimit -f 1; exec "$0" "$@" > "$REPORT"', execPath, BIN, 'retire-endpoints'];
+    const directory = mkdtempSync(join(tmpdir(), 'endpointd-retire-'));
+    try {
+      const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1', REPORT: join(directory, 'list.txt') };
+      const args = [...limited, `--master=${server.url}`, '--quiet-for=1s', '-n', 'full'];
+      const child = spawn('sh', args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
+      let said = '';
+      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      const [status] = (await once(child, 'close')) as [number];
+      const lines = said.trimEnd().split('\n');
+      const last = 'endpointd retire-endpoints: cannot write the list: EFBIG: file too large, write';
+      assert.deepEqual([status, lines.at(-1)], [1, last], said);
+      assert.ok(!said.includes('    at '), said);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 
   const isWatch = (path: string): boolean => path.includes('watch=1');

@@ -63,11 +63,90 @@ describe('the recorder', () => {
     ] as const) {
       const cluster = scriptedCluster('plain');
       cluster.recorder.start();
-      cluster.pass(10_000);
+      cluster.pass(5000);
       cluster.end('pods', error);
       cluster.recorder.stop();
       assert.deepEqual(playedOf('made', cluster.events()).doubts, doubts);
     }
+  });
+
+  it('a watch that is cut while nothing happens is lost only if it may tell late', () => {
+    for (const [newsAfterMs, lost] of [
+      [2000, 0],
+      [500, 1],
+    ] as const) {
+      const cluster = scriptedCluster('plain');
+      cluster.recorder.start();
+      cluster.pass(30_000);
+      cluster.end('pods', 'cut by a load balancer');
+      cluster.pass(newsAfterMs);
+      cluster.event('pods', 'ADDED', apiPod('web-1'));
+      cluster.pass(10_000);
+      cluster.recorder.stop();
+      assert.equal(cluster.recorder.status().rewatched, lost);
+      assert.equal(playedOf('made', cluster.events()).doubts.length, lost);
+    }
+  });
+
+  it('a watch that is cut while nothing happens, and does not go on at once, is lost', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    cluster.pass(30_000);
+    cluster.refusals.pods = { status: 503, message: 'etcd is away' };
+    cluster.end('pods', 'cut by a load balancer');
+    delete cluster.refusals.pods;
+    cluster.pass(20_000);
+    cluster.recorder.stop();
+    assert.equal(cluster.recorder.status().rewatched, 1);
+  });
+
+  it('what a lost watch tells first has no latency', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.services.push(apiService('web'));
+    cluster.recorder.start();
+    cluster.pass(30_000);
+    cluster.end('pods', 'cut by a load balancer');
+    cluster.event('pods', 'ADDED', apiPod('web-1'));
+    cluster.pass(30);
+    cluster.event('endpoints', 'ADDED', apiEndpoints('web', 'kube-controller-manager', 0));
+    cluster.recorder.stop();
+    const { addedMs, hidden } = figuresOf(cluster.events()).controller.endpoints!;
+    assert.deepEqual([addedMs.count, hidden], [0, 1]);
+  });
+
+  describe('a recorder that stands still', () => {
+    /** How many watches were lost, and the latencies of three pods: the first two changes come when it goes on. */
+    const found = (still: 'standStill' | 'sleep', ms: number): (number | null)[] => {
+      const cluster = scriptedCluster('plain');
+      cluster.objects.services.push(apiService('web'));
+      cluster.recorder.start();
+      cluster.pass(10_000);
+      cluster.event('pods', 'ADDED', apiPod('web-1'));
+      cluster[still](ms);
+      cluster.event('endpoints', 'ADDED', apiEndpoints('web', 'kube-controller-manager', 0));
+      for (const pod of [2, 3]) {
+        cluster.event('pods', 'ADDED', apiPod(`web-${pod}`, { ip: `192.0.2.${pod}` }));
+        cluster.pass(30);
+        const shown = apiEndpoints('web', 'kube-controller-manager', 0, `192.0.2.${pod}`);
+        cluster.event('endpoints', 'MODIFIED', shown);
+        cluster.pass(10_000);
+      }
+      cluster.recorder.stop();
+      const { count, max } = figuresOf(cluster.events()).controller.endpoints!.addedMs;
+      return [playedOf('made', cluster.events()).doubts.length, count, max];
+    };
+
+    it('its watches are lost meanwhile, and what they tell first has no latency', () => {
+      assert.deepEqual(found('standStill', 20_000), [5, 1, 30]);
+    });
+
+    it('a machine that sleeps stops the monotonic clock, but not the one on the wall', () => {
+      assert.deepEqual(found('sleep', 20_000), [5, 1, 30]);
+    });
+
+    it('a recorder that is a little late has not stood still', () => {
+      assert.deepEqual(found('standStill', 2900), [0, 3, 2900]);
+    });
   });
 
   it('the recorder tells the first state, then changes as they come, then its end', () => {
@@ -203,6 +282,32 @@ describe('the recorder', () => {
     assert.deepEqual([addedMs.count, addedMs.max, hidden], [1, 30, 1]);
   });
 
+  it('a recording whose token expires ends, and is played up to there', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.recorder.start();
+    const beginningOf = createBeginning();
+    const looks: string[] = [];
+    for (let second = 0; second < 300; second += 10) {
+      cluster.pass(10_000);
+      for (const resource of ['nodes', 'services', 'pods', 'endpoints', 'endpointslices'] as const) {
+        cluster.event(resource, 'BOOKMARK', { metadata: {} });
+      }
+      if (second === 100) {
+        cluster.refusals.pods = { status: 401, message: 'Unauthorized' };
+        cluster.end('pods', null);
+      }
+      looks.push(beginningOf(cluster.recorder.status()).hopeless);
+      if (looks.at(-1) !== '') break;
+    }
+    cluster.recorder.stop();
+    assert.match(looks.at(-1)!, /^the server has refused pods for 120 s/);
+    assert.equal(looks.length, 23);
+    const { doubts, lost } = playedOf('made', cluster.events());
+    assert.deepEqual(doubts, ['the watch of pods was lost for a while']);
+    assert.deepEqual(lost, { resource: 'pods', sinceMs: 110_000, afterMs: 110_000 });
+    assert.deepEqual(playedOf('made', cluster.events(), 110_000).doubts, []);
+  });
+
   it('what the server grants late moves no beginning, and its rates are its own', () => {
     const cluster = scriptedCluster('plain');
     for (const resource of ['nodes', 'endpoints'] as const) {
@@ -279,7 +384,7 @@ describe('the recorder', () => {
     cluster.pass(1500);
     cluster.event('endpoints', 'ADDED', apiEndpoints('web', 'kube-controller-manager', 0));
     cluster.end('services', 'the connection was closed');
-    cluster.pass(1000);
+    cluster.pass(4000);
     cluster.event('endpoints', 'MODIFIED', apiEndpoints('web', 'kube-controller-manager', 0, '192.0.2.2'));
     delete cluster.refusals.pods;
     cluster.pass(10_000);

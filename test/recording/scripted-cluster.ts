@@ -38,12 +38,17 @@ export interface ScriptedCluster {
   /** The watch ends in order, as at its time limit, or else breaks off. */
   readonly end: (resource: RecordedResource, error: string | null) => void;
   readonly pass: (ms: number) => void;
+  /** Time in which the recorder is not called. */
+  readonly standStill: (ms: number) => void;
+  /** Time that only the clock on the wall counts, as while a machine sleeps. */
+  readonly sleep: (ms: number) => void;
   readonly file: () => Buffer;
   readonly events: () => RecordedEvent[];
 }
 
 export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => number = () => 7): ScriptedCluster {
   let nowMs = 0;
+  let asleepMs = 0;
   let wake: { atMs: number; call: () => void } | null = null;
   let deliver: (events: readonly TransportEvent[]) => void;
   let version = 100;
@@ -94,7 +99,7 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
     header: { program: '1', names },
     clock: {
       nowMs: () => nowMs,
-      wallMs: () => 1_700_000_000_000 + nowMs,
+      wallMs: () => 1_700_000_000_000 + nowMs + asleepMs,
       wakeAt: (atMs, call) => (wake = { atMs, call }),
     },
     random: { uint32 },
@@ -157,6 +162,8 @@ export function scriptedCluster(names: 'pseudonyms' | 'plain', uint32: () => num
       }
       nowMs = until;
     },
+    standStill: (ms) => (nowMs += ms),
+    sleep: (ms) => (asleepMs += ms),
     file: () => Buffer.concat(parts),
     events: () => [...read(Buffer.concat(parts)).events],
   };

@@ -4,7 +4,7 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { wrapWords } from '../../lib/wrap-words.ts';
-import { ValueError, type Kind } from './flag-kinds.ts';
+import { bool, ValueError, type Kind } from './flag-kinds.ts';
 import { HelpShown, UsageError } from '../usage.ts';
 
 export interface Flag<T, Unit extends string = string> {
@@ -85,7 +85,12 @@ export function readFlags(
     return Object.entries(flags).map(([flag, row]) => ({ row, option: addFlag(command, flag, row, { texts, given }) }));
   });
   command.helpOption('-h, --help', 'this text').configureHelp({ helpWidth: HELP_COLUMNS, formatItem });
-  parseWith(command, args, print);
+  const bools = new Set(rows.flatMap(({ row, option }) => (row.kind === bool ? [option.long!] : [])));
+  parseWith(
+    command,
+    args.map((arg) => dashed(arg, bools)),
+    print,
+  );
   const values = command.opts<Record<string, unknown>>();
   const said = names.map(
     (argument, at) => [argument.replace('...', ''), command.processedArgs[at] as unknown] as const,
@@ -159,7 +164,7 @@ function parseWith(command: Command, args: readonly string[], print: (text: stri
     .showSuggestionAfterError(true)
     .configureOutput({ writeOut: print, writeErr: () => undefined });
   try {
-    command.parse(args.map(dashed), { from: 'user' });
+    command.parse(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help') throw new HelpShown(error.message);
@@ -167,13 +172,17 @@ function parseWith(command: Command, args: readonly string[], print: (text: stri
   }
 }
 
-/** kube-controller-manager takes `--kube_api_qps` for `--kube-api-qps`; `-v=4` reaches commander as the value `=4`. */
-function dashed(arg: string): string {
+/**
+ * kube-controller-manager takes `--kube_api_qps` for `--kube-api-qps`; `-v=4` reaches commander as the value `=4`. Behind
+ * a flag that means true alone, commander would take the next word for its value, and pflag does not.
+ */
+function dashed(arg: string, bools: ReadonlySet<string>): string {
   if (arg.startsWith('-v=')) return `-${arg}`;
   if (!arg.startsWith('--')) return arg;
   const equals = arg.indexOf('=');
-  const name = equals < 0 ? arg : arg.slice(0, equals);
-  return name.replaceAll('_', '-') + arg.slice(name.length);
+  const name = (equals < 0 ? arg : arg.slice(0, equals)).replaceAll('_', '-');
+  if (equals >= 0) return name + arg.slice(equals);
+  return bools.has(name) ? `${name}=true` : name;
 }
 
 /** What is allowed, for messages of commander that do not say it. */

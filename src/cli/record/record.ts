@@ -86,18 +86,20 @@ function untilOver(recorder: Recorder, file: RecordingFile, options: RecordOptio
     const over = (hopeless: string): void => {
       clearInterval(timer);
       const { begunAt } = beginningOf(recorder.status());
-      const hasBegun = begunAt !== null;
       off();
       recorder.stop();
       file.close();
       const failure = file.failure() || hopeless;
+      const isGood = failure === '' && begunAt !== null;
       // The file tells nothing, and the next try would not overwrite it.
-      if (failure !== '' && !hasBegun) file.remove();
-      const rest = hasBegun ? '. What was recorded before can be read' : '';
+      if (begunAt === null) file.remove();
+      const rest = begunAt === null ? '' : '. What was recorded before can be read';
       progress.done(
-        failure === '' ? summary(recorder.status(), begunAt, options.file) : `endpointd record: ${failure}${rest}`,
+        isGood
+          ? summary(recorder.status(), begunAt, options.file)
+          : `endpointd record: ${failure || 'it was ended before everything was listed, and leaves no file'}${rest}`,
       );
-      resolve(failure === '' ? 0 : 1);
+      resolve(isGood ? 0 : 1);
     };
     const off = onStopSignals(() => over(''), endNow);
     const timer = setInterval(() => {
@@ -126,15 +128,18 @@ function objectsText(objects: RecorderStatus['objects']): string {
 }
 
 function summary(
-  { seconds, waitsFor, objects, changes, bytes, gaps, refused }: RecorderStatus,
-  begunAt: number | null,
+  { seconds, waitsFor, objects, changes, bytes, gaps, rewatched, refused }: RecorderStatus,
+  begunAt: number,
   file: string,
 ): string {
   const lines = [
-    `${file}: ${objectsText(objects)}, ${plural(changes, 'change')} in ${Math.floor(seconds - (begunAt ?? 0))} s, ${formatBytes(bytes)}`,
+    `${file}: ${objectsText(objects)}, ${plural(changes, 'change')} in ${Math.floor(seconds - begunAt)} s, ${formatBytes(bytes)}`,
     ...(waitsFor === '' ? [] : [`The recording ended before everything was listed: ${waitsFor} is incomplete.`]),
     ...(refused.length === 0 ? [] : [`The server refused ${refused.join(', ')}: what depends on them is not known.`]),
     ...(gaps === 0 ? [] : [`${plural(gaps, 'gap')}, in which nothing was seen.`]),
+    ...(rewatched === 0
+      ? []
+      : [`Watches were lost ${plural(rewatched, 'time')} without a gap, and told changes late.`]),
   ];
   return lines.join('\n');
 }

@@ -12,6 +12,7 @@ import { formatDuration } from '../../lib/duration.ts';
 import { plural } from '../../lib/figures.ts';
 import { type Asker, createAsker, type Reply } from '../../node/asker.ts';
 import { endNow } from '../../node/end-process.ts';
+import { writeWhole } from '../../node/output.ts';
 import { getOrDeleteEndpoints, readOnly } from '../../node/read-only-transport.ts';
 import { onStopSignals } from '../../node/signals.ts';
 import { bool, choice, duration, number, text, WAIT_MS_MAX } from '../flags/flag-kinds.ts';
@@ -19,11 +20,11 @@ import { readFlags, type CommandFlags, type OptionsOf } from '../flags/flag-tabl
 import { BEYOND_UPSTREAM_FLAGS, SERVER_FLAGS } from '../flags/flags.ts';
 import { createProgress, type Progress } from '../progress.ts';
 import { createPatientAsker, type PatientAsker } from './patience.ts';
-import { collectionPath, endpointsWithServices, failureOf, uidNow, type WrittenMeta } from './retire-lists.ts';
+import { collectionPath, endpointsWithServices, failureOf, isDone, uidNow, type WrittenMeta } from './retire-lists.ts';
 import { fateOf } from './retire-rules.ts';
 import { watchWrites, type WriteWatch } from './retire-watch.ts';
 import { connect } from '../api-connection.ts';
-import { StartError, UsageError } from '../usage.ts';
+import { starting, StartError, UsageError } from '../usage.ts';
 
 const FLAGS = {
   delete: { kind: bool, default: 'false', help: 'delete; without it, the command only lists what it would delete' },
@@ -218,8 +219,7 @@ async function retire(retiring: Retiring): Promise<string> {
 /** The version from which on writes are watched. */
 async function versionOf(ask: Asker, path: string): Promise<string> {
   const reply = await ask({ method: 'GET', path: `${path}?limit=1`, accept: JSON_TYPE });
-  if (reply.type === 'failure' || reply.status !== 200)
-    throw new StartError(`cannot list ${path}: ${failureOf(reply)}`);
+  if (!isDone(reply)) throw new StartError(`cannot list ${path}: ${failureOf(reply)}`);
   const { metadata } = parseJsonObject(reply.body) as { metadata?: { resourceVersion?: string } };
   return metadata?.resourceVersion ?? '';
 }
@@ -267,9 +267,9 @@ async function remove(retiring: Retiring, endpoints: WrittenMeta): Promise<Outco
   const { reply, repeated } = await sendDelete(retiring, endpoints);
   const gone = reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body);
   // A repetition finds nothing where the first request was carried out.
-  const isDone = gone ? repeated : reply.type === 'response' && reply.status < 300;
+  const isDeleted = gone ? repeated : isDone(reply);
   if (!isRefusal(reply)) retiring.refusals.length = 0;
-  if (!isDone) {
+  if (!isDeleted) {
     // Of several requests the first may have marked it.
     if (!repeated) retiring.watch.expectNone(endpoints.uid);
     return gone ? { became: 'gone already' } : notDone(retiring, endpoints, reply);
@@ -347,7 +347,7 @@ async function madeAnew({ ask }: Retiring, endpoints: WrittenMeta): Promise<stri
 async function serviceNow(retiring: Retiring, namespace: string, name: string): Promise<ServiceRecord | null> {
   const reply = await retiring.ask({ method: 'GET', path: servicePath(namespace, name), accept: JSON_TYPE });
   if (reply.type === 'response' && isNotFound(reply.contentType, reply.status, reply.body)) return null;
-  if (reply.type === 'failure' || reply.status !== 200) {
+  if (!isDone(reply)) {
     throw new StartError(printable(`cannot read Service ${namespace}/${name}: ${failureOf(reply)}`));
   }
   const value = parseJsonObject(reply.body);
@@ -360,13 +360,14 @@ function lineOf({ output }: RetireOptions, endpoints: WrittenMeta, became: strin
   return printable(`${became}: ${namespace}/${name} (${why})`) + '\n';
 }
 
-/** Prints as fast as the reader reads; false = the reader has gone. */
+/** Prints as fast as the reader reads; false = the reader has gone. @throws StartError, such as of a full disk */
 function say(line: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(line, (error) => {
+  const said = new Promise<boolean>((resolve, reject) => {
+    writeWhole(process.stdout, line, (error) => {
       if (error == null) resolve(true);
       else if ((error as NodeJS.ErrnoException).code === 'EPIPE') resolve(false);
       else reject(error);
     });
   });
+  return starting('write the list', said);
 }

@@ -5,7 +5,7 @@ import { projectService } from '../../kube/project.ts';
 import type { ListPage } from '../../kube/list.ts';
 import { fieldManagersOf } from '../../kube/managed-fields.ts';
 import { type MetaRecord, projectMeta } from '../../kube/object-meta.ts';
-import { readStatus } from '../../kube/status.ts';
+import { isApiAnswer, readStatus } from '../../kube/status.ts';
 import type { ServiceRecord } from '../../kube/types.ts';
 import { createInterner } from '../../lib/interner.ts';
 import type { Asker, Reply } from '../../node/asker.ts';
@@ -58,10 +58,20 @@ export function collectionPath(namespace: string, resource: string): string {
   return namespace === '' ? `/api/v1/${resource}` : `/api/v1/namespaces/${namespace}/${resource}`;
 }
 
+/** Whether the API server has done what was asked for. A page to sign in comes with a 200, too. */
+export function isDone(reply: Reply): reply is Extract<Reply, { type: 'response' }> {
+  return reply.type === 'response' && isSuccess(reply.status) && isApiAnswer(reply.contentType, reply.body);
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 /** Why the request has failed, in one line. */
 export function failureOf(reply: Reply): string {
   if (reply.type === 'failure') return `${reply.kind}: ${reply.message}`;
   const { contentType, status, body } = reply;
+  if (isSuccess(status)) return `no answer of an API server: HTTP status ${status}`;
   return readStatus(contentType, status, body).message ?? `HTTP status ${status}`;
 }
 
