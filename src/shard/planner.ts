@@ -200,19 +200,15 @@ function observe(task: Task): void {
  */
 function takeInputs(task: Task): boolean {
   const { planner, service, entry, problems } = task;
-  const { base, version, spec, upserts, removals } = entry;
+  const { base, spec, upserts, removals } = entry;
   const isSnapshot = base === 0 && spec != null;
   const isChange = spec !== undefined || upserts.length > 0 || removals.length > 0;
-  if (!isSnapshot) {
-    if (entry.outputs.length === 0 && !isChange) return true;
-    if (service.spec === null || service.version !== base) return false;
-  }
-  assert(!isSnapshot || version > 0, 'a snapshot has a version above 0');
+  if (!isSnapshot && (service.spec === null || service.version !== base)) return false;
   // A snapshot of a known service is taken as the difference to it, so that unchanged parts stay identical.
   const names = isSnapshot && service.spec !== null ? new Set(upserts.map(({ pod }) => pod.name)) : null;
   const change = { spec: spec ?? undefined, upserts, removals: isSnapshot ? [] : removals, names };
   if (spec != null) service.spec = spec;
-  service.version = version;
+  service.version = base + 1;
   if (!isChange) return true;
   const { outputs } = service;
   for (const kind of planner.config.outputs) {
@@ -233,9 +229,9 @@ function assertNothingPending(outputs: ServiceOutputs, kind: OutputKind): void {
 function planOutputs({ suffix, nextId }: BatchContext, task: Task): Pick<ServiceResult, 'plans' | 'failures'> {
   const { planner, service, entry, problems } = task;
   const { spec, endpoints, outputs } = service;
+  assert(spec !== null, 'inputs that are current have a Service');
   const plans: Plan[] = [];
   const failures: PlanFailure[] = [];
-  if (spec === null) return { plans, failures };
   const { config, shares, zones } = planner;
   const input: PlanInput = { config, spec, endpoints, shares, zones, suffix, nextId };
   for (const kind of OUTPUT_KINDS) {

@@ -34,12 +34,9 @@ export function readObject(
 
 function decode(apiVersion: string, kind: string, content: ObjectBytes, unknown: UnknownFields): KubeObject {
   const { encoding, bytes } = content;
-  const object =
-    encoding === 'json'
-      ? decodeJson(apiVersion, kind, parseJsonObject(bytes))
-      : decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);
-  delete (object.metadata as { managedFields?: unknown }).managedFields;
-  return object;
+  return encoding === 'json'
+    ? decodeJson(apiVersion, kind, parseJsonObject(bytes))
+    : decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);
 }
 
 function unknownFields(what: string, unknown: UnknownFields): Problem {

@@ -171,7 +171,6 @@ function check(config: PlannerConfig, stepsMax: number, numRuns: number): void {
 
       const delta = sendNews(world, config.outputs);
       const news = {
-        version: 1,
         outputs: config.outputs,
         spec: world.spec,
         upserts: membersOf(world),
@@ -337,7 +336,6 @@ function sendNews(world: World, outputs: readonly OutputKind[]): Planned {
   world.news = { spec: undefined, acks: [], observe: new Set(), relisted: [] };
   const news: Partial<BatchEntry> = {
     base,
-    version: world.version,
     outputs,
     spec: base === 0 ? world.spec : spec,
     upserts,

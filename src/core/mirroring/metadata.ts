@@ -49,15 +49,13 @@ export function hasMetadata(slice: EndpointSlice, wanted: MirroredMetadata): boo
 
 /** A copy of `base` with this metadata. What else `base` has stays, above all finalizers. */
 export function withMetadata(base: ObjectMeta, wanted: MirroredMetadata): ObjectMeta {
-  const metadata: ObjectMeta & { managedFields?: unknown } = {
+  const metadata: ObjectMeta = {
     ...base,
     labels: wanted.labels,
     annotations: wanted.annotations,
     ownerReferences: [wanted.owner],
   };
   if (Object.keys(wanted.annotations).length === 0) delete metadata.annotations;
-  // An empty list of managed fields would reset the server's list.
-  delete metadata.managedFields;
   return metadata;
 }
 

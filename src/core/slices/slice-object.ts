@@ -67,9 +67,7 @@ function ownerOf({ name, uid }: ServiceRecord): OwnerReference {
 }
 
 function metadataOf(stored: EndpointSlice, triggerTime: number): ObjectMeta {
-  const metadata: ObjectMeta & { managedFields?: unknown } = { ...stored.metadata };
-  // An empty list of managed fields would reset the server's list.
-  delete metadata.managedFields;
+  const metadata: ObjectMeta = { ...stored.metadata };
   annotate(metadata, stored.metadata.annotations, triggerTime);
   return metadata;
 }

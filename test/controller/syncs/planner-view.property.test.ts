@@ -264,7 +264,7 @@ function checkBelief(world: World): void {
   }
   // And it can plan from that. Of Endpoints it cannot where the story says so.
   const outputs = OUTPUT_KINDS.filter((kind) => kind !== 'endpoints' && !busy.includes(kind) && !needsRead(view, kind));
-  const asked = batchEntry({ base: entry.version, version: entry.version + 1, outputs });
+  const asked = batchEntry({ base: entry.base + 1, outputs });
   const [planned] = decodeReply(planBytes(planner, encodeBatch(batchOf(asked)))).results;
   assert.deepEqual([planned!.failures, planned!.error], [[], null]);
 }
@@ -295,7 +295,7 @@ function settle(world: World): void {
     content: bytesOf(object),
   }));
   const fresh = {
-    ...batchEntry({ version: 1, outputs: wanted(world), spec: world.spec, upserts: membersOf(world), observed }),
+    ...batchEntry({ outputs: wanted(world), spec: world.spec, upserts: membersOf(world), observed }),
   };
   const [result] = decodeReply(planBytes(createPlanner(CONFIG), encodeBatch(batchOf(fresh)))).results;
   assert.deepEqual(
