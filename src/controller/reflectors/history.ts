@@ -53,11 +53,11 @@ export function reachedVersion({ resourceVersion, answeredVersion }: Reached): s
 }
 
 /**
- * Whether the version of a consistent list shows that history went back. If it did, all versions in the cache
- * are forgotten, so that the cache gives way to the next list.
+ * Forgets all versions in the cache if the version of a consistent list shows that history went back, so that the cache
+ * gives way to the next list. Returns whether it did.
  * @param reached the version that was reached when the list was asked for
  */
-export function checkListVersion(
+export function forgetIfWentBack(
   { metrics, outbox }: ReflectorHands,
   reflector: Reflector,
   reached: string,

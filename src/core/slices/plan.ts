@@ -30,7 +30,7 @@ import { fewItems, fewSize } from '../../lib/few.ts';
 export interface SlicesPlanInput {
   /** Seconds since the epoch for the annotation of slices that are written; 0 = none. */
   readonly triggerTime: number;
-  /** The CPU shares for hints; null = they are not known. */
+  /** The CPU shares for hints; null = there are none. */
   readonly shares: CpuShares | null;
   /** Draws 5 characters of the API server's alphabet for names. */
   readonly suffix: () => string;
