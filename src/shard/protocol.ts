@@ -5,7 +5,7 @@ import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import type { SlicesConfig } from '../core/slices/service-slices.ts';
-import type { SliceWrite } from '../core/slices/slice-write.ts';
+import type { SliceWrite, WriteAck } from '../core/slices/slice-write.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 
 /**
@@ -75,12 +75,9 @@ export interface BatchEntry {
  * planner as if there had been no plan. `unknown`: the server may hold what it has not told. It is always followed by an
  * `observed` before the next plan.
  */
-export interface Ack {
+export interface Ack extends WriteAck {
+  /** `PlannedWrite.id` */
   readonly write: number;
-  readonly result: 'applied' | 'refused' | 'not-sent' | 'unknown';
-  /** Of the object after an applied write; else both are empty. */
-  readonly uid: string;
-  readonly resourceVersion: string;
 }
 
 /** The content of an object as it was read from the server. Observing it never forces a plan. */

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { serviceKey, splitKey } from '../../src/kube/key.ts';
 import { EMPTY_LABELS, labelsEqual, labelsFromPairs, labelsGet, labelsInclude, setKey } from '../../src/kube/labels.ts';
 import { encodingOf } from '../../src/kube/media-type.ts';
-import { checkedVersion, compareResourceVersions, isResourceVersion } from '../../src/kube/resource-version.ts';
+import {
+  checkedVersion,
+  compareResourceVersions,
+  isResourceVersion,
+  laterVersion,
+} from '../../src/kube/resource-version.ts';
 import { formatMicroTime, formatTime, parseMicroTime, parseTime } from '../../src/kube/time.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 
@@ -57,6 +62,17 @@ test('resource versions compare by length, then by text', () => {
     0,
   );
   assert.equal(compareResourceVersions('', '1'), -1);
+});
+
+test('the later of two resource versions may be either', () => {
+  for (const [a, b] of [
+    ['9', '10'],
+    ['10', '9'],
+    ['', '10'],
+    ['10', '10'],
+  ] as const) {
+    assert.equal(laterVersion(a, b), '10');
+  }
 });
 
 test('a resource version is decimal, above zero and without leading zeros', () => {

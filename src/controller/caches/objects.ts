@@ -46,6 +46,7 @@ import { PROTOBUF } from '../../kube/media-type.ts';
 import { objectSourceOf } from '../../kube/object.ts';
 import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
+import { compareResourceVersions, laterVersion } from '../../kube/resource-version.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
 import { sameTexts } from '../../lib/same-list.ts';
@@ -155,7 +156,7 @@ function awaitedOf(objects: readonly ObjectState[]): (() => boolean) | null {
 function versionTold(object: ObjectState | undefined): string {
   const known = object?.record?.resourceVersion ?? '';
   const held = object?.held?.upTo ?? '';
-  return givesWay(known, held) ? held : known;
+  return laterVersion(known, held);
 }
 
 /**
@@ -257,7 +258,7 @@ function contentOf(source: ObjectSource): ObjectBytes {
 function takeOrHold(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
   const { open, held, unit } = object;
   if (open === 0 && unit?.listingSlices !== true) takeObject(state, object, seen, now);
-  else if (held === null || !givesWay(seen.upTo, held.upTo)) object.held = seen;
+  else if (held === null || compareResourceVersions(seen.upTo, held.upTo) > 0) object.held = seen;
 }
 
 /**
