@@ -11,6 +11,7 @@ import type { Problem } from '../core/problem.ts';
 import type { CpuShares, ZoneShare } from '../core/slices/cpu-shares.ts';
 import type { ContainerPort, Labels, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { splitKey } from '../kube/key.ts';
+import { errorMessage } from '../lib/error-message.ts';
 import { estimateEntryBytes } from './entry-bytes.ts';
 import { FACTS_CODECS } from './facts-codec.ts';
 import {
@@ -441,6 +442,6 @@ function unpack(bytes: Uint8Array): unknown {
     // A Buffer, because the decoder cuts strings from it natively, but from a Uint8Array byte by byte.
     return packr.unpack(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (error) {
-    throw new CodecError(`not a message: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CodecError(`not a message: ${errorMessage(error)}`);
   }
 }

@@ -9,7 +9,9 @@ import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
+import { errorMessage } from '../lib/error-message.ts';
 import { createPrng } from '../lib/prng.ts';
+import { pushAll } from '../lib/push-all.ts';
 import {
   acknowledge,
   createServiceOutputs,
@@ -112,15 +114,11 @@ function planService(context: BatchContext, entry: BatchEntry): ServiceResult {
     return takeEntry(context, entry);
   } catch (error) {
     context.planner.services.delete(service);
-    return { service, ...NOTHING_PLANNED, needFull: false, error: `${service}: ${messageOf(error)}` };
+    return { service, ...NOTHING_PLANNED, needFull: false, error: `${service}: ${errorMessage(error)}` };
   }
 }
 
 const NOTHING_PLANNED = { plans: [], failures: [], problems: [] } as const;
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
 
 function takeEntry(context: BatchContext, entry: BatchEntry): ServiceResult {
   const { planner } = context;
@@ -156,7 +154,7 @@ function attempt<T>(task: Task, kind: OutputKind, act: () => T): T | undefined {
   try {
     return act();
   } catch (error) {
-    (task.thrown ??= new Map()).set(kind, `planning failed: ${task.service.key}: ${messageOf(error)}`);
+    (task.thrown ??= new Map()).set(kind, `planning failed: ${task.service.key}: ${errorMessage(error)}`);
     return undefined;
   }
 }
@@ -215,7 +213,7 @@ function takeInputs(task: Task): boolean {
     attempt(task, kind, () => {
       if (isSnapshot) assertNothingPending(outputs, kind);
       followPods(outputs, kind, planner.config, change);
-      addAll(problems, takeProblems(outputs, kind));
+      pushAll(problems, takeProblems(outputs, kind));
     });
   }
   return true;
@@ -258,9 +256,4 @@ function planOrRefuse(...asked: Parameters<typeof planOutput>): Plan | TooManyAd
     if (error instanceof TooManyAddresses) return error;
     throw error;
   }
-}
-
-/** Appends one by one. `push(...list)` would fail for a long list, because the arguments of a call are limited. */
-function addAll<T>(list: T[], more: readonly T[]): void {
-  for (const item of more) list.push(item);
 }

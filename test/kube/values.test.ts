@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serviceKey, splitKey } from '../../src/kube/key.ts';
-import { EMPTY_LABELS, labelsEqual, labelsFromPairs, labelsGet, labelsInclude, setKey } from '../../src/kube/labels.ts';
+import {
+  EMPTY_LABELS,
+  labelsEqual,
+  labelsFromPairs,
+  labelsGet,
+  labelsInclude,
+  recordsEqual,
+  setKey,
+} from '../../src/kube/labels.ts';
 import { encodingOf } from '../../src/kube/media-type.ts';
 import {
   checkedVersion,
@@ -28,6 +36,14 @@ test('a label named __proto__ is a label', () => {
   const record: Record<string, string> = {};
   setKey(record, '__proto__', 'x');
   assert.deepEqual(Object.entries(record), [['__proto__', 'x']]);
+});
+
+test('records with the same labels are equal', () => {
+  assert.ok(recordsEqual(undefined, {}));
+  assert.ok(recordsEqual({ a: '1', b: '2' }, { b: '2', a: '1' }));
+  assert.ok(!recordsEqual({ a: '1' }, { a: '2' }));
+  assert.ok(!recordsEqual({ a: '1' }, { a: '1', b: '2' }));
+  assert.ok(!recordsEqual({ toString: 'x' }, { b: 'x' }));
 });
 
 test('label sets compare by content and answer look-ups', () => {

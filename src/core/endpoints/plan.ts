@@ -1,4 +1,4 @@
-import { setKey } from '../../kube/labels.ts';
+import { recordsEqual, setKey } from '../../kube/labels.ts';
 import {
   ENDPOINTS_ADDRESSES_MAX,
   OVER_CAPACITY_ANNOTATION,
@@ -10,7 +10,7 @@ import type { Endpoints, EndpointSubset, ObjectMeta, ServiceRecord } from '../..
 import type { Problem } from '../problem.ts';
 import { selectsPods } from '../selects-pods.ts';
 import { subsetsEqual } from './equality.ts';
-import { endpointsLabels, recordsEqual } from './labels.ts';
+import { endpointsLabels } from './labels.ts';
 import { TooManyAddresses } from './layout-size.ts';
 import { capAddresses, type Capped } from './over-capacity.ts';
 import { repackStored, repackSubsets } from './repack.ts';

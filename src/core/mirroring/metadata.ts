@@ -1,4 +1,4 @@
-import { setKey } from '../../kube/labels.ts';
+import { recordsEqual, setKey } from '../../kube/labels.ts';
 import {
   LAST_APPLIED_ANNOTATION,
   MIRROR_MANAGED_BY_VALUE,
@@ -7,7 +7,6 @@ import {
   TRIGGER_TIME_ANNOTATION,
 } from '../../kube/names.ts';
 import type { Endpoints, EndpointSlice, ObjectMeta, OwnerReference } from '../../kube/types.ts';
-import { recordsEqual } from '../endpoints/labels.ts';
 
 /** The metadata that all slices of one Endpoints object share (docs/spec/endpointslice.md "Mirroring: one group"). */
 export interface MirroredMetadata {
