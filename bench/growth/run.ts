@@ -7,6 +7,7 @@ import { commandText } from '../support/command-text.ts';
 import { commitText } from '../support/commit.ts';
 import { compileProgram } from '../support/compile.ts';
 import { parseDuration } from '../../src/lib/duration.ts';
+import { errorMessage } from '../../src/lib/error-message.ts';
 import { machineOf, versionsOf } from '../peers/machine.ts';
 import { inTurn } from '../peers/pair.ts';
 import { programOf } from '../peers/peers.ts';
@@ -156,7 +157,7 @@ export async function measureAll(
           say(`${each.name}, ${shapeText(point.shape)}: ${run.cpuAFlip.toFixed(2)} ms CPU a flip`);
           runs.push(run);
         } catch (error) {
-          const why = `${each.name}: ${error instanceof Error ? error.message : String(error)}`;
+          const why = `${each.name}: ${errorMessage(error)}`;
           say(`${shapeText(point.shape)}: ${why}`);
           notRun.push({ ...point, why });
         }

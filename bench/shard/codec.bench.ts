@@ -17,7 +17,6 @@ function prepare(size: Size): readonly BenchCase[] {
     ...NOTHING,
     service: `${service.namespace}/${service.name}`,
     base: 1,
-    version: 2,
     upserts: [{ pod: flipped(pods[i * 5]!, 1_000_000 + i), zone: 'zone-a' }],
   });
   const snapshot = (service: ServiceRecord, i: number): BatchEntry => ({
@@ -30,7 +29,7 @@ function prepare(size: Size): readonly BenchCase[] {
 }
 
 function cases(name: string, entries: readonly BatchEntry[]): readonly BenchCase[] {
-  const batch: Batch = { wallMs: 0, seed: 1, shares: undefined, entries };
+  const batch: Batch = { seed: 1, shares: undefined, entries };
   const bytes = encodeBatch(batch);
   const note = `${Math.round(bytes.length / entries.length)} B`;
   const operations = entries.length;
@@ -47,9 +46,8 @@ function cases(name: string, entries: readonly BatchEntry[]): readonly BenchCase
 }
 
 function meaning(decoded: unknown): unknown {
-  const { wallMs, entries } = decoded as Batch;
+  const { entries } = decoded as Batch;
   return {
-    wallMs,
     entries: entries.map((entry) => Object.assign({}, entry, { upserts: spellOutMembers(entry.upserts) })),
   };
 }
@@ -59,4 +57,4 @@ function spellOutMembers(members: readonly Member[]): readonly Member[] {
   return members.map(({ zone }, i) => ({ pod: pods[i]!, zone }));
 }
 
-const NOTHING = batchEntry({ service: '', outputs: ['endpoints'], version: 1 });
+const NOTHING = batchEntry({ service: '', outputs: ['endpoints'] });

@@ -167,7 +167,6 @@ function snapshots(services: number, pods: number): Batch[] {
   const sizes = [{ pods, weight: 1 }];
   const records = clusterRecords('spread', { namespaces: 1, servicesPerNamespace: services, sizes });
   return records.services.map((spec, i) => ({
-    wallMs: 0,
     seed: 1,
     shares: undefined,
     entries: [
@@ -181,7 +180,7 @@ function snapshots(services: number, pods: number): Batch[] {
   }));
 }
 
-const NOTHING = batchEntry({ outputs: ['slices', 'endpoints'], version: 1 });
+const NOTHING = batchEntry({ outputs: ['slices', 'endpoints'] });
 
 /**
  * Microseconds to encode one batch, after as much warm-up. By the clock, because the kernel counts the CPU of a thread that

@@ -20,6 +20,7 @@ export async function starting<T>(what: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
+    // Not by src/lib/error-message.ts: with it in what main.ts loads, a shard's thread would load all of that.
     const reason = error instanceof Error ? error.message : String(error);
     const mend = MENDS[String((error as NodeJS.ErrnoException).code)] ?? '';
     throw new StartError(`cannot ${what}: ${reason.replaceAll(/\s+/g, ' ')}${mend}`, { cause: error });

@@ -97,7 +97,7 @@ export function createState(config: StateConfig, shardCount: number, seed: numbe
     journal,
     replan: createReplan(),
     conflicted: new Map(),
-    missed: new Set(),
+    missedEndpoints: new Set(),
     namelessTold: new Set(),
     echoesExpected: 0,
     resyncAtMs: Infinity,

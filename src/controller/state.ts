@@ -70,7 +70,7 @@ export interface ControllerState {
    */
   readonly conflicted: Map<ObjectState, string>;
   /** Endpoints that a list lacked. What mirrors them goes only when the server itself has said that they are gone. */
-  readonly missed: Set<ObjectState>;
+  readonly missedEndpoints: Set<ObjectState>;
   /** The uids of slices with our label and without the name of a Service that the log has told of since the last list. */
   readonly namelessTold: Set<string>;
   /** How many objects have `expected` set. */

@@ -66,6 +66,16 @@ export function selectorText(selector: Labels): string {
   return pairs.join();
 }
 
+/** Whether both have exactly the same keys and values. An absent record is empty. */
+export function recordsEqual(
+  a: Readonly<Record<string, string>> = {},
+  b: Readonly<Record<string, string>> = {},
+): boolean {
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
+}
+
 /** Sets an own property of a record. For the key `__proto__`, `record[key] = value` would set the prototype instead. */
 export function setKey<T>(record: Record<string, T>, key: string, value: T): void {
   if (key === '__proto__') {

@@ -1,15 +1,6 @@
 import { decodeEnvelope, parseJsonObject } from './codec.ts';
 import { encodingOf } from './media-type.ts';
-import {
-  createReader,
-  DecodeError,
-  readInt64,
-  readLatin1,
-  readLength,
-  readTag,
-  skipField,
-  type ProtoReader,
-} from './protobuf.ts';
+import { createReader, DecodeError, readLatin1, readLength, readTag, skipField, type ProtoReader } from './protobuf.ts';
 import type { ObjectSource } from './source.ts';
 import { tagOf } from './tags.ts';
 
@@ -18,18 +9,14 @@ const LIST_METADATA = tagOf('PodList', 'metadata');
 const LIST_ITEMS = tagOf('PodList', 'items');
 const META_RESOURCE_VERSION = tagOf('ListMeta', 'resourceVersion');
 const META_CONTINUE = tagOf('ListMeta', 'continue');
-const META_REMAINING_ITEM_COUNT = tagOf('ListMeta', 'remainingItemCount');
 
 /** One page of a list, its items cut out but not read. */
 export interface ListPage {
   /** The kind of the list, such as PodList. */
   readonly kind: string;
-  readonly apiVersion: string;
   readonly resourceVersion: string;
   /** Empty = the last page. */
   readonly continueToken: string;
-  /** -1 = not told. */
-  readonly remainingItemCount: number;
   /** Views into the body. */
   readonly items: readonly ObjectSource[];
 }
@@ -43,7 +30,7 @@ function readProtobufList(body: Uint8Array): ListPage {
   const { apiVersion, kind, raw } = decodeEnvelope(body);
   const itemKind = itemKindOf(kind);
   const reader = createReader(body, raw.start, raw.end);
-  const meta = { resourceVersion: '', continueToken: '', remainingItemCount: -1 };
+  const meta = { resourceVersion: '', continueToken: '' };
   const items: ObjectSource[] = [];
   for (;;) {
     const tag = readTag(reader);
@@ -58,19 +45,15 @@ function readProtobufList(body: Uint8Array): ListPage {
       reader.position = stop;
     } else skipField(reader, tag);
   }
-  return { kind, apiVersion, ...meta, items };
+  return { kind, ...meta, items };
 }
 
-function readListMeta(
-  reader: ProtoReader,
-  meta: { resourceVersion: string; continueToken: string; remainingItemCount: number },
-): void {
+function readListMeta(reader: ProtoReader, meta: { resourceVersion: string; continueToken: string }): void {
   for (;;) {
     const tag = readTag(reader);
     if (tag === 0) return;
     if (tag === META_RESOURCE_VERSION) meta.resourceVersion = readLatin1(reader);
     else if (tag === META_CONTINUE) meta.continueToken = readLatin1(reader);
-    else if (tag === META_REMAINING_ITEM_COUNT) meta.remainingItemCount = readInt64(reader);
     else skipField(reader, tag);
   }
 }
@@ -87,13 +70,11 @@ function readJsonList(body: Uint8Array): ListPage {
     if (typeof value !== 'object' || value === null) throw new DecodeError(`${kind}.items[${i}]: expected an object`);
     return { encoding: 'json', kind: itemKind, apiVersion, value };
   });
-  const { resourceVersion, continue: token, remainingItemCount } = metadata;
+  const { resourceVersion, continue: token } = metadata;
   return {
     kind,
-    apiVersion,
     resourceVersion: typeof resourceVersion === 'string' ? resourceVersion : '',
     continueToken: typeof token === 'string' ? token : '',
-    remainingItemCount: typeof remainingItemCount === 'number' ? remainingItemCount : -1,
     items,
   };
 }

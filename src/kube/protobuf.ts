@@ -8,13 +8,10 @@ import { latin1, utf8 } from '../lib/bytes-text.ts';
 
 /** Bytes or JSON that cannot be what they claim to be. The message names object and field if they are known. */
 export class DecodeError extends Error {
-  /** Offset in bytes into the buffer that was read; -1 = there is none, as for JSON. */
-  readonly offset: number;
-
+  /** @param offset in bytes into the buffer that was read; -1 = there is none, as for JSON */
   constructor(message: string, offset = -1) {
     super(offset < 0 ? message : `${message} (at byte ${offset})`);
     this.name = 'DecodeError';
-    this.offset = offset;
   }
 }
 

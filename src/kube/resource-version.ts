@@ -10,6 +10,11 @@ export function compareResourceVersions(a: string, b: string): -1 | 0 | 1 {
   return a < b ? -1 : 1;
 }
 
+/** The later of two versions of one resource. */
+export function laterVersion(a: string, b: string): string {
+  return compareResourceVersions(a, b) < 0 ? b : a;
+}
+
 /** Whether the text is a version that a server can have given: decimal, above zero, without leading zeros (KEP-5504). */
 export function isResourceVersion(text: string): boolean {
   for (let i = 0; i < text.length; i++) {

@@ -9,7 +9,8 @@
  * Hand-written readers and writers take their tags from here, too (`tags.ts`).
  *
  * Fields that are left out are skipped when read and lost when written: managedFields, volumes, probes, security
- * contexts, affinity and other parts of a pod. Neither the controllers nor the embedded API server look into them.
+ * contexts, affinity and other parts of a pod. Neither the controllers nor the embedded API server look into them. A
+ * server keeps the managedFields of an object that is written without them (docs/spec/wire.md "Writes").
  */
 
 import { WIRE_BYTES, WIRE_VARINT } from './protobuf.ts';

@@ -9,6 +9,7 @@ import { parseKubeconfig, type Kubeconfig, type KubeconfigUser } from './kubecon
 import { trustMachineAuthorities } from './machine-authorities.ts';
 import type { AuthPlugin, PluginCredentials } from './plugin-credentials.ts';
 import { isLoopback, proxyFromEnvironment } from './proxy-env.ts';
+import { errorMessage } from '../lib/error-message.ts';
 
 export interface CredentialsConfig {
   /** `--kubeconfig`; empty = none. */
@@ -286,7 +287,7 @@ function checkTls(tls: TlsMaterial, at: string): void {
   try {
     createSecureContext({ ca: tls.ca ?? undefined, cert: tls.cert ?? undefined, key: tls.key ?? undefined });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new CredentialsError(`${at}: certificate-authority, client-certificate or client-key: ${reason}`, {
       cause: error,
     });

@@ -1,3 +1,4 @@
+import { errorMessage } from '../lib/error-message.ts';
 import type { ShardsEvent, Shards } from '../ports/shards.ts';
 import type { Batch, PlannerConfig, PlanReply } from '../shard/protocol.ts';
 import { createPlanner, plan } from '../shard/planner.ts';
@@ -50,7 +51,7 @@ export function createInlineShards(
     try {
       reply = planning(batch);
     } catch (error) {
-      deliverLoss(error instanceof Error ? error.message : String(error));
+      deliverLoss(errorMessage(error));
       return;
     }
     waiting.shift();

@@ -7,6 +7,7 @@
  */
 import { Piscina } from 'piscina';
 import { assert } from '../lib/assert.ts';
+import { errorMessage } from '../lib/error-message.ts';
 import type { Shards, ShardsEvent } from '../ports/shards.ts';
 import { decodeReply, encodeBatch } from '../shard/codec.ts';
 import type { PlannerConfig } from '../shard/protocol.ts';
@@ -130,14 +131,14 @@ function start(state: State, shard: Shard, life: Life): void {
     pool = createPool(state.options);
   } catch (error) {
     // The system may have no thread left, for one.
-    end(state, shard, life, messageOf(error));
+    end(state, shard, life, errorMessage(error));
     return;
   }
   life.pool = pool;
   // One death can tell of itself several times: first as destroyed, then by rejected tasks or, without tasks, as an
   // error event.
   pool.on('workerDestroy', () => end(state, shard, life, ''));
-  pool.on('error', (error) => end(state, shard, life, messageOf(error)));
+  pool.on('error', (error) => end(state, shard, life, errorMessage(error)));
 }
 
 function run(state: State, shard: Shard, life: Life, batchId: number, bytes: Uint8Array): void {
@@ -145,7 +146,7 @@ function run(state: State, shard: Shard, life: Life, batchId: number, bytes: Uin
   const transferList = [bytes.buffer] as never;
   life.pool!.run(bytes, { transferList }).then(
     (reply: Uint8Array) => answer(state, shard, life, batchId, reply),
-    (error: unknown) => end(state, shard, life, messageOf(error)),
+    (error: unknown) => end(state, shard, life, errorMessage(error)),
   );
 }
 
@@ -252,8 +253,4 @@ function utilizationSince(now: EventLoopUtilization, before: EventLoopUtilizatio
   const active = now.active - (before?.active ?? 0);
   const idle = now.idle - (before?.idle ?? 0);
   return active + idle > 0 ? active / (active + idle) : 0;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

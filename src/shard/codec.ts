@@ -11,6 +11,7 @@ import type { Problem } from '../core/problem.ts';
 import type { CpuShares, ZoneShare } from '../core/slices/cpu-shares.ts';
 import type { ContainerPort, Labels, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { splitKey } from '../kube/key.ts';
+import { errorMessage } from '../lib/error-message.ts';
 import { estimateEntryBytes } from './entry-bytes.ts';
 import { FACTS_CODECS } from './facts-codec.ts';
 import {
@@ -60,20 +61,19 @@ const BUFFER_BYTES_MIN = 4096;
  * labels and resourceVersion come out empty, and its namespace is the service's.
  */
 export function encodeBatch(batch: Batch): Uint8Array<ArrayBuffer> {
-  let bytes = HEADER_BYTES * 2 + NUMBER_BYTES * 2 + estimateSharesBytes(batch.shares);
+  let bytes = HEADER_BYTES * 2 + NUMBER_BYTES + estimateSharesBytes(batch.shares);
   for (const { node, zone } of batch.zones ?? []) bytes += SHORT_HEADER_BYTES * 2 + node.length + zone.length;
   for (const entry of batch.entries) bytes += estimateEntryBytes(entry);
   // MessagePack has one nil for null, so false stands for undefined.
   const shares = batch.shares === undefined ? false : batch.shares === null ? null : sharesToTuple(batch.shares);
   const zones = batch.zones?.flatMap(({ node, zone }) => [node, zone]) ?? null;
-  return pack([batch.wallMs, batch.seed, shares, zones, batch.entries.map(entryToTuple)], bytes);
+  return pack([batch.seed, shares, zones, batch.entries.map(entryToTuple)], bytes);
 }
 
 /** Byte strings of the result are views of `bytes`; character strings are not. @throws CodecError */
 export function decodeBatch(bytes: Uint8Array): Batch {
-  const [wallMs, seed, shares, zones, entries] = tuple(unpack(bytes), 5, 'batch');
+  const [seed, shares, zones, entries] = tuple(unpack(bytes), 4, 'batch');
   return {
-    wallMs: number(wallMs, 'wallMs'),
     seed: number(seed, 'seed'),
     shares: shares === false ? undefined : shares === null ? null : sharesFromTuple(shares),
     ...(zones === null ? {} : { zones: zonesFromList(strings(zones, 'zones')) }),
@@ -130,7 +130,6 @@ function entryToTuple(entry: BatchEntry): unknown[] {
     entry.service,
     bitsOf(entry.outputs),
     entry.base,
-    entry.version,
     entry.spec === undefined ? false : entry.spec === null ? null : serviceToTuple(entry.spec),
     entry.upserts.map((member, i, upserts) => memberToTuple(member, upserts[i - 1])),
     entry.removals,
@@ -146,14 +145,13 @@ function entryToTuple(entry: BatchEntry): unknown[] {
 }
 
 function entryFromTuple(value: unknown): BatchEntry {
-  const [key, outputs, base, version, spec, upserts, removals, acks, relisted, observed] = tuple(value, 10, 'entry');
+  const [key, outputs, base, spec, upserts, removals, acks, relisted, observed] = tuple(value, 9, 'entry');
   const service = string(key, 'service');
   const { namespace, name } = splitKey(service);
   return {
     service,
     outputs: outputsFromBits(outputs, 'outputs'),
     base: number(base, 'base'),
-    version: number(version, 'version'),
     spec: spec === false ? undefined : spec === null ? null : serviceFromTuple(spec, namespace, name),
     upserts: membersFromList(list(upserts, 'upserts'), namespace),
     removals: strings(removals, 'removals'),
@@ -444,6 +442,6 @@ function unpack(bytes: Uint8Array): unknown {
     // A Buffer, because the decoder cuts strings from it natively, but from a Uint8Array byte by byte.
     return packr.unpack(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (error) {
-    throw new CodecError(`not a message: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CodecError(`not a message: ${errorMessage(error)}`);
   }
 }

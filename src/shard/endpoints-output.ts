@@ -88,16 +88,16 @@ function plan(state: EndpointsState, { endpoints: stored, nextId }: PlanInput): 
     isCanonical: stored.isCanonical,
     triggerTime,
   });
-  const { verb, object, ready, notReady, truncated, problems } = planned;
+  const { object, ready, notReady, truncated, problems } = planned;
   const facts = { ready, notReady, truncated };
-  if (verb === 'none' || object === null) {
+  if (object === null) {
     commitTriggerTime(times);
     if (ready + notReady > 0 && truncated === 0) storeSettled(stored, subsets);
     return { writes: [], isWhole: true, facts, problems };
   }
   const write = {
     id: nextId(),
-    verb,
+    verb: stored.object === null ? 'create' : 'update',
     name: spec.name,
     uid: stored.object?.metadata.uid ?? '',
     resourceVersion: stored.object?.metadata.resourceVersion ?? '',

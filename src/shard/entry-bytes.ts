@@ -14,7 +14,7 @@ const REPEATED = ['nodeName', 'phase', 'hostname', 'subdomain'] as const;
  * character.
  */
 export function estimateEntryBytes(entry: BatchEntry): number {
-  let bytes = SHORT_HEADER_BYTES * 4 + HEADER_BYTES * 4 + NUMBER_BYTES * 2 + entry.service.length;
+  let bytes = SHORT_HEADER_BYTES * 4 + HEADER_BYTES * 4 + NUMBER_BYTES + entry.service.length;
   if (entry.spec != null) bytes += estimateServiceBytes(entry.spec);
   let before: Member | undefined;
   for (const member of entry.upserts) {

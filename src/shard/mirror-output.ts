@@ -17,16 +17,6 @@ import {
   type SliceMarks,
 } from './stored-slices.ts';
 
-const NOTHING_MIRRORED: MirrorFacts = {
-  endpoints: 0,
-  slices: 0,
-  slicesDesired: 0,
-  added: 0,
-  updated: 0,
-  removed: 0,
-  skipped: 0,
-};
-
 export interface MirrorState {
   /** By name, without managedFields. */
   readonly stored: Map<string, EndpointSlice>;
@@ -75,42 +65,23 @@ function plan(state: MirrorState, input: PlanInput): OutputPlan<MirrorFacts> {
   const { config, zones, suffix, nextId } = input;
   assert(pending.size === 0, `mirror write ${[...pending.keys()].join()} is not acked`);
   assert(!areUncertain(marks), 'asked to plan before the outcome of the last mirror writes was observed');
-  const stored = [...state.stored.values()];
-  const endpoints = mirroredOf(input);
-  const { writes, facts, problems } =
-    endpoints === null
-      ? { writes: deletesOf(stored), facts: NOTHING_MIRRORED, problems: [] }
-      : planMirror({
-          endpoints,
-          stored,
-          config: { endpointsPerSubsetMax: config.mirroringMaxEndpointsPerSubset, all: config.mirroringAllEndpoints },
-          zones: config.mirroringZones ? zones : null,
-          suffix: () => nextSuffix(marks, suffix),
-        });
+  const { writes, facts, problems } = planMirror({
+    endpoints: mirroredOf(input),
+    stored: [...state.stored.values()],
+    config: { endpointsPerSubsetMax: config.mirroringMaxEndpointsPerSubset, all: config.mirroringAllEndpoints },
+    zones: config.mirroringZones ? zones : null,
+    suffix: () => nextSuffix(marks, suffix),
+  });
   const before = (name: string): EndpointSlice | undefined => state.stored.get(name);
   const newProblems = problems.filter((problem) => !state.problems.some((told) => problemsEqual(told, problem)));
   state.problems = problems;
   return { ...encodeSliceWrites(writes, before, pending, nextId), facts, problems: newProblems };
 }
 
-/** The Endpoints that are mirrored; null = there is nothing to mirror, so all mirrored slices are deleted. */
-function mirroredOf({ spec, endpoints: { object } }: PlanInput): Endpoints | null {
+/** The Endpoints that are mirrored. If there are none, the main thread asks for no plan, and deletes what is left. */
+function mirroredOf({ spec, endpoints: { object } }: PlanInput): Endpoints {
   // A service with a selector has slices of its own (docs/spec/endpointslice.md "Mirroring: sync").
-  if (spec.selector !== null || object === null) return null;
+  assert(spec.selector === null && object !== null, 'asked to plan where there is nothing to mirror');
   // Endpoints that we wrote ourselves have no namespace.
   return { ...object, metadata: { ...object.metadata, namespace: spec.namespace } };
-}
-
-/**
- * Deletes all slices except those that are being deleted already. Like upstream's clean-up it counts no endpoint as
- * removed.
- */
-function deletesOf(stored: readonly EndpointSlice[]): SliceWrite[] {
-  const writes: SliceWrite[] = [];
-  for (const { metadata, addressType } of stored) {
-    if (metadata.deletionTimestamp !== undefined) continue;
-    const { name = '', uid = '', resourceVersion = '' } = metadata;
-    writes.push({ verb: 'delete', name, uid, resourceVersion, phase: 1, family: addressType, object: null });
-  }
-  return writes;
 }

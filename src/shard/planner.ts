@@ -9,7 +9,9 @@ import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import { assert } from '../lib/assert.ts';
+import { errorMessage } from '../lib/error-message.ts';
 import { createPrng } from '../lib/prng.ts';
+import { pushAll } from '../lib/push-all.ts';
 import {
   acknowledge,
   createServiceOutputs,
@@ -112,15 +114,11 @@ function planService(context: BatchContext, entry: BatchEntry): ServiceResult {
     return takeEntry(context, entry);
   } catch (error) {
     context.planner.services.delete(service);
-    return { service, ...NOTHING_PLANNED, needFull: false, error: `${service}: ${messageOf(error)}` };
+    return { service, ...NOTHING_PLANNED, needFull: false, error: `${service}: ${errorMessage(error)}` };
   }
 }
 
 const NOTHING_PLANNED = { plans: [], failures: [], problems: [] } as const;
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
 
 function takeEntry(context: BatchContext, entry: BatchEntry): ServiceResult {
   const { planner } = context;
@@ -156,7 +154,7 @@ function attempt<T>(task: Task, kind: OutputKind, act: () => T): T | undefined {
   try {
     return act();
   } catch (error) {
-    (task.thrown ??= new Map()).set(kind, `planning failed: ${task.service.key}: ${messageOf(error)}`);
+    (task.thrown ??= new Map()).set(kind, `planning failed: ${task.service.key}: ${errorMessage(error)}`);
     return undefined;
   }
 }
@@ -200,26 +198,22 @@ function observe(task: Task): void {
  */
 function takeInputs(task: Task): boolean {
   const { planner, service, entry, problems } = task;
-  const { base, version, spec, upserts, removals } = entry;
+  const { base, spec, upserts, removals } = entry;
   const isSnapshot = base === 0 && spec != null;
   const isChange = spec !== undefined || upserts.length > 0 || removals.length > 0;
-  if (!isSnapshot) {
-    if (entry.outputs.length === 0 && !isChange) return true;
-    if (service.spec === null || service.version !== base) return false;
-  }
-  assert(!isSnapshot || version > 0, 'a snapshot has a version above 0');
+  if (!isSnapshot && (service.spec === null || service.version !== base)) return false;
   // A snapshot of a known service is taken as the difference to it, so that unchanged parts stay identical.
   const names = isSnapshot && service.spec !== null ? new Set(upserts.map(({ pod }) => pod.name)) : null;
   const change = { spec: spec ?? undefined, upserts, removals: isSnapshot ? [] : removals, names };
   if (spec != null) service.spec = spec;
-  service.version = version;
+  service.version = base + 1;
   if (!isChange) return true;
   const { outputs } = service;
   for (const kind of planner.config.outputs) {
     attempt(task, kind, () => {
       if (isSnapshot) assertNothingPending(outputs, kind);
       followPods(outputs, kind, planner.config, change);
-      addAll(problems, takeProblems(outputs, kind));
+      pushAll(problems, takeProblems(outputs, kind));
     });
   }
   return true;
@@ -233,9 +227,9 @@ function assertNothingPending(outputs: ServiceOutputs, kind: OutputKind): void {
 function planOutputs({ suffix, nextId }: BatchContext, task: Task): Pick<ServiceResult, 'plans' | 'failures'> {
   const { planner, service, entry, problems } = task;
   const { spec, endpoints, outputs } = service;
+  assert(spec !== null, 'inputs that are current have a Service');
   const plans: Plan[] = [];
   const failures: PlanFailure[] = [];
-  if (spec === null) return { plans, failures };
   const { config, shares, zones } = planner;
   const input: PlanInput = { config, spec, endpoints, shares, zones, suffix, nextId };
   for (const kind of OUTPUT_KINDS) {
@@ -262,9 +256,4 @@ function planOrRefuse(...asked: Parameters<typeof planOutput>): Plan | TooManyAd
     if (error instanceof TooManyAddresses) return error;
     throw error;
   }
-}
-
-/** Appends one by one. `push(...list)` would fail for a long list, because the arguments of a call are limited. */
-function addAll<T>(list: T[], more: readonly T[]): void {
-  for (const item of more) list.push(item);
 }

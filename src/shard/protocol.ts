@@ -5,7 +5,7 @@ import type { Problem } from '../core/problem.ts';
 import type { CpuShares } from '../core/slices/cpu-shares.ts';
 import type { SlicesFacts } from '../core/slices/facts.ts';
 import type { SlicesConfig } from '../core/slices/service-slices.ts';
-import type { SliceWrite } from '../core/slices/slice-write.ts';
+import type { SliceWrite, WriteAck } from '../core/slices/slice-write.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 
 /**
@@ -32,8 +32,6 @@ const KINDS: Readonly<Record<OutputKind, true>> = { slices: true, mirror: true, 
 export const OUTPUT_KINDS = Object.keys(KINDS) as readonly OutputKind[];
 
 export interface Batch {
-  /** Wall-clock milliseconds when the batch was made. A planner sees no other time. */
-  readonly wallMs: number;
   /** A random 32-bit unsigned integer. The names of new slices are drawn from it. */
   readonly seed: number;
   /** The CPU shares for topology hints; undefined = the planner has the newest, null = there are none. */
@@ -55,10 +53,11 @@ export interface BatchEntry {
   readonly service: string;
   /** The outputs to plan; none = only take the news. An output that is not asked for is planned with a later entry. */
   readonly outputs: readonly OutputKind[];
-  /** The version of the inputs that this entry builds on; 0 = it is a full snapshot and replaces all inputs. */
+  /**
+   * The version of the inputs that this entry builds on; 0 = it is a full snapshot and replaces all inputs. After the entry
+   * it is one higher.
+   */
   readonly base: number;
-  /** The version of the inputs after this entry. */
-  readonly version: number;
   /** undefined = unchanged; null = the planner forgets the service, its stored objects included. */
   readonly spec: ServiceRecord | null | undefined;
   /** Pods that match and are new or changed. In a full snapshot: all pods that match. The name identifies a pod. */
@@ -76,12 +75,9 @@ export interface BatchEntry {
  * planner as if there had been no plan. `unknown`: the server may hold what it has not told. It is always followed by an
  * `observed` before the next plan.
  */
-export interface Ack {
+export interface Ack extends WriteAck {
+  /** `PlannedWrite.id` */
   readonly write: number;
-  readonly result: 'applied' | 'refused' | 'not-sent' | 'unknown';
-  /** Of the object after an applied write; else both are empty. */
-  readonly uid: string;
-  readonly resourceVersion: string;
 }
 
 /** The content of an object as it was read from the server. Observing it never forces a plan. */

@@ -1,6 +1,7 @@
 import type { Problem } from '../core/problem.ts';
 import { createUnknownFields, decodeBare, decodeJson, parseJsonObject, type UnknownFields } from '../kube/codec.ts';
 import type { KubeObject } from '../kube/types.ts';
+import { errorMessage } from '../lib/error-message.ts';
 import type { ObjectBytes } from './protocol.ts';
 
 /** The result of reading an object: the object without its managedFields, or null; and the problem, if there is one. */
@@ -27,19 +28,16 @@ export function readObject(
     if (object.metadata.name !== name) throw new Error(`metadata.name is ${JSON.stringify(object.metadata.name)}`);
     return { object, problem: unknown.count === 0 ? null : unknownFields(what, unknown) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     return { object: null, problem: { kind: 'undecodable-object', object: what, field: '', message } };
   }
 }
 
 function decode(apiVersion: string, kind: string, content: ObjectBytes, unknown: UnknownFields): KubeObject {
   const { encoding, bytes } = content;
-  const object =
-    encoding === 'json'
-      ? decodeJson(apiVersion, kind, parseJsonObject(bytes))
-      : decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);
-  delete (object.metadata as { managedFields?: unknown }).managedFields;
-  return object;
+  return encoding === 'json'
+    ? decodeJson(apiVersion, kind, parseJsonObject(bytes))
+    : decodeBare(apiVersion, kind, bytes, 0, bytes.length, unknown);
 }
 
 function unknownFields(what: string, unknown: UnknownFields): Problem {

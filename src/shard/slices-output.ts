@@ -41,8 +41,8 @@ export interface SlicesState {
   readonly marks: SliceMarks;
   /** Writes that were planned and have no ack; null = none, which saves the memory of a map for each service. */
   pending: Map<number, SliceWrite> | null;
-  /** Whether the last plan was not whole, so that the next one tells its trigger time again. */
-  isCut: boolean;
+  /** Whether the last plan was whole. If not, the next one tells its trigger time again. */
+  isWhole: boolean;
 }
 
 export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
@@ -51,7 +51,7 @@ export const slicesOutput: PlannerOutput<SlicesState, SlicesFacts> = {
     times: createTriggerTimes(),
     marks: createSliceMarks(),
     pending: null,
-    isCut: false,
+    isWhole: true,
   }),
   pods: {
     setSpec: ({ slices }, spec) => setSlicesSpec(slices, spec),
@@ -89,7 +89,7 @@ function acknowledge(state: SlicesState, ack: Ack): void {
   markAck(marks, write, ack);
   ackSlice(slices, write, ack);
   if (ack.result !== 'applied') revertTriggerTime(times);
-  else if (state.pending === null && state.isCut) revertTriggerTime(times);
+  else if (state.pending === null && !state.isWhole) revertTriggerTime(times);
   else if (state.pending === null) commitTriggerTime(times);
 }
 
@@ -109,6 +109,6 @@ function plan(state: SlicesState, input: PlanInput): OutputPlan<SlicesFacts> {
   const pending = new Map<number, SliceWrite>();
   const encoded = encodeSliceWrites(writes, before, pending, nextId);
   if (pending.size > 0) state.pending = pending;
-  state.isCut = !encoded.isWhole;
+  state.isWhole = encoded.isWhole;
   return { ...encoded, facts, problems };
 }

@@ -46,10 +46,10 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'observe the 7 stages of a change': 'deeeb5df3f2cee6b',
   },
   'shard/codec': {
-    'delta of one pod: encode': '82fea51f6787ed66',
-    'delta of one pod: decode': '82fea51f6787ed66',
-    'snapshot of 5 pods: encode': 'bcb68ffb5f3990ba',
-    'snapshot of 5 pods: decode': 'bcb68ffb5f3990ba',
+    'delta of one pod: encode': '2d8838c6b32033eb',
+    'delta of one pod: decode': '2d8838c6b32033eb',
+    'snapshot of 5 pods: encode': 'bd5f115ec0f15558',
+    'snapshot of 5 pods: decode': 'bd5f115ec0f15558',
   },
   'kube/project': {
     'project a pod in protobuf': '4170ea1d2c2635bb',

@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serviceKey, splitKey } from '../../src/kube/key.ts';
-import { EMPTY_LABELS, labelsEqual, labelsFromPairs, labelsGet, labelsInclude, setKey } from '../../src/kube/labels.ts';
+import {
+  EMPTY_LABELS,
+  labelsEqual,
+  labelsFromPairs,
+  labelsGet,
+  labelsInclude,
+  recordsEqual,
+  setKey,
+} from '../../src/kube/labels.ts';
 import { encodingOf } from '../../src/kube/media-type.ts';
-import { checkedVersion, compareResourceVersions, isResourceVersion } from '../../src/kube/resource-version.ts';
+import {
+  checkedVersion,
+  compareResourceVersions,
+  isResourceVersion,
+  laterVersion,
+} from '../../src/kube/resource-version.ts';
 import { formatMicroTime, formatTime, parseMicroTime, parseTime } from '../../src/kube/time.ts';
 import { labelsFromRecord } from '../support/labels.ts';
 
@@ -23,6 +36,14 @@ test('a label named __proto__ is a label', () => {
   const record: Record<string, string> = {};
   setKey(record, '__proto__', 'x');
   assert.deepEqual(Object.entries(record), [['__proto__', 'x']]);
+});
+
+test('records with the same labels are equal', () => {
+  assert.ok(recordsEqual(undefined, {}));
+  assert.ok(recordsEqual({ a: '1', b: '2' }, { b: '2', a: '1' }));
+  assert.ok(!recordsEqual({ a: '1' }, { a: '2' }));
+  assert.ok(!recordsEqual({ a: '1' }, { a: '1', b: '2' }));
+  assert.ok(!recordsEqual({ toString: 'x' }, { b: 'x' }));
 });
 
 test('label sets compare by content and answer look-ups', () => {
@@ -57,6 +78,17 @@ test('resource versions compare by length, then by text', () => {
     0,
   );
   assert.equal(compareResourceVersions('', '1'), -1);
+});
+
+test('the later of two resource versions may be either', () => {
+  for (const [a, b] of [
+    ['9', '10'],
+    ['10', '9'],
+    ['', '10'],
+    ['10', '10'],
+  ] as const) {
+    assert.equal(laterVersion(a, b), '10');
+  }
 });
 
 test('a resource version is decimal, above zero and without leading zeros', () => {

@@ -37,7 +37,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   {
     file: 'src/controller/reflectors/reflector-requests.ts',
     within: 'list',
-    original: 'reflector.hasListed',
+    original: 'reflector.hasAskedForList',
     replacement: 'true',
     reason: 'the cache is empty before the first list, so a list that marks nothing takes nothing away',
   },

@@ -21,7 +21,7 @@ shardsContract('threaded', ['throw', 'exit', 'hang', 'allocate', 'throw-later'],
 suite('threaded shards, further', () => {
   test('the production worker plans in its thread', async () => {
     const world = makeWorld({ ...OPTIONS, workerUrl: undefined });
-    world.shards.post(0, 1, batchOf(batchEntry({ version: 1, outputs: ['endpoints'], spec: serviceRecord() })));
+    world.shards.post(0, 1, batchOf(batchEntry({ outputs: ['endpoints'], spec: serviceRecord() })));
     await world.until(() => world.events.length === 1);
     const [event] = world.events;
     assert.equal(event?.type, 'shard.planned');
@@ -31,11 +31,11 @@ suite('threaded shards, further', () => {
 
   test('shards die one by one', async () => {
     const world = makeWorld({ ...OPTIONS, count: 2 });
-    const harmless = () => batchOf(batchEntry({ version: 1, spec: serviceRecord() }));
+    const harmless = () => batchOf(batchEntry({ spec: serviceRecord() }));
     world.shards.post(0, 1, batchOf(batchEntry({ service: poisonService('exit') })));
     world.shards.post(1, 2, harmless());
     await world.until(() => world.events.length === 2);
-    world.shards.post(1, 3, batchOf(batchEntry({ base: 1, version: 2, removals: ['web-1'] })));
+    world.shards.post(1, 3, batchOf(batchEntry({ base: 1, removals: ['web-1'] })));
     await world.until(() => world.events.length === 3);
     const last = world.events[2];
     assert.equal(last?.type, 'shard.planned');

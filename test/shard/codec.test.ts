@@ -243,7 +243,7 @@ suite('bytes that are no message', () => {
       [11, 'zone'],
     ] as const) {
       const message = unpack(bytes) as unknown[][][];
-      const [pod] = message[4]![0]![5] as unknown[][];
+      const [pod] = message[3]![0]![4] as unknown[][];
       pod![field] = 0;
       assert.throws(() => decodeBatch(pack(message)), new RegExp(`${what}: `), what);
     }
@@ -266,7 +266,7 @@ suite('bytes that are no message', () => {
     assert.equal(
       complaints(bytes, decodeBatch).join(', '),
       [
-        'wallMs, seed, shares version, zone, share, zones, shares, service, outputs, base, version',
+        'seed, shares version, zone, share, zones, shares, service, outputs, base',
         'uid, resourceVersion, labels, annotations, creationTime, type, clusterIP, ipFamilies, selector',
         'port name, port protocol, port, targetPort, appProtocol, ports, trafficDistribution, spec',
         'pod name, pod uid, pod flags, readyTime, nodeName, phase, podIP, hostname, subdomain, podIPs',
@@ -337,12 +337,12 @@ suite('bytes that are no message', () => {
     const observed = [{ output: 'mirror', name: 'web-x', content: null }] as const;
     const bytes = encodeBatch(batchOf(batchEntry({ outputs: ['mirror'], observed })));
     const changed = (change: (entry: unknown[]) => void): Uint8Array => {
-      const message = unpack(bytes) as [number, number, unknown, unknown, [unknown[]]];
-      change(message[4][0]);
+      const message = unpack(bytes) as [number, unknown, unknown, [unknown[]]];
+      change(message[3][0]);
       return pack(message);
     };
     const setOutputs = (bits: number) => changed((entry) => (entry[1] = bits));
-    const setObserved = (bits: number) => changed((entry) => ((entry[9] as [unknown[]])[0][0] = bits));
+    const setObserved = (bits: number) => changed((entry) => ((entry[8] as [unknown[]])[0][0] = bits));
     assert.deepEqual(decodeBatch(setOutputs(0)).entries[0]?.outputs, []);
     assert.throws(() => decodeBatch(setOutputs(1 << 20)), /CodecError: outputs: not a set of outputs/);
     assert.throws(() => decodeBatch(setObserved(0)), /CodecError: observed output: not an output/);
@@ -350,7 +350,7 @@ suite('bytes that are no message', () => {
   });
 
   test('a reply is no batch', () => {
-    assert.throws(() => decodeBatch(encodeReply({ error: null, results: [] })), /CodecError: batch: not a tuple of 5/);
+    assert.throws(() => decodeBatch(encodeReply({ error: null, results: [] })), /CodecError: batch: not a tuple of 4/);
   });
 });
 

@@ -169,10 +169,10 @@ function check(config: PlannerConfig, stepsMax: number, numRuns: number): void {
       const world = createWorld(config);
       for (const step of story) take(world, step);
 
-      const delta = sendNews(world, config.outputs);
+      const outputs = plannable(world, config.outputs);
+      const delta = sendNews(world, outputs);
       const news = {
-        version: 1,
-        outputs: config.outputs,
+        outputs,
         spec: world.spec,
         upserts: membersOf(world),
         observed: [...world.objects.keys()].map((key) => observed(world, key)),
@@ -183,7 +183,7 @@ function check(config: PlannerConfig, stepsMax: number, numRuns: number): void {
       assert.deepEqual(delta.facts, fresh.facts);
 
       finish(world, delta, ['applied']);
-      assert.deepEqual(outline(sendNews(world, config.outputs)), []);
+      assert.deepEqual(outline(sendNews(world, outputs)), []);
     }),
     propertyRuns(numRuns, SEED),
   );
@@ -243,7 +243,7 @@ function take(world: World, step: Step): void {
       break;
     }
     case 'sync': {
-      const outputs = step.outputs.filter((output) => world.planner.config.outputs.includes(output));
+      const outputs = plannable(world, step.outputs).filter((output) => world.planner.config.outputs.includes(output));
       if (outputs.length > 0) finish(world, sendNews(world, outputs), step.outcomes);
       break;
     }
@@ -324,6 +324,12 @@ function membersOf(world: World): Member[] {
   return world.spec.selector === null ? [] : [...world.pods.values()];
 }
 
+/** Mirrored slices are planned only where there are Endpoints to mirror. */
+function plannable({ spec, objects }: World, outputs: readonly OutputKind[]): readonly OutputKind[] {
+  const isMirrored = spec.selector === null && objects.has('endpoints/web');
+  return isMirrored ? outputs : outputs.filter((output) => output !== 'mirror');
+}
+
 function sendNews(world: World, outputs: readonly OutputKind[]): Planned {
   const { spec, acks, observe, relisted } = world.news;
   const { told } = world;
@@ -337,7 +343,6 @@ function sendNews(world: World, outputs: readonly OutputKind[]): Planned {
   world.news = { spec: undefined, acks: [], observe: new Set(), relisted: [] };
   const news: Partial<BatchEntry> = {
     base,
-    version: world.version,
     outputs,
     spec: base === 0 ? world.spec : spec,
     upserts,

@@ -128,47 +128,49 @@ suite('mirroring in a planner', () => {
     assert.deepEqual(sliceOf(result.writes[0]).metadata.finalizers, ['example.com/keep']);
   });
 
-  test('Endpoints that are gone take their slices along', () => {
+  test('the last address takes the slice along', () => {
     const { planner, name } = settled();
-    const result = send(planner, change({ observed: [observedAs('endpoints', null, 'web')] }));
-    assert.deepEqual(outlineOf(result), [`delete ${name}, phase 1`]);
+    const result = send(planner, change({ observed: [observed(manual('12', []))] }));
+    assert.deepEqual(outlineOf(result), [`delete ${name}, phase 2`]);
     assert.deepEqual([result.writes[0]?.uid, result.writes[0]?.resourceVersion], [`${name}-uid`, '11']);
     assert.equal(result.writes[0]?.body.length, 0);
     const acks = [ackOf(result.writes[0], 'applied')];
-    assert.deepEqual(outlineOf(send(planner, change({ base: 2, version: 3, acks }))), []);
+    assert.deepEqual(outlineOf(send(planner, change({ base: 2, acks }))), []);
   });
 
   test('an applied delete does not concern a later slice of the same name', () => {
     const { planner, name, slice } = settled();
-    const gone = send(planner, change({ observed: [observedAs('endpoints', null, 'web')] }));
+    const gone = send(planner, change({ observed: [observed(manual('12', []))] }));
     const foreign = { ...slice, metadata: { ...slice.metadata, uid: 'foreign-uid', resourceVersion: '20' } };
     send(planner, { observed: [mirrored(foreign)] });
-    const result = send(planner, change({ base: 2, version: 3, acks: [ackOf(gone.writes[0]!, 'applied')] }));
-    assert.deepEqual(outlineOf(result), [`delete ${name}, phase 1`]);
+    const result = send(planner, change({ base: 2, acks: [ackOf(gone.writes[0]!, 'applied')] }));
+    assert.deepEqual(outlineOf(result), [`delete ${name}, phase 2`]);
     assert.deepEqual([result.writes[0]?.uid, result.writes[0]?.resourceVersion], ['foreign-uid', '20']);
   });
 
   test('a slice that is being deleted is not deleted again', () => {
     const { planner, slice } = settled();
     const metadata = { ...slice.metadata, resourceVersion: '15', deletionTimestamp: '2026-01-01T00:00:00Z' };
-    const news = [mirrored({ ...slice, metadata }), observedAs('endpoints', null, 'web')];
+    const news = [mirrored({ ...slice, metadata }), observed(manual('12', []))];
     assert.deepEqual(outlineOf(send(planner, change({ observed: news }))), []);
   });
 
-  test('a service that gets a selector has nothing mirrored; one that loses it has', () => {
-    const { planner, name } = settled();
-    const selected = send(planner, change({ spec: serviceRecord() }));
-    assert.deepEqual(outlineOf(selected), [`delete ${name}, phase 1`]);
-    const acks = [ackOf(selected.writes[0]!, 'applied')];
-    const back = send(planner, change({ base: 2, version: 3, spec: SELECTORLESS, acks }));
-    assert.equal(back.writes[0]?.verb, 'create');
-    assert.equal(sliceOf(back.writes[0]).endpoints?.length, 2);
-  });
+  for (const [what, news] of [
+    ['a Service with a selector', { spec: serviceRecord() }],
+    ['Endpoints that are gone', { observed: [observedAs('endpoints', null, 'web')] }],
+  ] as const) {
+    test(`${what}: there is nothing to mirror, so nobody asks for a plan`, () => {
+      const { planner } = settled();
+      const result = send(planner, change(news));
+      assert.match(result.error ?? '', /asked to plan where there is nothing to mirror/);
+      assert.deepEqual([result.writes, result.needFull], [[], true]);
+    });
+  }
 
   test('own Endpoints are mirrored once there is no selector', () => {
     const planner = createPlanner(BOTH);
     const upserts = [member(1)];
-    const made = send(planner, { version: 1, outputs: ['endpoints'], spec: serviceRecord(), upserts });
+    const made = send(planner, { outputs: ['endpoints'], spec: serviceRecord(), upserts });
     const acks = [ackOf(made.writes[0]!, 'applied', '20')];
     const result = send(planner, change({ spec: SELECTORLESS, removals: ['web-1'], acks }));
     assert.deepEqual(sliceOf(result.writes[0]).endpoints?.[0]?.addresses, ['10.0.0.1']);
@@ -201,8 +203,9 @@ suite('mirroring in a planner', () => {
     const planner = createPlanner({ ...MIRROR_ONLY, mirroringMaxEndpointsPerSubset: 1 });
     const first = send(planner, snapshot());
     const acks = [ackOf(first.writes[0]!, 'applied', '11')];
+    let base = 0;
     const told = (...ips: readonly string[]): number => {
-      const news = change({ version: 1, observed: [observed(manual('11', ips))], acks: acks.splice(0) });
+      const news = change({ base: ++base, observed: [observed(manual('11', ips))], acks: acks.splice(0) });
       return send(planner, news).problems.length;
     };
     const [one, two, three] = ['10.1.0.1', '10.1.0.2', '10.1.0.3'] as const;
@@ -246,11 +249,11 @@ function settled(): { planner: Planner; name: string; slice: EndpointSlice } {
 }
 
 function snapshot(): Partial<BatchEntry> {
-  return { version: 1, outputs: ['mirror'], spec: SELECTORLESS, observed: [observed(manual())] };
+  return { outputs: ['mirror'], spec: SELECTORLESS, observed: [observed(manual())] };
 }
 
 function change(news: Partial<BatchEntry>): Partial<BatchEntry> {
-  return { base: 1, version: 2, outputs: ['mirror'], ...news };
+  return { base: 1, outputs: ['mirror'], ...news };
 }
 
 function manual(resourceVersion = '10', ips: readonly string[] = ['10.1.0.1', '10.1.0.2']): Endpoints {

@@ -202,7 +202,7 @@ export function shardsContract(name: string, poisons: readonly Poison[], make: (
 function snapshot(service = 'shop/web'): Batch {
   const upserts = [member(0), member(1)];
   const spec = serviceRecord({ name: service.slice('shop/'.length) });
-  return batchOf(batchEntry({ service, version: 1, outputs: ['endpoints'], spec, upserts }));
+  return batchOf(batchEntry({ service, outputs: ['endpoints'], spec, upserts }));
 }
 
 /** A service with two pods for slices and Endpoints, and one whose Endpoints are mirrored. */
@@ -215,10 +215,9 @@ function everything(): Batch {
     subsets: [{ addresses: [{ ip: '10.1.0.1' }], ports: [{ name: '', port: 80, protocol: 'TCP' }] }],
   };
   return batchOf(
-    batchEntry({ version: 1, outputs, spec: serviceRecord(), upserts: [member(0), member(1)] }),
+    batchEntry({ outputs, spec: serviceRecord(), upserts: [member(0), member(1)] }),
     batchEntry({
       service: 'shop/manual',
-      version: 1,
       outputs: ['mirror'],
       spec: serviceRecord({ name: 'manual', selector: null }),
       observed: [observedAs('endpoints', endpoints)],
@@ -230,16 +229,16 @@ function everything(): Batch {
 function hinted(): Batch {
   const spec = serviceRecord({ annotations: ['service.kubernetes.io/topology-mode', 'Auto'] });
   const upserts = [0, 1, 2, 3].map((n) => member(n, {}, n < 2 ? 'zone-a' : 'zone-b'));
-  return batchOf(batchEntry({ version: 1, outputs: ['slices'], spec, upserts }));
+  return batchOf(batchEntry({ outputs: ['slices'], spec, upserts }));
 }
 
 /** One pod of that gone, not to be planned. */
 function change(): Batch {
-  return batchOf(batchEntry({ base: 1, version: 1, removals: ['web-1'] }));
+  return batchOf(batchEntry({ base: 1, removals: ['web-1'] }));
 }
 
 function poisoned(poison: Poison): Batch {
-  return batchOf(batchEntry({ service: poisonService(poison), version: 1, spec: serviceRecord() }));
+  return batchOf(batchEntry({ service: poisonService(poison), spec: serviceRecord() }));
 }
 
 function outline(events: readonly ShardsEvent[]): string[] {

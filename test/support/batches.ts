@@ -71,7 +71,6 @@ export function batchEntry(change: Partial<BatchEntry> = {}): BatchEntry {
     service: 'shop/web',
     outputs: [],
     base: 0,
-    version: 0,
     spec: undefined,
     upserts: [],
     removals: [],
@@ -83,7 +82,7 @@ export function batchEntry(change: Partial<BatchEntry> = {}): BatchEntry {
 }
 
 export function batchOf(...entries: BatchEntry[]): Batch {
-  return { wallMs: 1_760_000_000_000, seed: 1, shares: undefined, entries };
+  return { seed: 1, shares: undefined, entries };
 }
 
 const ascii = fc.string({ unit: fc.constantFrom('a', 'b', 'z', '0', '9', '-', '.'), maxLength: 70 });
@@ -157,7 +156,6 @@ export const batchEntries: fc.Arbitrary<BatchEntry> = fc.record({
   service: fc.constant('shop/web'),
   outputs: fc.subarray([...OUTPUT_KINDS]),
   base: safeInteger,
-  version: safeInteger,
   spec: fc.option(fc.option(serviceRecords), { nil: undefined }),
   upserts: fc.array(members, { maxLength: 20 }),
   removals: fc.array(ascii, { maxLength: 20 }),
@@ -172,7 +170,6 @@ const cpuShares: fc.Arbitrary<CpuShares> = fc.record({
 });
 
 export const batches: fc.Arbitrary<Batch> = fc.record({
-  wallMs: safeInteger,
   seed: fc.nat(0xffff_ffff),
   shares: fc.option(fc.option(cpuShares), { nil: undefined }),
   entries: fc.array(batchEntries, { maxLength: 20 }),

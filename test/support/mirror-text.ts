@@ -79,6 +79,7 @@ export function planMirrorWith(
   return planMirror({
     stored: [],
     config: { endpointsPerSubsetMax: 1000, all: false },
+    zones: null,
     suffix: () => `new${String(++count).padStart(2, '0')}`,
     ...input,
   });

@@ -96,15 +96,15 @@ export function checkNothingKept(sim: Sim, told: string): void {
     // Of what is not planned doubts may stay: they are settled should it be planned again.
     if (wanted) assert.equal(service.batchesLost, 0, of);
     for (const unit of service.units) {
-      const { sync, reading, changedAtMs, failures } = unit;
+      const { sync, listingSlices, changedAtMs, failures } = unit;
       if (isWanted(unit)) {
         for (const kind of unit.controller.needs) {
           assert.notEqual(service.view[kind], 'uncertain', `${unit.controller.name} ${of}`);
         }
       }
       assert.deepEqual(
-        { sync, reading, changedAtMs, failures },
-        { sync: null, reading: false, changedAtMs: -1, failures: 0 },
+        { sync, listingSlices, changedAtMs, failures },
+        { sync: null, listingSlices: false, changedAtMs: -1, failures: 0 },
         `${unit.controller.name} ${of}`,
       );
       const { item } = unit;

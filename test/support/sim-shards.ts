@@ -5,6 +5,7 @@
 import type { Planning } from '../../src/node/inline-shards.ts';
 import type { Shards, ShardsEvent } from '../../src/ports/shards.ts';
 import { deepFreeze } from './deep-freeze.ts';
+import { errorMessage } from '../../src/lib/error-message.ts';
 import { decodeBatch, decodeReply, encodeBatch, encodeReply } from '../../src/shard/codec.ts';
 import type { Batch, PlannerConfig, PlanReply } from '../../src/shard/protocol.ts';
 import { createPlanner, plan } from '../../src/shard/planner.ts';
@@ -73,7 +74,7 @@ export function simulatedShards(options: SimShardsOptions, deliver: (event: Shar
         reply = answered(thread.planning(next.batch));
       } catch (error) {
         if (error instanceof SimHang) thread.state = 'hung';
-        else die(shard, error instanceof Error ? error.message : String(error));
+        else die(shard, errorMessage(error));
         return;
       }
       thread.queue.shift();

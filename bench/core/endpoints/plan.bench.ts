@@ -31,7 +31,7 @@ function prepare(size: Size): readonly BenchCase[] {
         operations: 100,
         run: () => {
           let none = 0;
-          for (let i = 0; i < 100; i++) if (planOnly(state).verb === 'none') none++;
+          for (let i = 0; i < 100; i++) if (planOnly(state).object === null) none++;
           return none;
         },
       },

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import type { LoopConfig } from '../../controller/loop.ts';
 import { type Journal, journalEntries } from '../../controller/reports/journal.ts';
 import { createTrace, noteStep, traceJson } from '../../controller/reports/trace.ts';
+import { errorMessage } from '../../lib/error-message.ts';
 import type { Log } from '../../node/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { starting } from '../usage.ts';
@@ -40,7 +41,7 @@ export async function openTrace(
       await file.writeFile(traceJson(trace, journalEntries(journal(), EVENTS_MAX)));
       log.write({ level: 'info', v: 0, message: 'Trace is written', fields });
     } catch (error) {
-      const err = error instanceof Error ? error.message : String(error);
+      const err = errorMessage(error);
       log.write({ level: 'error', v: 0, message: 'Trace cannot be written', fields: { path, err } });
     } finally {
       // The loop keeps `onStep`, and the process goes on for months.

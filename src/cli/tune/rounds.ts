@@ -1,4 +1,5 @@
 /** The trials of `--confirm`: rounds of runs, each with today's settings and with those that are not decided yet. */
+import { errorMessage } from '../../lib/error-message.ts';
 import { createPrng, shuffled } from '../../lib/prng.ts';
 import type { Replayed } from '../../testbed/replay.ts';
 import {
@@ -135,6 +136,6 @@ function tooSlow(lateMs: number): StartError {
 
 /** Why, in one line. */
 export function reasonOf(error: unknown): string {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = errorMessage(error);
   return why.trim().replaceAll(/\s+/g, ' ');
 }

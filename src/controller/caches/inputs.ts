@@ -51,7 +51,7 @@ export function podTarget(state: ControllerState): ReflectorTarget<PodRecord> {
       const cached = getPod(state.index, pod.namespace, pod.name);
       if (cached !== undefined && (!givesWay(cached.resourceVersion, upTo) || isSamePod(cached, pod))) return cached;
       const { previous, servicesBefore, servicesAfter } = putPod(state.index, pod);
-      if (followsNodes(state)) movePod(state.nodes, previous, pod);
+      if (needsPodsByNode(state)) movePod(state.nodes, previous, pod);
       let watchInSeconds = -1;
       if (previous !== undefined && previous.readyTime !== pod.readyTime && pod.readyTime > 0) {
         const seconds = Math.max(0, now.wallMs / 1000 - pod.readyTime);
@@ -86,7 +86,7 @@ export function podTarget(state: ControllerState): ReflectorTarget<PodRecord> {
 }
 
 /** Whether the controllers that run need to know which pods are on a node. */
-function followsNodes({ controllers }: ControllerState): boolean {
+function needsPodsByNode({ controllers }: ControllerState): boolean {
   return controllers.some(({ followsNodes }) => followsNodes);
 }
 
@@ -134,7 +134,7 @@ function react(
 
 function dropPod(state: ControllerState, pod: PodRecord, now: Now): void {
   const { servicesBefore } = removePod(state.index, pod.namespace, pod.name);
-  if (followsNodes(state)) movePod(state.nodes, pod, undefined);
+  if (needsPodsByNode(state)) movePod(state.nodes, pod, undefined);
   for (const service of servicesBefore) noteAndQueue(service, pod, undefined, now);
 }
 

@@ -6,11 +6,11 @@
  * it?"). A deletion that only a list shows is held too: the list may be older than the reply.
  */
 import type { Now } from '../event.ts';
-import { firstRepairMs, forgetFight, noteLabels, queueRepair, type Deed } from '../queues/fights.ts';
+import { firstRepairMs, forgetFight, noteIfTaken, queueRepair, type Deed } from '../queues/fights.ts';
 import { FORGOTTEN_VERSION, givesWay, noteAnsweredVersion } from '../reflectors/history.ts';
 import type { Distrust, ReflectorTarget } from '../reflectors/reflector.ts';
 import { isBehind } from '../leader/leadership.ts';
-import { hasTakenOver, noteObjectWritten } from '../leader/take-over.ts';
+import { awaitsTakeOver, noteObjectWritten } from '../leader/take-over.ts';
 import { ADMISSION, writerOf } from './writer-name.ts';
 import {
   allServices,
@@ -46,6 +46,7 @@ import { PROTOBUF } from '../../kube/media-type.ts';
 import { objectSourceOf } from '../../kube/object.ts';
 import { projectMeta, type MetaRecord } from '../../kube/object-meta.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGED_BY_LABEL } from '../../kube/names.ts';
+import { compareResourceVersions, laterVersion } from '../../kube/resource-version.ts';
 import type { ObjectSource } from '../../kube/source.ts';
 import type { OutputRecord } from '../../kube/types.ts';
 import { sameTexts } from '../../lib/same-list.ts';
@@ -107,7 +108,7 @@ export function sliceTarget(state: ControllerState): ReflectorTarget<OutputRecor
     upsert(record, source, upTo, now) {
       const unit = ensureOwner(state, record);
       if (unit === null) {
-        leaveOthers(state, null, record, upTo, now);
+        vanishForOthers(state, null, record, upTo, now);
         return record;
       }
       const slice = claimFromOthers(state, unit, record, upTo, now);
@@ -155,7 +156,7 @@ function awaitedOf(objects: readonly ObjectState[]): (() => boolean) | null {
 function versionTold(object: ObjectState | undefined): string {
   const known = object?.record?.resourceVersion ?? '';
   const held = object?.held?.upTo ?? '';
-  return givesWay(known, held) ? held : known;
+  return laterVersion(known, held);
 }
 
 /**
@@ -185,11 +186,11 @@ export function claimFromOthers(
   upTo: string,
   now: Now,
 ): ObjectState {
-  leaveOthers(state, unit, record, upTo, now);
+  vanishForOthers(state, unit, record, upTo, now);
   return claimSlice(state, unit, record.name);
 }
 
-function leaveOthers(
+function vanishForOthers(
   state: ControllerState,
   unit: Unit | null,
   { namespace, name }: OutputRecord,
@@ -240,9 +241,9 @@ function vanished(resourceVersion: string): SeenState {
 function missObject(state: ControllerState, object: ObjectState, listVersion: string, now: Now): void {
   const { record, service, unit, open } = object;
   const isGone = record !== null && givesWay(record.resourceVersion, listVersion) && open === 0;
-  if (isGone && unit !== null && !unit.reading && isWanted(unit)) becomeUncertain(object);
+  if (isGone && unit !== null && !unit.listingSlices && isWanted(unit)) becomeUncertain(object);
   const isMadeFrom = (one: Unit): boolean => needsEndpoints(one) && one.slices !== null;
-  if (isGone && isEndpoints(object) && service.units.some(isMadeFrom)) state.missed.add(object);
+  if (isGone && isEndpoints(object) && service.units.some(isMadeFrom)) state.missedEndpoints.add(object);
   takeOrHold(state, object, vanished(listVersion), now);
 }
 
@@ -256,8 +257,8 @@ function contentOf(source: ObjectSource): ObjectBytes {
 
 function takeOrHold(state: ControllerState, object: ObjectState, seen: SeenState, now: Now): void {
   const { open, held, unit } = object;
-  if (open === 0 && unit?.reading !== true) takeObject(state, object, seen, now);
-  else if (held === null || !givesWay(seen.upTo, held.upTo)) object.held = seen;
+  if (open === 0 && unit?.listingSlices !== true) takeObject(state, object, seen, now);
+  else if (held === null || compareResourceVersions(seen.upTo, held.upTo) > 0) object.held = seen;
 }
 
 /**
@@ -294,7 +295,7 @@ export function ownWrite(
 /** Takes the state of the object from an answer. */
 function settle(state: ControllerState, object: ObjectState, record: OutputRecord | null): void {
   object.record = record;
-  state.missed.delete(object);
+  state.missedEndpoints.delete(object);
   if (record === null) return;
   object.deletedUid = '';
   noteAnsweredVersion(state.reflectors, object, record.resourceVersion);
@@ -362,7 +363,7 @@ function takeObject(state: ControllerState, object: ObjectState, seen: SeenState
   }
   object.record = seen.record;
   if (deleted) noteCleanedUp(state, object, now);
-  else state.missed.delete(object);
+  else state.missedEndpoints.delete(object);
   if (seen.content !== AS_SENT) {
     noteObserved(object.service.view, kindOf(object), object.name, seen.content);
     // Whether somebody has written an object since its version was forgotten is not known.
@@ -390,7 +391,7 @@ function noteCleanedUp({ leadership }: ControllerState, object: ObjectState, now
  */
 function noteForTakeOver(state: ControllerState, object: ObjectState, content: ObjectBytes | null, now: Now): void {
   const { leadership } = state;
-  if (content === null || leadership === null || hasTakenOver(leadership)) return;
+  if (content === null || leadership === null || !awaitsTakeOver(leadership)) return;
   const unit = writerOfObject(object);
   if (unit !== undefined && isWanted(unit)) noteObjectWritten(leadership, unit, content, now);
 }
@@ -556,7 +557,7 @@ export function compareMetadata(
   if (!sameLabels || !sameOthers) noteUnkept(object.service.view, kindOf(object));
   if (sameLabels) return;
   noteAltered(state, object, 'What was written was given other labels', now);
-  if (object.unit !== null) noteLabels(object.unit, object.name, applied.labels, now);
+  if (object.unit !== null) noteIfTaken(object.unit, object.name, applied.labels, now);
 }
 
 function noteAltered(state: ControllerState, object: ObjectState, message: string, now: Now): void {

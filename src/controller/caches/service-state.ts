@@ -56,7 +56,7 @@ export interface Unit {
   /** Its slices by name: those that exist, and those with an answer or event still to come. */
   slices: Map<string, ObjectState> | null;
   /** The list of its slices is under way, so their watch events are held. */
-  reading: boolean;
+  listingSlices: boolean;
 
   sync: Sync | null;
   /** Failed syncs in a row, of any class. So errors that alternate do not start at the shortest wait each time. */
@@ -80,7 +80,10 @@ export interface Unit {
   fight: Fight | null;
   /** The pace of its pods' changes; null = the batch period is fixed, or no pod has changed yet. */
   pace: Pace | null;
-  /** Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. */
+  /**
+   * Monotonic ms of the earliest pod change that no successful sync covers yet; -1 = none. After a failover it may be the
+   * start of the first sync whose writes were left to the leader before.
+   */
   changedAtMs: number;
   /** Whole seconds from the pod's Ready transition until that change was seen; -1 = not known. */
   watchInSeconds: number;
@@ -109,8 +112,8 @@ export interface Sync {
   unlooked: Failure | null;
   /** How many writes were applied. */
   applied: number;
-  /** Whether the plan was not whole, so that another sync follows this one. */
-  isPartial: boolean;
+  /** Whether the plan was whole. If not, another sync follows this one. */
+  isWhole: boolean;
   /** Whether a create was refused because the namespace is being deleted. */
   namespaceEnds: boolean;
   /** null = the writes are sent. */
@@ -150,6 +153,7 @@ export type StageOf<Name extends SyncStage['name']> = Extract<SyncStage, { reado
 export interface Failure {
   readonly class: FailureClass;
   readonly message: string;
+  /** How long the server wants no other try; -1 = it does not say. */
   readonly retryAfterMs: number;
 }
 
@@ -227,7 +231,7 @@ export interface Taken {
   readonly why: string;
   /** Until when the unit makes no slices. Monotonic ms. */
   readonly heldUntilMs: number;
-  /** How many times slices were taken without a quiet hour in between. */
+  /** How many times slices were taken, each less than five minutes after the end of the hold before. */
   readonly times: number;
 }
 
@@ -241,7 +245,7 @@ export interface Rounds {
   /** When the last repair began. Monotonic ms. */
   repairedAtMs: number;
   /** The next repair is queued. */
-  open: boolean;
+  isQueued: boolean;
 }
 
 /**

@@ -169,7 +169,7 @@ export function releaseService(state: ControllerState, service: ServiceState): v
   }
   dropExpected(state, service.endpoints);
   state.conflicted.delete(service.endpoints);
-  state.missed.delete(service.endpoints);
+  state.missedEndpoints.delete(service.endpoints);
   const names = state.services.get(service.namespace);
   if (names?.get(service.name) !== service) return;
   names.delete(service.name);

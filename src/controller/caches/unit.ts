@@ -12,7 +12,7 @@ export function createUnit(controller: Controller, service: ServiceState): Unit 
     // Filled below. A field that is added to an object later takes more memory.
     item: null,
     slices: null,
-    reading: false,
+    listingSlices: false,
     sync: null,
     failures: 0,
     failuresReached: 0,

@@ -11,7 +11,7 @@ import { takeWriteAnswer } from '../syncs/sync-writes.ts';
 import { assert } from '../../lib/assert.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
 import { abandonLease, endIfLapsed, holderOf, isLeader, onElectorEvent, releaseLease, wakeElector } from './elector.ts';
-import { hasTakenOver, TOOK_OVER_ANNOTATION, type TakeOver } from './take-over.ts';
+import { awaitsTakeOver, TOOK_OVER_ANNOTATION, type TakeOver } from './take-over.ts';
 import { areWatchesLost } from '../reflectors/reflector-group.ts';
 import { stepCatchUp } from './catch-up.ts';
 import { giveUpTakeOver, stepTakeOver } from './take-over-steps.ts';
@@ -92,7 +92,7 @@ function wakeWaiting(state: ControllerState, leadership: Leadership, now: Now): 
   if (takeOver !== null && (hasLostLease || areWatchesLost(state.hands.reflectors, state.reflectors)))
     takeOver.outageAtMs = now.nowMs;
   if (!state.isShadow || !isLeader(elector) || state.phase === 'stopping') return Infinity;
-  if (takeOver !== null && !hasTakenOver(leadership)) return stepTakeOver(state, leadership, takeOver, now);
+  if (takeOver !== null && awaitsTakeOver(leadership)) return stepTakeOver(state, leadership, takeOver, now);
   const isFirst = takeOver?.step.name === 'decided';
   const caughtUpMs = isFirst ? -Infinity : stepCatchUp(state, leadership, now);
   if (caughtUpMs > -Infinity) return caughtUpMs;

@@ -14,7 +14,7 @@ import { leaseAnnotation } from '../../kube/lease.ts';
 import { createElector, fenceOf, holderOf, type ElectionOptions } from './elector.ts';
 import {
   createTakeOver,
-  hasTakenOver,
+  awaitsTakeOver,
   noteDue,
   TOOK_OVER_ANNOTATION,
   type TakeOverHolder,
@@ -115,7 +115,7 @@ export function waitsToWrite({ isShadow, leadership }: { isShadow: boolean; lead
 /** The annotations of the Lease while this process holds it. */
 export function annotationsOf(leadership: Leadership): Record<string, string> {
   const { controllers, takeOver } = leadership;
-  const tells = takeOver !== null && (takeOver.step.name === 'decided' || hasTakenOver(leadership));
+  const tells = takeOver !== null && (takeOver.step.name === 'decided' || !awaitsTakeOver(leadership));
   return { [CONTROLLERS_ANNOTATION]: controllers, ...(tells ? { [TOOK_OVER_ANNOTATION]: takeOver.from } : {}) };
 }
 
@@ -170,9 +170,9 @@ export function awaitsLateWrite({ unansweredAtMs }: Leadership, now: Now): boole
 
 /**
  * Whether the unit's slices have to be listed before these writes: a create of the leader before may still arrive, or the
- * watch may not have told of it yet. True once for each unit of a leadership.
+ * watch may not have told of it yet. True once for each unit of a leadership, so the caller must list them.
  */
-export function mustListFirst(
+export function takeMustListFirst(
   leadership: Leadership | null,
   unit: Unit,
   writes: readonly PlannedWrite[],

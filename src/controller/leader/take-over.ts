@@ -72,14 +72,14 @@ export function createTakeOver(options: TakeOverOptions): TakeOver {
   return { ...options, due: new Map(), wrote: new Map(), outageAtMs: -Infinity, step: WAITING, tellAtMs: -Infinity };
 }
 
-/** Whether this process or one before has taken over, so that the holder of the Lease writes. */
-export function hasTakenOver({ takeOver, elector }: TakeOverHolder): boolean {
-  if (takeOver === null) return true;
+/** Whether the holder of the Lease writes nothing yet, because neither this process nor one before has taken over. */
+export function awaitsTakeOver({ takeOver, elector }: TakeOverHolder): boolean {
+  if (takeOver === null) return false;
   const { step, from } = takeOver;
   const { phase, seen } = elector;
   if (step.name === 'begun' || (seen !== null && leaseAnnotation(seen.lease, TOOK_OVER_ANNOTATION) === from))
-    return true;
-  return step.name === 'decided' && phase.name === 'leader' && phase.confirmed.nowMs >= step.atMs;
+    return false;
+  return step.name !== 'decided' || phase.name !== 'leader' || phase.confirmed.nowMs < step.atMs;
 }
 
 /** Notes a state of an object that endpointd keeps for the unit. */

@@ -84,8 +84,8 @@ export function queueRepair(
     repairs: rounds.count,
   });
   // Its repair is queued already.
-  if (rounds.open) return;
-  rounds.open = true;
+  if (rounds.isQueued) return;
+  rounds.isQueued = true;
   if (now.nowMs - rounds.repairedAtMs >= QUIET_MS) rounds.count = 0;
   const add = damage === 'altered' ? addCheck : addWork;
   add(controller.queue, unit.item, laneOf(damage), now.nowMs, repairMs(unit, damage, rounds.count));
@@ -99,7 +99,7 @@ function laneOf(damage: Damage): 'fresh' | 'chore' {
 function fightOf(unit: Unit): Fight {
   const serviceUid = unit.service.record?.uid ?? '';
   if (unit.fight?.serviceUid === serviceUid) return unit.fight;
-  const none = (): Rounds => ({ count: 0, repairedAtMs: -Infinity, open: false });
+  const none = (): Rounds => ({ count: 0, repairedAtMs: -Infinity, isQueued: false });
   const rounds = { missing: none(), wrong: none(), altered: none() };
   return (unit.fight = { serviceUid, rounds, writers: null, repairing: null, lost: '', taken: null });
 }
@@ -123,8 +123,8 @@ export function beginRepair(unit: Unit, now: Now): void {
   }
   for (const damage of DAMAGES) {
     const rounds = fight.rounds[damage];
-    if (!rounds.open) continue;
-    rounds.open = false;
+    if (!rounds.isQueued) continue;
+    rounds.isQueued = false;
     rounds.count++;
     rounds.repairedAtMs = now.nowMs;
   }
@@ -177,7 +177,7 @@ function heldBy(taken: Taken | null, now: Now): Taken | null {
  * Notes the labels that a slice of the unit has on the server. Returns whether it was taken: the unit does not find it by
  * them. Several that are taken while the unit is held are one time.
  */
-export function noteLabels(unit: Unit, name: string, labels: Labels, now: Now): boolean {
+export function noteIfTaken(unit: Unit, name: string, labels: Labels, now: Now): boolean {
   const theirs = otherLabel(unit, labels);
   if (theirs === '') return false;
   const why = `${unit.controller.writes} ${name} lives on ${theirs}, so no other is made for now`;

@@ -10,7 +10,7 @@ import type { Now } from '../event.ts';
 import type { Reflector, ReflectorHands } from './reflector.ts';
 import type { ObjectState } from '../caches/service-state.ts';
 import { isEndpoints } from '../caches/unit.ts';
-import { compareResourceVersions } from '../../kube/resource-version.ts';
+import { compareResourceVersions, laterVersion } from '../../kube/resource-version.ts';
 
 /** A version older than any that a server gives. No object has it, so a precondition with it always fails. */
 export const FORGOTTEN_VERSION = '0';
@@ -41,7 +41,7 @@ export function noteAnsweredVersion(
 
 /** Notes the version of an object that neither a watch nor a complete list has told. */
 export function noteTold(reflector: Reflector, resourceVersion: string): void {
-  if (!givesWay(resourceVersion, reflector.answeredVersion)) reflector.answeredVersion = resourceVersion;
+  reflector.answeredVersion = laterVersion(reflector.answeredVersion, resourceVersion);
 }
 
 /** The versions that a reflector has reached. */
@@ -49,15 +49,15 @@ export type Reached = Pick<Reflector, 'resourceVersion' | 'answeredVersion' | 'a
 
 /** The version that the resource has reached. Whatever is asked for from now on must not be below it. '' = none. */
 export function reachedVersion({ resourceVersion, answeredVersion }: Reached): string {
-  return givesWay(resourceVersion, answeredVersion) ? answeredVersion : resourceVersion;
+  return laterVersion(resourceVersion, answeredVersion);
 }
 
 /**
- * Whether the version of a consistent list shows that history went back. If it did, all versions in the cache
- * are forgotten, so that the cache gives way to the next list.
+ * Forgets all versions in the cache if the version of a consistent list shows that history went back, so that the cache
+ * gives way to the next list. Returns whether it did.
  * @param reached the version that was reached when the list was asked for
  */
-export function checkListVersion(
+export function forgetIfWentBack(
   { metrics, outbox }: ReflectorHands,
   reflector: Reflector,
   reached: string,

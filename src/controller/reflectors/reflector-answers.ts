@@ -4,7 +4,7 @@ import { itemsAfterFullPage, itemsAfterTooBig } from './page-size.ts';
 import { logBack, watchRuns } from './outages.ts';
 import { resetPauses, noteWatch } from './reconnect.ts';
 import type { Now } from '../event.ts';
-import { noteTold, checkListVersion } from './history.ts';
+import { noteTold, forgetIfWentBack } from './history.ts';
 import { caughtUpAtMs } from './reflector-group.ts';
 import { describeEnd, isPastItsTime, lifeEndsAtMs, noteFrame, noteOpened, notePending } from './stream-life.ts';
 import type { TransportEvent } from '../../ports/transport.ts';
@@ -28,7 +28,6 @@ import {
   type Versioned,
 } from './reflector.ts';
 import {
-  check,
   enter,
   giveUpWatchList,
   list,
@@ -36,6 +35,7 @@ import {
   noteRestart,
   OWED_MS,
   page,
+  resumeWatch,
   retry,
   retryPage,
   scheduleWake,
@@ -74,7 +74,7 @@ export function wakeReflector(hands: ReflectorHands, reflector: Reflector, now: 
   const { phase } = reflector;
   if (phase.name === 'waiting') {
     if (phase.next === 'list') list(hands, reflector, now);
-    else check(hands, reflector, now);
+    else resumeWatch(hands, reflector, now);
     return;
   }
   if (phase.name === 'pausing') {
@@ -186,14 +186,14 @@ function onPageTooBig(hands: ReflectorHands, reflector: Reflector, phase: PhaseO
 }
 
 /** Looks at the version of a list before any object of it is taken. Returns whether history went back. */
-function checkHistory(
+function noteIfWentBack(
   hands: ReflectorHands,
   reflector: Reflector,
   reachedBefore: string,
   listVersion: string,
   now: Now,
 ): boolean {
-  if (!checkListVersion(hands, reflector, reachedBefore, listVersion, now)) return false;
+  if (!forgetIfWentBack(hands, reflector, reachedBefore, listVersion, now)) return false;
   hands.wentBack(reflector, now);
   return true;
 }
@@ -212,7 +212,7 @@ function onChecked(
   }
   try {
     const version = versionOf(readList(event.contentType, event.body));
-    if (checkHistory(hands, reflector, phase.reachedBefore, version, now)) list(hands, reflector, now);
+    if (noteIfWentBack(hands, reflector, phase.reachedBefore, version, now)) list(hands, reflector, now);
     else {
       reflector.foundVersion = version;
       watch(hands, reflector);
@@ -266,7 +266,7 @@ function onPage(
   try {
     const listed = readList(event.contentType, event.body);
     const version = versionOf(listed);
-    if (phase.continueToken === '') checkHistory(hands, reflector, underWay.reachedBefore, version, now);
+    if (phase.continueToken === '') noteIfWentBack(hands, reflector, underWay.reachedBefore, version, now);
     for (const item of listed.items) applyListed(hands, reflector, underWay, item, version, now);
     reflector.resourceVersion = version;
     ({ continueToken } = listed);
@@ -368,7 +368,7 @@ function onInitialEnd(
   listVersion: string,
   now: Now,
 ): void {
-  if (checkHistory(hands, reflector, underWay.reachedBefore, listVersion, now)) {
+  if (noteIfWentBack(hands, reflector, underWay.reachedBefore, listVersion, now)) {
     // History went back, and objects that looked unchanged were not taken: everything is listed again.
     list(hands, reflector, now);
     return;
@@ -637,7 +637,7 @@ function onEnded(
     // An ordinary end: the server's time limit, a reader that was too slow, or a server that shuts down. Where etcd was
     // restored, the next watch may reach another server, which has been restarted since.
     noteRestart(hands, reflector, now);
-    check(hands, reflector, now);
+    resumeWatch(hands, reflector, now);
   }
 }
 
@@ -673,7 +673,7 @@ function endWatchList(
 function openAnew(hands: ReflectorHands, reflector: Reflector, v: number, reason: string, now: Now): void {
   hands.outbox.log('info', v, 'Watch is opened anew', { resource: reflector.resource, reason });
   noteRestart(hands, reflector, now);
-  check(hands, reflector, now);
+  resumeWatch(hands, reflector, now);
 }
 
 function countUndecodable(

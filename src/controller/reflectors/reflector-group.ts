@@ -10,7 +10,7 @@ import {
 } from './brake.ts';
 import { createOutages } from './outages.ts';
 import type { Reflector, ReflectorHands, Removal } from './reflector.ts';
-import { check, listAgain, noteRestart, retry } from './reflector-requests.ts';
+import { listAgain, noteRestart, resumeWatch, retry } from './reflector-requests.ts';
 import type { Now } from '../event.ts';
 import { compareResourceVersions } from '../../kube/resource-version.ts';
 
@@ -130,6 +130,6 @@ export function openWatchesAgain(
   for (const reflector of reflectors) {
     if (reflector.phase.name !== 'watching' || reflector.askedAtMs >= sinceMs) continue;
     noteRestart(hands, reflector, now);
-    check(hands, reflector, now);
+    resumeWatch(hands, reflector, now);
   }
 }

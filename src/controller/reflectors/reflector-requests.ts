@@ -62,12 +62,12 @@ export function list(hands: ReflectorHands, reflector: Reflector, now: Now): voi
   const underWay: ListUnderWay = {
     progress: createListProgress(now.nowMs),
     // The cache is empty before the first list, so no object in it can be gone.
-    marks: reflector.hasListed ? new Set() : null,
+    marks: reflector.hasAskedForList ? new Set() : null,
     hasUnreadable: false,
     isIncomplete: false,
     reachedBefore: reachedVersion(reflector),
   };
-  reflector.hasListed = true;
+  reflector.hasAskedForList = true;
   reflector.foundVersion = '';
   reflector.owesDeletes = null;
   reflector.askedAtMs = now.nowMs;
@@ -108,7 +108,7 @@ function listRequest(path: string): Omit<HttpRequest, 'id'> {
  * events are noted: no version shows that their objects exist again, but the watch owes these events. If the last list
  * had an object that could not be read, everything is listed instead.
  */
-export function check(hands: ReflectorHands, reflector: Reflector, now: Now): void {
+export function resumeWatch(hands: ReflectorHands, reflector: Reflector, now: Now): void {
   if (reflector.hasUnreadable) {
     list(hands, reflector, now);
     return;

@@ -188,8 +188,8 @@ export interface Reflector<R extends Versioned = Versioned> {
   failedWatchLists: number;
   /** How many items the next page asks for. */
   pageItems: number;
-  /** A list has begun at least once. */
-  hasListed: boolean;
+  /** A list was asked for at least once. */
+  hasAskedForList: boolean;
   /**
    * The last list had an object that could not be read. A list takes the next watch's place: it may owe removals, and
    * shows whether the object is still so.
@@ -234,7 +234,7 @@ export function createReflector<R extends Versioned>(
     inPages: false,
     failedWatchLists: 0,
     pageItems: PAGE_ITEMS_MAX,
-    hasListed: false,
+    hasAskedForList: false,
     hasUnreadable: false,
     damaged: false,
     synced: false,

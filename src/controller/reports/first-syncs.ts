@@ -58,11 +58,6 @@ export function noteFirstSync(
   tellIfDone(first, log, now);
 }
 
-/** The process begins to write. What it has planned before is written first. */
-export function noteBeginsToWrite(first: FirstSyncs, log: Log, now: Now): void {
-  tellIfDone(first, log, now);
-}
-
 /** A stuck unit no longer delays the line. It is counted in it. */
 export function noteFirstStuck(first: FirstSyncs, log: Log, unit: Unit, now: Now): void {
   if (first.due === null) return;
@@ -80,7 +75,8 @@ export function forgetFirstSync({ due, stuck }: FirstSyncs, unit: Unit): void {
   stuck.delete(unit);
 }
 
-function tellIfDone(first: FirstSyncs, log: Log, now: Now): void {
+/** Also called when the process begins to write. */
+export function tellIfDone(first: FirstSyncs, log: Log, now: Now): void {
   const { due, allDue, waitsToWrite, services, writes, stuck, startedAtMs } = first;
   if (!allDue || waitsToWrite() || due === null || due.size > 0) return;
   first.due = null;

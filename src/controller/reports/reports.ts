@@ -12,7 +12,7 @@ import {
   noteAllDue,
   noteFirstStuck,
   noteFirstSync,
-  noteBeginsToWrite,
+  tellIfDone,
   type FirstLists,
 } from './first-syncs.ts';
 import type { Instruments } from './instruments.ts';
@@ -84,7 +84,7 @@ export function createReports(hands: ReportHands): Reports {
     beginsToWrite(untoldSinceMs, now) {
       wroteFromMs = now.nowMs;
       tellKept(untold, untoldSinceMs, now);
-      noteBeginsToWrite(first, hands.log, now);
+      tellIfDone(first, hands.log, now);
     },
     planned: (unit, before, now) => reportPlan(hands, untold, unit, before, now),
     unplanned(unit, before) {

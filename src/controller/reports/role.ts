@@ -1,7 +1,7 @@
 /** What this process is to its Lease, for a person. */
 import { holderOf, isLeader } from '../leader/elector.ts';
 import { otherControllers, OWN_LEASE, type Leadership } from '../leader/leadership.ts';
-import { hasTakenOver } from '../leader/take-over.ts';
+import { awaitsTakeOver } from '../leader/take-over.ts';
 
 /**
  * `catches up`: it holds the Lease, and writes when its new watches have told what was missed. `waits`: it holds the Lease
@@ -13,7 +13,7 @@ export type Role = 'leads' | 'catches up' | 'waits' | 'stands by' | 'nobody';
 export function roleOf(leadership: Leadership | null): Role {
   if (leadership === null) return 'leads';
   if (isLeader(leadership.elector)) {
-    if (!hasTakenOver(leadership)) return 'waits';
+    if (awaitsTakeOver(leadership)) return 'waits';
     return leadership.catchUp === null ? 'leads' : 'catches up';
   }
   return holderOf(leadership.elector) === null ? 'nobody' : 'stands by';

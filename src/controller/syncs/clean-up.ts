@@ -35,11 +35,11 @@ export function startUnwanted(state: ControllerState, unit: Unit, now: Now): voi
     case 'Endpoints':
       if (!service.units.some((other) => other !== unit && needsEndpoints(other))) stopFollowingEndpoints(service);
       if (fate === 'orphaned') startOrphan(state, unit, now);
-      else if (fate === 'go') remove(state, unit, ownRecordOf(service), now);
+      else if (fate === 'go') remove(state, unit, ownRecordsOf(service), now);
       else finish(state, unit, now);
       return;
     case 'EndpointSlice':
-      if (fate === 'go' && needsEndpoints(unit) && state.missed.has(service.endpoints)) {
+      if (fate === 'go' && needsEndpoints(unit) && state.missedEndpoints.has(service.endpoints)) {
         readFirst(state, unit);
         return;
       }
@@ -88,7 +88,7 @@ function recordsOf({ slices }: Unit): OutputRecord[] {
 }
 
 /** The Endpoints object, if this controller wrote it and it is not deleted already. Objects of others stay. */
-function ownRecordOf({ endpoints: { record } }: ServiceState): OutputRecord[] {
+function ownRecordsOf({ endpoints: { record } }: ServiceState): OutputRecord[] {
   return record !== null && !record.deleting && isOwnEndpoints(record) ? [record] : [];
 }
 
@@ -132,7 +132,7 @@ export function onOrphanConfirmed(state: ControllerState, unit: Unit, event: Tra
     finish(state, unit, now);
   } else if (isAnswer && isNotFound(event.contentType, event.status, event.body)) {
     // Somebody may have made the object theirs meanwhile.
-    const own = service.record === null ? ownRecordOf(service) : [];
+    const own = service.record === null ? ownRecordsOf(service) : [];
     if (own.length === 0) finish(state, unit, now);
     else remove(state, unit, own, now);
   } else {

@@ -74,10 +74,7 @@ export interface ShardView {
 }
 
 /** The parts of a batch entry that the view decides. The caller adds spec and pods. */
-export interface EntryParts extends Pick<
-  BatchEntry,
-  'outputs' | 'base' | 'version' | 'acks' | 'relisted' | 'observed'
-> {
+export interface EntryParts extends Pick<BatchEntry, 'outputs' | 'base' | 'acks' | 'relisted' | 'observed'> {
   /** Whether the spec is part of the entry. It always is in a full snapshot. */
   readonly specChanged: boolean;
   /** 'all' = a full snapshot. */
@@ -244,24 +241,20 @@ export function nextEntryParts(view: PlannerView, waiting: readonly OutputKind[]
     for (const object of objectsOf(news)) observed.push(object);
   }
   const objects = { outputs: asked, acks: acks ?? NO_ACKS, relisted, observed };
-  if (typeof inputs === 'string') return { ...objects, base: 0, version: 1, specChanged: true, changedPods: 'all' };
+  if (typeof inputs === 'string') return { ...objects, base: 0, specChanged: true, changedPods: 'all' };
   const { version, specChanged, changedPods } = inputs;
-  return { ...objects, base: version, version: version + 1, specChanged, changedPods: changedPods ?? NO_PODS };
+  return { ...objects, base: version, specChanged, changedPods: changedPods ?? NO_PODS };
 }
 
 /**
  * Notes that the entry with these parts leaves. From now on the planner counts as told.
  * @param waiting as given to `nextEntryParts`
  */
-export function noteSent(
-  view: PlannerView,
-  { base, version, outputs }: EntryParts,
-  waiting: readonly OutputKind[],
-): void {
+export function noteSent(view: PlannerView, { base, outputs }: EntryParts, waiting: readonly OutputKind[]): void {
   assert(outputs === view.asked, `an entry for ${outputs.join()} leaves, asked for are ${view.asked.join()}`);
   assert(base > 0 || view.planning.length === 0, 'a full snapshot leaves before the last entry was answered');
   const own: Own<PlannerView> = view;
-  own.inputs = { version, specChanged: false, changedPods: null };
+  own.inputs = { version: base + 1, specChanged: false, changedPods: null };
   own.acks = null;
   own.asked = NO_OUTPUTS;
   own.planning = [...view.planning, ...outputs];

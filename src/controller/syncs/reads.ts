@@ -115,8 +115,8 @@ function takeEndpointsObject(
 /** Lists all slices of the unit by their labels. Their watch events are held meanwhile. */
 export function readSlices(state: ControllerState, unit: Unit): void {
   const { service, controller } = unit;
-  assert(!unit.reading, `slices of ${service.name} are listed twice at once`);
-  unit.reading = true;
+  assert(!unit.listingSlices, `slices of ${service.name} are listed twice at once`);
+  unit.listingSlices = true;
   const selector = `${SERVICE_NAME_LABEL}=${service.name},${SLICE_MANAGED_BY_LABEL}=${controller.managedBy}`;
   const path = `${slicesPath(service.namespace)}?labelSelector=${encodeURIComponent(selector)}`;
   read(state, { for: 'read-slices', unit }, path);
@@ -124,7 +124,7 @@ export function readSlices(state: ControllerState, unit: Unit): void {
 
 /** Takes the answer. Slices that it does not name do not exist. Returns why it cannot be used; null = it can. */
 export function takeSlicesRead(state: ControllerState, unit: Unit, event: TransportEvent, now: Now): Failure | null {
-  assert(unit.reading, `an answer to no list of slices of ${unit.service.name}`);
+  assert(unit.listingSlices, `an answer to no list of slices of ${unit.service.name}`);
   let failure: Failure | null = null;
   let version = '';
   if (event.type !== 'response' || event.status !== 200) {
@@ -136,7 +136,7 @@ export function takeSlicesRead(state: ControllerState, unit: Unit, event: Transp
       failure = undecodable(state, 'endpointslices', error);
     }
   }
-  unit.reading = false;
+  unit.listingSlices = false;
   for (const slice of unit.slices?.values() ?? []) {
     takeHeld(state, slice, now, version);
     releaseSlice(state, slice);

@@ -217,7 +217,7 @@ function post(
   }
   state.instruments.shardBatches(index).inc();
   const shared = takeShared(shard.view, currentShares(state.nodes), (node) => zoneOf(state.nodes, node) ?? '');
-  const batch = { wallMs: now.wallMs, seed: nextUint32(state.prng), ...shared, entries };
+  const batch = { seed: nextUint32(state.prng), ...shared, entries };
   state.outbox.effects.push({ type: 'shard.post', shard: index, batchId, batch });
 }
 
@@ -226,7 +226,6 @@ function postForgotten(state: ControllerState, index: number, shard: ShardState,
     service,
     outputs: [],
     base: 0,
-    version: 0,
     spec: null,
     upserts: [],
     removals: [],

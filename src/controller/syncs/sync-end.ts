@@ -60,7 +60,7 @@ export function finish(state: ControllerState, unit: Unit, now: Now): void {
       });
     }
     // Where nothing was applied, admission has put everything back: the next plan would be the same.
-    if (sync.isPartial && sync.applied > 0) addWork(controller.queue, unit.item, sync.lane, now.nowMs);
+    if (!sync.isWhole && sync.applied > 0) addWork(controller.queue, unit.item, sync.lane, now.nowMs);
     if (sync.namespaceEnds) tryAgainInTime(unit, now);
     else unit.namespaceEndsUntilMs = -Infinity;
     if (isFragmented(unit)) addCheck(controller.queue, unit.item, 'chore', now.nowMs, COMPACT_AFTER_MS);

@@ -20,7 +20,7 @@ import { noteOutcome, noteRemoved } from './planner-view.ts';
 import { finish } from './sync-end.ts';
 import type { ControllerState } from '../state.ts';
 import { isEndpoints, isWanted } from '../caches/unit.ts';
-import { onWriteAnswered, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
+import { readWriteAnswer, queueWrite, takeBackWrites, type QueuedWrite } from '../writes/writes.ts';
 import { NOT_SENT, type WriteOutcome } from '../writes/write-outcome.ts';
 import { tellWithdrawn } from '../writes/shadow.ts';
 import type { OutputRecord } from '../../kube/types.ts';
@@ -72,7 +72,7 @@ export function ackNotSent({ service, controller: { kind } }: Unit, { id, name }
 /** Takes the answer to a write that was sent. */
 export function takeWriteAnswer(state: ControllerState, queued: QueuedWrite, event: TransportEvent, now: Now): void {
   noteIfMayArriveLate(state.leadership, event, now);
-  onWriteDone(state, queued, onWriteAnswered(state.writes, state.hands.writes, queued, event, now), now);
+  onWriteDone(state, queued, readWriteAnswer(state.writes, state.hands.writes, queued, event, now), now);
 }
 
 /** Takes the outcome of a write that was answered or withdrawn. */

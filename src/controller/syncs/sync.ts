@@ -4,8 +4,8 @@
  * writes is in `sync-writes.ts`, what becomes of objects that no plan has in `clean-up.ts`.
  */
 import type { Now } from '../event.ts';
-import { mustListFirst } from '../leader/leadership.ts';
-import { beginRepair, noteLabels, noteNotTaken, sliceToLookFor, whyHeld } from '../queues/fights.ts';
+import { takeMustListFirst } from '../leader/leadership.ts';
+import { beginRepair, noteIfTaken, noteNotTaken, sliceToLookFor, whyHeld } from '../queues/fights.ts';
 import type { WorkLane } from '../queues/lane-share.ts';
 import { lookForSlice, readEndpoints, readSlices, takeEndpointsRead, takeFoundSlice, takeSlicesRead } from './reads.ts';
 import { keyOf, type ServiceState, type Failure, type StageOf, type Unit } from '../caches/service-state.ts';
@@ -50,7 +50,7 @@ export function startSync(state: ControllerState, unit: Unit, lane: WorkLane, no
     unlooked: null,
     applied: 0,
     namespaceEnds: false,
-    isPartial: false,
+    isWhole: true,
     shadow: shadowOf(state, unit),
     postedAtMs: -1,
     plannedAtMs: -1,
@@ -110,7 +110,7 @@ function readAndPlan(state: ControllerState, unit: Unit): void {
 export function onSliceFound(state: ControllerState, unit: Unit, name: string, event: TransportEvent, now: Now): void {
   const { labels, failure } = takeFoundSlice(state, name, event);
   unit.sync!.unlooked = failure;
-  if (failure === null && (labels === null || !noteLabels(unit, name, labels, now))) {
+  if (failure === null && (labels === null || !noteIfTaken(unit, name, labels, now))) {
     noteNotTaken(unit, name, now);
     // It has its labels again, which the watch has not told, or it names another Service.
     if (labels !== null) noteUncertain(unit.service.view, unit.controller.kind);
@@ -182,14 +182,14 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage.name === 'planning', `a plan of ${keyOf(service)} comes unasked`);
   const { writes: planned } = plan;
-  if (mustListFirst(state.leadership, unit, planned, now)) {
+  if (takeMustListFirst(state.leadership, unit, planned, now)) {
     for (const write of planned) ackNotSent(unit, write);
     noteUncertain(service.view, controller.kind);
     beginPlan(state, unit, now);
     return;
   }
   sync.plannedAtMs = now.nowMs;
-  sync.isPartial = !plan.isWhole;
+  sync.isWhole = plan.isWhole;
   const before = unit.facts;
   noteFacts(state.replan, unit, plan.facts);
   recheck(state.replan, unit, sync, now);

@@ -207,7 +207,7 @@ function deleteOptions(write: PlannedWrite): Uint8Array {
 }
 
 /** Takes the answer to a write. Counts it, pauses all writes if the server asks for that, and says what it means. */
-export function onWriteAnswered(
+export function readWriteAnswer(
   writes: Writes,
   hands: WriteHands,
   queued: QueuedWrite,

@@ -3,7 +3,8 @@
  * list is an empty one. An absent nodeName or appProtocol is not an empty one. The resourceVersion of a targetRef does
  * not count. Objects that are the same in memory are not looked into.
  */
-import type { EndpointAddress, EndpointPort, EndpointSubset, ObjectReference } from '../../kube/types.ts';
+import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../kube/types.ts';
+import { referenceEqual } from '../reference-equal.ts';
 
 export function subsetsEqual(a: readonly EndpointSubset[], b: readonly EndpointSubset[]): boolean {
   return listsEqual(a, b, subsetEqual);
@@ -34,18 +35,6 @@ function portEqual(a: EndpointPort, b: EndpointPort): boolean {
     (a.name ?? '') === (b.name ?? '') &&
     (a.protocol ?? '') === (b.protocol ?? '') &&
     a.appProtocol === b.appProtocol
-  );
-}
-
-/** The resourceVersion does not count. */
-export function referenceEqual(a: ObjectReference, b: ObjectReference): boolean {
-  return (
-    (a.uid ?? '') === (b.uid ?? '') &&
-    (a.name ?? '') === (b.name ?? '') &&
-    (a.namespace ?? '') === (b.namespace ?? '') &&
-    (a.kind ?? '') === (b.kind ?? '') &&
-    (a.apiVersion ?? '') === (b.apiVersion ?? '') &&
-    (a.fieldPath ?? '') === (b.fieldPath ?? '')
   );
 }
 

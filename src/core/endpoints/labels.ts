@@ -16,13 +16,3 @@ export function endpointsLabels(service: ServiceRecord): Record<string, string> 
   if (service.clusterIP === '' || service.clusterIP === 'None') labels[HEADLESS_LABEL] = '';
   return labels;
 }
-
-/** Whether both have exactly the same keys and values. An absent record is empty. */
-export function recordsEqual(
-  a: Readonly<Record<string, string>> = {},
-  b: Readonly<Record<string, string>> = {},
-): boolean {
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  return keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
-}

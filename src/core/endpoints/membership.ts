@@ -126,7 +126,7 @@ export function applyPod(membership: Membership, name: string, pod: PodRecord | 
   }
   if (before?.pod === pod) return pod;
   const after = place(membership, pod, before);
-  if (before === undefined || !sameEndpoint(before, after)) {
+  if (before === undefined || !isListedAlike(before, after)) {
     // The new address goes first. Else a port set that loses its only pod and gets another would be dropped in between.
     list(membership, after);
     if (before !== undefined) unlist(membership, before);
@@ -240,7 +240,8 @@ function place(membership: Membership, pod: PodRecord, before: PodEntry | undefi
   };
 }
 
-function sameEndpoint(a: PodEntry, b: PodEntry): boolean {
+/** Whether both have the same in the subsets. */
+function isListedAlike(a: PodEntry, b: PodEntry): boolean {
   return a.portSet === b.portSet && (!isListed(a) || (a.address === b.address && a.ready === b.ready));
 }
 

@@ -1,4 +1,4 @@
-import { setKey } from '../../kube/labels.ts';
+import { recordsEqual, setKey } from '../../kube/labels.ts';
 import {
   ENDPOINTS_ADDRESSES_MAX,
   OVER_CAPACITY_ANNOTATION,
@@ -10,7 +10,7 @@ import type { Endpoints, EndpointSubset, ObjectMeta, ServiceRecord } from '../..
 import type { Problem } from '../problem.ts';
 import { selectsPods } from '../selects-pods.ts';
 import { subsetsEqual } from './equality.ts';
-import { endpointsLabels, recordsEqual } from './labels.ts';
+import { endpointsLabels } from './labels.ts';
 import { TooManyAddresses } from './layout-size.ts';
 import { capAddresses, type Capped } from './over-capacity.ts';
 import { repackStored, repackSubsets } from './repack.ts';
@@ -28,7 +28,6 @@ export interface EndpointsPlanInput {
 }
 
 export interface EndpointsPlan {
-  readonly verb: 'none' | 'create' | 'update';
   /** The whole object to write; null = nothing is written. It shares parts with the input and must not be changed. */
   readonly object: Endpoints | null;
   /** How many addresses the object has after truncation, whether it is written or not. */
@@ -46,13 +45,13 @@ export interface EndpointsPlan {
 export function planEndpoints(input: EndpointsPlanInput): EndpointsPlan {
   const { service, stored } = input;
   if (!selectsPods(service)) {
-    return { verb: 'none', object: null, ready: 0, notReady: 0, truncated: 0, problems: [] };
+    return { object: null, ready: 0, notReady: 0, truncated: 0, problems: [] };
   }
   const capped = capAddresses(input.subsets);
   const labels = endpointsLabels(service);
   const facts = { ready: capped.ready, notReady: capped.notReady, truncated: capped.truncated };
   if (stored !== null && storedIsRight(stored, input.isCanonical, capped, labels)) {
-    return { verb: 'none', object: null, ...facts, problems: [] };
+    return { object: null, ...facts, problems: [] };
   }
 
   const annotations = desiredAnnotations(stored?.metadata.annotations, capped, input.triggerTime);
@@ -63,7 +62,7 @@ export function planEndpoints(input: EndpointsPlanInput): EndpointsPlan {
   const object: Endpoints = { apiVersion: 'v1', kind: 'Endpoints', metadata };
   if (capped.subsets.length > 0) object.subsets = capped.subsets;
   const problems = truncationProblems(service, stored, capped);
-  return { verb: stored === null ? 'create' : 'update', object, ...facts, problems };
+  return { object, ...facts, problems };
 }
 
 function storedIsRight(
@@ -91,11 +90,7 @@ function storedIsRight(
  * Everything that the server keeps in the metadata stays. A new object has only a name: its namespace is in the path.
  */
 function storedMetadata(stored: Endpoints | null, name: string): ObjectMeta {
-  if (stored === null) return { name };
-  const metadata: ObjectMeta & { managedFields?: unknown } = { ...stored.metadata };
-  // An empty list of managed fields would reset the server's list.
-  delete metadata.managedFields;
-  return metadata;
+  return stored === null ? { name } : { ...stored.metadata };
 }
 
 /** The stored annotations, with the two that only this controller sets as they should be. */

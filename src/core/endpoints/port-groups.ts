@@ -1,8 +1,9 @@
 import type { EndpointPort } from '../../kube/types.ts';
 import { portKey } from './identity.ts';
 
-export interface PortGroup {
-  /** Which of the lists name these ports; ascending. */
+/** Ports that the same lists name. */
+export interface CommonPorts {
+  /** These lists; ascending. */
   readonly indices: readonly number[];
   readonly ports: readonly EndpointPort[];
 }
@@ -11,7 +12,7 @@ export interface PortGroup {
 export function groupPorts(
   lists: readonly (readonly EndpointPort[])[],
   keyOf: (port: EndpointPort) => string = portKey,
-): readonly PortGroup[] {
+): readonly CommonPorts[] {
   const indicesByPort = new Map<string, { port: EndpointPort; indices: number[] }>();
   lists.forEach((ports, index) => {
     for (const port of ports) {

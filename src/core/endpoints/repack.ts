@@ -2,7 +2,7 @@ import type { EndpointAddress, EndpointPort, EndpointSubset } from '../../kube/t
 import { portsInOrder, subsetsInOrder } from './hash-order.ts';
 import { addressKey, compareAddresses, portKey, storedPortKeys } from './identity.ts';
 import { LAID_OUT_MAX, TooManyAddresses } from './layout-size.ts';
-import { groupPorts, type PortGroup } from './port-groups.ts';
+import { groupPorts, type CommonPorts } from './port-groups.ts';
 import { makeSubset, NO_PORT } from './subset.ts';
 
 /** Whether each address is ready, by the number of the address. */
@@ -90,7 +90,7 @@ function mergeSubsets(subsets: readonly EndpointSubset[], keyOf: (port: Endpoint
 }
 
 /** How many addresses are merged for all groups together. Those of a single subset are taken as they are. */
-function sizeToMerge(groups: readonly PortGroup[], readiness: readonly Readiness[]): number {
+function sizeToMerge(groups: readonly CommonPorts[], readiness: readonly Readiness[]): number {
   let size = 0;
   for (const { indices } of groups) {
     if (indices.length > 1) for (const index of indices) size += readiness[index]!.size;

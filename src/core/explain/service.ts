@@ -297,7 +297,7 @@ function endpointsDue({ service, endpoints }: Seen, membership: Membership): num
   if (endpoints === undefined) return null;
   const stored = endpoints?.object ?? null;
   const subsets = subsetsOf(membership);
-  return planEndpoints({ service, subsets, stored, isCanonical: false, triggerTime: 0 }).verb === 'none' ? 0 : 1;
+  return planEndpoints({ service, subsets, stored, isCanonical: false, triggerTime: 0 }).object === null ? 0 : 1;
 }
 
 function whyNotMirrored({ service, endpoints }: Seen, config: ExplainConfig): string | null {

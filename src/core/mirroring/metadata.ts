@@ -1,4 +1,4 @@
-import { setKey } from '../../kube/labels.ts';
+import { recordsEqual, setKey } from '../../kube/labels.ts';
 import {
   LAST_APPLIED_ANNOTATION,
   MIRROR_MANAGED_BY_VALUE,
@@ -7,7 +7,6 @@ import {
   TRIGGER_TIME_ANNOTATION,
 } from '../../kube/names.ts';
 import type { Endpoints, EndpointSlice, ObjectMeta, OwnerReference } from '../../kube/types.ts';
-import { recordsEqual } from '../endpoints/labels.ts';
 
 /** The metadata that all slices of one Endpoints object share (docs/spec/endpointslice.md "Mirroring: one group"). */
 export interface MirroredMetadata {
@@ -49,15 +48,13 @@ export function hasMetadata(slice: EndpointSlice, wanted: MirroredMetadata): boo
 
 /** A copy of `base` with this metadata. What else `base` has stays, above all finalizers. */
 export function withMetadata(base: ObjectMeta, wanted: MirroredMetadata): ObjectMeta {
-  const metadata: ObjectMeta & { managedFields?: unknown } = {
+  const metadata: ObjectMeta = {
     ...base,
     labels: wanted.labels,
     annotations: wanted.annotations,
     ownerReferences: [wanted.owner],
   };
   if (Object.keys(wanted.annotations).length === 0) delete metadata.annotations;
-  // An empty list of managed fields would reset the server's list.
-  delete metadata.managedFields;
   return metadata;
 }
 

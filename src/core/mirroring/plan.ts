@@ -27,7 +27,7 @@ export interface MirrorInput {
   readonly stored: readonly EndpointSlice[];
   readonly config: MirrorConfig;
   /** By node, for nodes that have a zone; null = mirrored endpoints get no zone, as upstream. */
-  readonly zones?: ReadonlyMap<string, string> | null;
+  readonly zones: ReadonlyMap<string, string> | null;
   /** Draws 5 characters for the name of a new slice. */
   readonly suffix: () => string;
 }
@@ -66,7 +66,7 @@ export interface MirrorFacts {
  * kept, else the first by name.
  */
 export function planMirror(input: MirrorInput): MirrorPlan {
-  const { endpoints, config, zones = null } = input;
+  const { endpoints, config, zones } = input;
   const { endpointsPerSubsetMax: max } = config;
   assert(max >= 1, 'a slice can hold an endpoint');
   const metadata = mirroredMetadata(endpoints);

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../kube/types.ts';
-import { referenceEqual } from '../endpoints/equality.ts';
+import { referenceEqual } from '../reference-equal.ts';
 
 /**
  * The identity of an endpoint: its addresses in any order, its hostname, and the namespace and name of its target

@@ -3,7 +3,7 @@ import { type FamilySlices, type PortGroup, settleGroup, type SliceEntry } from 
 import { compareEntries } from './leftovers.ts';
 import { draftNewSlices } from './new-slices.ts';
 import { fillGroup, refreshGroup } from './pack-group.ts';
-import type { SlicesSpec } from './service-slices.ts';
+import type { DerivedService } from './service-slices.ts';
 import { newDraft, type SliceDraft } from './slice-draft.ts';
 import { sliceLabelsAreRight } from './slice-labels.ts';
 import { isPlaceholder } from './slice-object.ts';
@@ -24,7 +24,7 @@ export interface PackedFamily {
  * Packs a family. Looks only at dirty slices and pods, and takes the marks off those that are right
  * (docs/spec/endpointslice.md "Packing", "The placeholder").
  */
-export function packFamily(service: SlicesSpec, family: FamilySlices): PackedFamily {
+export function packFamily(service: DerivedService, family: FamilySlices): PackedFamily {
   const labelsAreRight = ({ stored }: SliceEntry): boolean =>
     sliceLabelsAreRight(stored.object.metadata.labels, service.spec.labels);
   const groups = [...fewItems(family.dirtyGroups)].sort((a, b) => (a.key < b.key ? -1 : 1));

@@ -10,6 +10,7 @@ import { arrangeLeftovers, compareEntries, type Leftovers, takeAny, takeOwn } fr
 import { changedDraft, type SliceDraft } from './slice-draft.ts';
 import { shareEndpoints } from './slice-state.ts';
 import { fewHas, fewItems, fewOf, fewWith, fewWithout } from '../../lib/few.ts';
+import { pushAll } from '../../lib/push-all.ts';
 
 export interface GroupPacking {
   readonly group: PortGroup;
@@ -135,8 +136,8 @@ function refill(family: FamilySlices, group: PortGroup, updates: readonly SliceD
     const room = family.maxEndpointsPerSlice - draft.endpoints.length;
     if (room <= 0) continue;
     const own = takeOwn(leftovers, draft.entry!, room);
-    append(draft.endpoints, endpointsOf(group, own));
-    append(draft.endpoints, endpointsOf(group, takeAny(leftovers, room - own.length)));
+    pushAll(draft.endpoints, endpointsOf(group, own));
+    pushAll(draft.endpoints, endpointsOf(group, takeAny(leftovers, room - own.length)));
     if (leftovers.size === 0) return;
   }
 }
@@ -164,8 +165,4 @@ function roomySlice(
     chosenCount = count;
   }
   return chosen;
-}
-
-function append(endpoints: Endpoint[], more: readonly Endpoint[]): void {
-  for (const endpoint of more) endpoints.push(endpoint);
 }

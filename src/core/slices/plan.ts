@@ -15,14 +15,14 @@ import { planHints } from './plan-hints.ts';
 import {
   observeSlice,
   type ServiceSlices,
-  type SlicesSpec,
+  type DerivedService,
   storedSlice,
   takeSlicesProblems,
 } from './service-slices.ts';
 import { changedDraft } from './slice-draft.ts';
 import { drawSliceName, type SliceName } from './slice-name.ts';
 import { changedObject, createdObject, recycledObject, type SliceObjectInput } from './slice-object.ts';
-import { appliedSlice, changesStored, type SliceAck, type SliceWrite } from './slice-write.ts';
+import { appliedSlice, changesStored, type WriteAck, type SliceWrite } from './slice-write.ts';
 import { hintsMode } from './traffic-distribution.ts';
 import { type SliceChange, sliceWrites } from './write-phases.ts';
 import { fewItems, fewSize } from '../../lib/few.ts';
@@ -30,7 +30,7 @@ import { fewItems, fewSize } from '../../lib/few.ts';
 export interface SlicesPlanInput {
   /** Seconds since the epoch for the annotation of slices that are written; 0 = none. */
   readonly triggerTime: number;
-  /** The CPU shares for hints; null = they are not known. */
+  /** The CPU shares for hints; null = there are none. */
   readonly shares: CpuShares | null;
   /** Draws 5 characters of the API server's alphabet for names. */
   readonly suffix: () => string;
@@ -76,7 +76,7 @@ export function planSlices(s: ServiceSlices, input: SlicesPlanInput): SlicesPlan
 }
 
 /** Takes the outcome of a write. The caller calls it once for each write of a plan, before the next plan. */
-export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: SliceAck): void {
+export function ackSlice(s: ServiceSlices, write: SliceWrite, ack: WriteAck): void {
   const { name, object } = write;
   if (!changesStored(write, storedSlice(s, name) ?? null, ack)) return;
   observeSlice(s, name, object === null ? null : appliedSlice(object, ack));
@@ -92,7 +92,7 @@ interface FamilyPlan {
 /** @param names names of slices that this plan creates; grows */
 function planFamily(
   s: ServiceSlices,
-  service: SlicesSpec,
+  service: DerivedService,
   family: FamilySlices,
   input: SlicesPlanInput,
   names: Set<string>,

@@ -39,8 +39,8 @@ export interface SlicesConfig extends PublishingConfig {
 
 export interface ServiceSlices {
   readonly config: SlicesConfig;
-  /** What follows from the Service; null = no Service was told yet. */
-  service: SlicesSpec | null;
+  /** null = no Service was told yet. */
+  service: DerivedService | null;
   readonly pods: Map<string, PodPlace>;
   /** Every slice that was observed or written, by name. */
   readonly stored: Map<string, SliceEntry>;
@@ -56,7 +56,8 @@ export interface ServiceSlices {
   untold: Set<string> | null;
 }
 
-export interface SlicesSpec {
+/** A Service, and what follows from it for its slices. */
+export interface DerivedService {
   readonly spec: ServiceRecord;
   readonly families: readonly IpFamily[];
   readonly publishNotReady: boolean;
@@ -127,13 +128,13 @@ export function applySlicesPod(s: ServiceSlices, name: string, member: Member | 
   const before = s.pods.get(name);
   if (member === null) {
     if (before === undefined) return null;
-    movePod(s, name, before, null);
+    changePlace(s, name, before, null);
     s.pods.delete(name);
     return before.member.pod;
   }
   if (before !== undefined && before.member.pod === member.pod && before.member.zone === member.zone) return member.pod;
   const after = placePod(s, s.service, member, before ?? null);
-  movePod(s, name, before ?? null, after);
+  changePlace(s, name, before ?? null, after);
   s.pods.set(name, after);
   return before?.member.pod ?? null;
 }
@@ -228,7 +229,7 @@ function notePodProblem(s: ServiceSlices, name: string, before: Problem | null, 
 }
 
 /** Whether both give pods and slices the same places. */
-function placesLike(a: SlicesSpec, b: SlicesSpec): boolean {
+function placesLike(a: DerivedService, b: DerivedService): boolean {
   return (
     a.publishNotReady === b.publishNotReady &&
     a.spec.uid === b.spec.uid &&
@@ -240,7 +241,7 @@ function placesLike(a: SlicesSpec, b: SlicesSpec): boolean {
   );
 }
 
-function placeAll(s: ServiceSlices, service: SlicesSpec): void {
+function placeAll(s: ServiceSlices, service: DerivedService): void {
   s.families = service.families.map((family) =>
     createFamilySlices(family, s.config.maxEndpointsPerSlice, s.config.compactSlices),
   );
@@ -261,7 +262,7 @@ function placeAll(s: ServiceSlices, service: SlicesSpec): void {
 // Pods
 
 /** The place that a pod gets. It is in no group yet. */
-function placePod(s: ServiceSlices, service: SlicesSpec | null, member: Member, before: PodPlace | null): PodPlace {
+function placePod(s: ServiceSlices, service: DerivedService | null, member: Member, before: PodPlace | null): PodPlace {
   const { pod, zone } = member;
   // Terminating pods count (docs/spec/endpointslice.md "Which pods count").
   const absence = service === null ? null : podAbsence(pod, true);
@@ -303,7 +304,7 @@ function unknownNode(pod: PodRecord): Problem {
   };
 }
 
-function movePod(s: ServiceSlices, name: string, before: PodPlace | null, after: PodPlace | null): void {
+function changePlace(s: ServiceSlices, name: string, before: PodPlace | null, after: PodPlace | null): void {
   // Slices that are not planned for long would else keep the name of each pod that ever had a problem.
   if (after === null) s.untold?.delete(name);
   if (before?.waiting === true) s.waitingForNode--;
@@ -379,12 +380,12 @@ function isMember(s: ServiceSlices, family: FamilySlices, object: EndpointSlice,
  * Whether planning counts the slice. A slice that is being deleted does not count (upstream #109624). A slice with
  * other labels belongs to somebody else.
  */
-function isVisible({ spec }: SlicesSpec, { metadata }: EndpointSlice): boolean {
+function isVisible({ spec }: DerivedService, { metadata }: EndpointSlice): boolean {
   return (metadata.deletionTimestamp ?? '') === '' && sliceIsOurs(metadata.labels, spec.name);
 }
 
 /** Whether this very Service owns the slice, and not an earlier one of the same name. */
-function isOwned({ spec }: SlicesSpec, { metadata }: EndpointSlice): boolean {
+function isOwned({ spec }: DerivedService, { metadata }: EndpointSlice): boolean {
   return (metadata.ownerReferences ?? []).some(
     ({ kind, apiVersion, uid }) => kind === 'Service' && apiVersion === 'v1' && uid === spec.uid,
   );

@@ -2,11 +2,10 @@
  * The objects that planned writes carry (docs/spec/endpointslice.md "Trigger time", "One port group", "The
  * placeholder", "New slices").
  */
-import { setKey } from '../../kube/labels.ts';
+import { recordsEqual, setKey } from '../../kube/labels.ts';
 import { TRIGGER_TIME_ANNOTATION } from '../../kube/names.ts';
 import { formatTime, TIME_SECONDS_MAX } from '../../kube/time.ts';
 import type { EndpointSlice, ObjectMeta, OwnerReference, ServiceRecord } from '../../kube/types.ts';
-import { recordsEqual } from '../endpoints/labels.ts';
 import type { SliceDraft } from './slice-draft.ts';
 import type { SliceName } from './slice-name.ts';
 
@@ -67,9 +66,7 @@ function ownerOf({ name, uid }: ServiceRecord): OwnerReference {
 }
 
 function metadataOf(stored: EndpointSlice, triggerTime: number): ObjectMeta {
-  const metadata: ObjectMeta & { managedFields?: unknown } = { ...stored.metadata };
-  // An empty list of managed fields would reset the server's list.
-  delete metadata.managedFields;
+  const metadata: ObjectMeta = { ...stored.metadata };
   annotate(metadata, stored.metadata.annotations, triggerTime);
   return metadata;
 }

@@ -23,18 +23,18 @@ export interface SliceWrite {
  * another writer under the same name.
  * @param known what is held of the slice now; null = nothing
  */
-export function changesStored({ verb, uid }: SliceWrite, known: EndpointSlice | null, { result }: SliceAck): boolean {
+export function changesStored({ verb, uid }: SliceWrite, known: EndpointSlice | null, { result }: WriteAck): boolean {
   if (result !== 'applied') return false;
   return verb !== 'delete' || known === null || known.metadata.uid === uid;
 }
 
 /** The object as the server holds it after its write was applied. */
-export function appliedSlice(object: EndpointSlice, { uid, resourceVersion }: SliceAck): EndpointSlice {
+export function appliedSlice(object: EndpointSlice, { uid, resourceVersion }: WriteAck): EndpointSlice {
   return { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
 }
 
 /** What became of a write. `uid` and `resourceVersion` are the object's after an applied write, else empty. */
-export interface SliceAck {
+export interface WriteAck {
   readonly result: 'applied' | 'refused' | 'not-sent' | 'unknown';
   readonly uid: string;
   readonly resourceVersion: string;

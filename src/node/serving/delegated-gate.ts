@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { errorMessage } from '../../lib/error-message.ts';
 import type { LogLine } from '../log.ts';
 import { createAnswers, type Answers } from './answers.ts';
 import { certificateUser } from './certificate-user.ts';
@@ -44,7 +45,7 @@ export function delegatedGate(config: DelegatedGateConfig): Gate {
   function tell(message: string, error: unknown): void {
     if (nowMs() - toldMs < TOLD_EVERY_MS) return;
     toldMs = nowMs();
-    const err = error instanceof Error ? error.message : String(error);
+    const err = errorMessage(error);
     log({ level: 'warning', v: 0, message, fields: { err } });
   }
 

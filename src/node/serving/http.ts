@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
+import { errorMessage } from '../../lib/error-message.ts';
 import type { Gate, Question } from './gate.ts';
 import type { Handshakes } from './handshakes.ts';
 import { HEALTH_PATH } from './health-pages.ts';
@@ -49,7 +50,7 @@ export async function startHttp(config: HttpConfig): Promise<HttpServer> {
     config.handshakes,
     (request, response, connection) => {
       void answer(request, response, connection, config).catch((error: unknown) => {
-        reply(response, text(500, `${error instanceof Error ? error.message : String(error)}\n`));
+        reply(response, text(500, `${errorMessage(error)}\n`));
         onPageError(splitTarget(request).path.slice(0, PATH_SHOWN_MAX), error);
       });
     },

@@ -263,8 +263,9 @@ function checkBelief(world: World): void {
     assert.deepEqual(storedIn(planner, kind), recordsOf(world, kind), `${kind} are ${JSON.stringify(view[kind])}`);
   }
   // And it can plan from that. Of Endpoints it cannot where the story says so.
-  const outputs = OUTPUT_KINDS.filter((kind) => kind !== 'endpoints' && !busy.includes(kind) && !needsRead(view, kind));
-  const asked = batchEntry({ base: entry.version, version: entry.version + 1, outputs });
+  const isToldOf = (kind: OutputKind): boolean => !busy.includes(kind) && !needsRead(view, kind);
+  const outputs = wanted(world).filter((kind) => kind !== 'endpoints' && sourcesOf([kind]).every(isToldOf));
+  const asked = batchEntry({ base: entry.base + 1, outputs });
   const [planned] = decodeReply(planBytes(planner, encodeBatch(batchOf(asked)))).results;
   assert.deepEqual([planned!.failures, planned!.error], [[], null]);
 }
@@ -272,7 +273,7 @@ function checkBelief(world: World): void {
 /** All that is under way ends, and what is to be planned is, until nothing is left to do. */
 function settle(world: World): void {
   const { view, server } = world;
-  const sources = sourcesOf(wanted(world));
+  let sources: readonly OutputKind[] = [];
   let isSettled = false;
   for (let round = 0; round < 12 && !isSettled; round++) {
     work(world);
@@ -280,6 +281,7 @@ function settle(world: World): void {
     deliver(world, Infinity);
     sync(world, OUTPUT_KINDS);
     work(world);
+    sources = sourcesOf(wanted(world));
     isSettled = !isWriting(world) && sources.every((kind) => view[kind] === 'told');
   }
   assert.ok(isSettled, `still ${sources.map((kind) => JSON.stringify(view[kind])).join()} after twelve rounds`);
@@ -295,7 +297,7 @@ function settle(world: World): void {
     content: bytesOf(object),
   }));
   const fresh = {
-    ...batchEntry({ version: 1, outputs: wanted(world), spec: world.spec, upserts: membersOf(world), observed }),
+    ...batchEntry({ outputs: wanted(world), spec: world.spec, upserts: membersOf(world), observed }),
   };
   const [result] = decodeReply(planBytes(createPlanner(CONFIG), encodeBatch(batchOf(fresh)))).results;
   assert.deepEqual(
@@ -307,13 +309,15 @@ function settle(world: World): void {
 /** As a sync does it: what must be read is read, then the plans are asked for, and an entry leaves if it may. */
 function sync(world: World, kinds: readonly OutputKind[]): void {
   const { view, shard } = world;
-  const due = wanted(world).filter((kind) => kinds.includes(kind) && !isBusy(world, kind));
-  for (const kind of sourcesOf(due)) {
+  const free = wanted(world).filter((kind) => kinds.includes(kind) && !isBusy(world, kind));
+  for (const kind of sourcesOf(free)) {
     if (!needsRead(view, kind)) continue;
     // The writer of what another output reads may still be writing it.
     if (isBusy(world, kind)) return;
     read(world, kind);
   }
+  // A read may tell that there are no Endpoints to mirror.
+  const due = free.filter((kind) => wanted(world).includes(kind));
   for (const kind of due) askFor(view, kind);
   const mustWait = isSnapshotDue(view) && (view.planning.length > 0 || isWriting(world));
   if (due.length === 0 || mustWait) {
@@ -436,8 +440,9 @@ function read(world: World, kind: OutputKind): void {
   noteRead(view, kind, kind === 'endpoints' && keys.length === 0 ? [{ name: 'web', content: null }] : objects);
 }
 
-function wanted({ spec }: World): readonly OutputKind[] {
-  return spec.selector === null ? ['mirror'] : ['slices', 'endpoints'];
+function wanted(world: World): readonly OutputKind[] {
+  if (world.spec.selector !== null) return ['slices', 'endpoints'];
+  return hasObjects(world, 'endpoints') ? ['mirror'] : [];
 }
 
 function sourcesOf(kinds: readonly OutputKind[]): readonly OutputKind[] {

@@ -200,7 +200,7 @@ describe('a list of slices', () => {
       watchSlice('web-2@4');
       assert.notEqual(takeSlices(event), 'taken');
       assert.deepEqual(slicesOf(slices), ['web-1@3', 'web-2@4']);
-      assert.deepEqual([slices.reading, isUncertain(slices)], [false, true]);
+      assert.deepEqual([slices.listingSlices, isUncertain(slices)], [false, true]);
     }
   });
 });

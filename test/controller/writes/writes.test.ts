@@ -8,7 +8,7 @@ import type { WriteOutcome } from '../../../src/controller/writes/write-outcome.
 import {
   createWrites,
   flushWrites,
-  onWriteAnswered,
+  readWriteAnswer,
   queueWrite,
   takeBackWrites,
   type QueuedWrite,
@@ -124,7 +124,7 @@ class World {
 
   answer(name: string, event: TransportEvent): WriteOutcome {
     const queued = this.#queued.get(name)!;
-    const outcome = onWriteAnswered(this.writes, this.hands, queued, event, { nowMs: this.nowMs, wallMs: 0 });
+    const outcome = readWriteAnswer(this.writes, this.hands, queued, event, { nowMs: this.nowMs, wallMs: 0 });
     queued.object.sent = null;
     return outcome;
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endpointsLabels, recordsEqual } from '../../../src/core/endpoints/labels.ts';
+import { endpointsLabels } from '../../../src/core/endpoints/labels.ts';
 import { makeService } from '../../support/records.ts';
 
 const MANAGED = { 'endpoints.kubernetes.io/managed-by': 'endpoint-controller' };
@@ -22,11 +22,3 @@ check(
 );
 check('nobody else manages it', { labels: { 'endpoints.kubernetes.io/managed-by': 'me' } }, MANAGED);
 check('names that JavaScript knows', { labels: { constructor: 'x' } }, { ...MANAGED, constructor: 'x' });
-
-test('records with the same labels are equal', () => {
-  assert.ok(recordsEqual(undefined, {}));
-  assert.ok(recordsEqual({ a: '1', b: '2' }, { b: '2', a: '1' }));
-  assert.ok(!recordsEqual({ a: '1' }, { a: '2' }));
-  assert.ok(!recordsEqual({ a: '1' }, { a: '1', b: '2' }));
-  assert.ok(!recordsEqual({ toString: 'x' }, { b: 'x' }));
-});

@@ -277,7 +277,7 @@ test('mirroring: each address is explained, and mirrored ones are in the plan', 
         subsets: made,
       };
       let drawn = 0;
-      const { writes } = planMirror({ endpoints, stored: [], config, suffix: () => `${drawn++}` });
+      const { writes } = planMirror({ endpoints, stored: [], config, zones: null, suffix: () => `${drawn++}` });
       const planned = writes.flatMap(({ object }) => {
         const ports = portsText((object?.ports ?? []).map(({ port }) => `${port}/TCP`));
         return (object?.endpoints ?? []).map(({ addresses: [text], conditions }) => {

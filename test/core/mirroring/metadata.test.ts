@@ -58,7 +58,6 @@ test("a written slice keeps its finalizers, its generateName and the server's fi
   const wanted = mirroredMetadata(mirroredEndpoints([], { labels: { foo: 'bar' } }));
   const base = deepFreeze({
     name: 'a',
-    managedFields: [{ manager: 'm' }],
     generateName: 'web-',
     uid: 'u',
     resourceVersion: '7',

@@ -171,7 +171,7 @@ function mirroredSlices(server: SliceServer): EndpointSlice[] {
 function ours({ endpoints, server }: Scene, config: MirrorConfig): readonly SliceRequest[] {
   let drawn = 0;
   const suffix = (): string => `${server.version}-${drawn++}`;
-  return planMirror({ endpoints, stored: mirroredSlices(server), config, suffix }).writes;
+  return planMirror({ endpoints, stored: mirroredSlices(server), config, zones: null, suffix }).writes;
 }
 
 function theirs(scene: Scene, config: MirrorConfig, seed: number): readonly SliceRequest[] {

@@ -186,12 +186,6 @@ test('a trigger time alone is no reason to write, and its absence neither', () =
   assert.deepEqual(plan(createSlicesWorld({ stored: [stored], pods: [pod] }), 1_785_848_518).writes, []);
 });
 
-test('managedFields are not sent back', () => {
-  const metadata = { ...theirs, managedFields: [{ manager: 'x' }] };
-  const world = createSlicesWorld({ stored: [slice('web-x', [], { metadata })], pods: [pod] });
-  assert.equal('managedFields' in onlyWrite(world).object!.metadata, false);
-});
-
 // Recycled slices
 
 test('a recycled slice keeps finalizers and annotations of others (#108267)', () => {

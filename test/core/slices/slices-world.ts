@@ -11,7 +11,7 @@ import {
   type SlicesConfig,
 } from '../../../src/core/slices/service-slices.ts';
 import type { CpuShares } from '../../../src/core/slices/cpu-shares.ts';
-import type { SliceAck, SliceWrite } from '../../../src/core/slices/slice-write.ts';
+import type { WriteAck, SliceWrite } from '../../../src/core/slices/slice-write.ts';
 import type { Endpoint, EndpointSlice, PodRecord, ServiceRecord, SlicePort } from '../../../src/kube/types.ts';
 import { deepFreeze } from '../../support/deep-freeze.ts';
 import { makePod, makeService } from '../../support/records.ts';
@@ -89,7 +89,7 @@ export function counterSuffix(): () => string {
 }
 
 /** What a server does with a write, and says. */
-export function carryOut(world: SlicesWorld, write: SliceWrite): SliceAck {
+export function carryOut(world: SlicesWorld, write: SliceWrite): WriteAck {
   const held = world.server.get(write.name);
   if (write.verb === 'create') assert.equal(held, undefined, `${write.name} is new`);
   else {
