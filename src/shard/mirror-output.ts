@@ -110,7 +110,16 @@ function deletesOf(stored: readonly EndpointSlice[]): SliceWrite[] {
   for (const { metadata, addressType } of stored) {
     if (metadata.deletionTimestamp !== undefined) continue;
     const { name = '', uid = '', resourceVersion = '' } = metadata;
-    writes.push({ verb: 'delete', name, uid, resourceVersion, phase: 1, family: addressType, object: null });
+    writes.push({
+      verb: 'delete',
+      name,
+      uid,
+      resourceVersion,
+      phase: 1,
+      waits: false,
+      family: addressType,
+      object: null,
+    });
   }
   return writes;
 }

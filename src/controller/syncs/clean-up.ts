@@ -74,6 +74,7 @@ function remove(state: ControllerState, unit: Unit, records: readonly OutputReco
       uid,
       resourceVersion,
       phase: 1,
+      waits: false,
       family: '',
       body: NO_BODY,
     };

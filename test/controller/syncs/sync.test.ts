@@ -346,6 +346,24 @@ describe('writes', () => {
     assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 1]);
   });
 
+  const UNDONE = answered(200, sliceObject('web-a', '9'));
+  for (const [title, answer, sent] of [
+    ['is undone', UNDONE, ['delete web-c']],
+    ['is refused for its content', refusedWith(422), ['delete web-c']],
+    ['fails otherwise', refusedWith(500), []],
+  ] as const) {
+    it(`a write that ${title} lets these go on: [${sent.join()}]`, () => {
+      const w = world();
+      w.service({});
+      for (const name of ['web-a', 'web-b', 'web-c']) w.slice('slices', name);
+      w.start(w.units.slices);
+      const gone = { ...write(3, 'delete', 'web-c', 2), waits: false };
+      w.plan({ plans: [slicesPlan(write(1, 'update', 'web-a'), write(2, 'delete', 'web-b', 2), gone)] });
+      w.answer(answer);
+      assert.deepEqual(w.writes(), sent);
+    });
+  }
+
   it('a write that waits is not sent once the process, or its sync, is a shadow', () => {
     const w = world();
     const { endpoints } = w.units;
@@ -503,7 +521,8 @@ describe('a sync of what is not to be planned', () => {
 
 function write(id: number, verb: PlannedWrite['verb'], name: string, phase = 1, family = 'IPv4'): PlannedWrite {
   const body = verb === 'delete' ? new Uint8Array(0) : encodeObject(sliceObject(name, ''));
-  return { id, verb, name, uid: '', resourceVersion: verb === 'create' ? '' : '9', phase, family, body };
+  const resourceVersion = verb === 'create' ? '' : '9';
+  return { id, verb, name, uid: '', resourceVersion, phase, waits: phase > 1, family, body };
 }
 
 function slicesPlan(...writes: readonly PlannedWrite[]): ServiceResult['plans'][number] {
