@@ -80,10 +80,12 @@ function readElection(store: MetricStore, leadership: Leadership): void {
   });
 }
 
+/** A stuck service is told by its name. If it counted here, it would hide for days that all other changes are late. */
 function oldestChangeSeconds(state: ControllerState, nowMs: number): number {
   const { controllers } = state;
   if (waitsToWrite(state)) return 0;
-  const changes = controllers.map(({ queue }) => oldestChangeMs(queue)).filter((changedMs) => changedMs >= 0);
+  const oldest = controllers.map(({ queue, stuck }) => oldestChangeMs(queue, stuck));
+  const changes = oldest.filter((changedMs) => changedMs >= 0);
   return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }
 
