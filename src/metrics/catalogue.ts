@@ -179,7 +179,7 @@ export const CATALOGUE = [
   counter('leader_election_slowpath_total', 'Renewals of the Lease that met another version of it', ['name']),
   gauge(
     'endpointd_standby_services_behind',
-    'Of a process that stands by: services, for each controller, that the leader has not put right yet',
+    'Of a process that stands by: services, for each controller, that the leader has not put right yet; those that are being deleted do not count',
   ),
   gauge(
     'endpointd_take_over_waiting',

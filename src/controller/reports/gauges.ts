@@ -70,7 +70,12 @@ function readElection(store: MetricStore, leadership: Leadership): void {
   const { name } = elector.options;
   readMetric(store, 'leader_election_master_status', { name }, () => Number(isLeader(elector)));
   readMetric(store, 'leader_election_slowpath_total', { name }, () => elector.slowPaths);
-  readMetric(store, 'endpointd_standby_services_behind', {}, () => behind.size);
+  readMetric(store, 'endpointd_standby_services_behind', {}, () => {
+    let count = 0;
+    // What a Service lacks that hangs in deletion may be refused to the leader too.
+    for (const { service } of behind.keys()) if (service.record?.deleting !== true) count++;
+    return count;
+  });
   if (takeOver === null) return;
   const waits = (): boolean => roleOf(leadership) === 'waits';
   readMetric(store, 'endpointd_take_over_waiting', { manager: takeOver.from }, () => Number(waits()));
