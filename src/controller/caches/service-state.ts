@@ -242,7 +242,7 @@ export interface Taken {
  * concerns.
  */
 export interface Rounds {
-  /** How many repairs have begun without a quiet minute in between. */
+  /** How many repairs have begun without a quiet minute in between, but those that came long before their time. */
   count: number;
   /** When the last repair began. Monotonic ms. */
   repairedAtMs: number;
