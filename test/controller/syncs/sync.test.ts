@@ -4,10 +4,11 @@ import { describe, it } from 'node:test';
 import { serviceTarget } from '../../../src/controller/caches/inputs.ts';
 import type { ServiceState, Unit } from '../../../src/controller/caches/service-state.ts';
 import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/caches/services.ts';
+import { startSweep } from '../../../src/controller/caches/sweep.ts';
 import { createState } from '../../../src/controller/initial-state.ts';
 import { takeWork } from '../../../src/controller/queues/workqueue.ts';
 import type { ControllerState } from '../../../src/controller/state.ts';
-import { noteEntryAnswered, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
+import { noteEntryAnswered, noteObserved, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import { flushShards } from '../../../src/controller/syncs/shard-batches.ts';
 import { onOrphanConfirmed } from '../../../src/controller/syncs/clean-up.ts';
 import { onWriteDone } from '../../../src/controller/syncs/sync-writes.ts';
@@ -494,6 +495,23 @@ describe('a sync of what is not to be planned', () => {
       assert.deepEqual([w.stage(endpoints), w.writes(), endpoints.failures], ['ended', [], failures]);
     }
   });
+
+  for (const [title, end] of [
+    ['the end', (w: World) => w.start(w.units.endpoints)],
+    ['the sweep', (w: World) => startSweep(w.state, w.units.endpoints.controller, { nowMs: w.nowMs, wallMs: w.nowMs })],
+  ] as const) {
+    it(`${title} of a unit of Endpoints leaves their news to mirrored slices`, () => {
+      const w = world();
+      const { endpoints, mirror } = w.units;
+      w.service(NO_SELECTOR);
+      endpoints.service.endpoints.record = record('web');
+      const content = { encoding: 'json', bytes: new Uint8Array(0) } as const;
+      noteObserved(endpoints.service.view, 'endpoints', 'web', content);
+      end(w);
+      w.start(mirror);
+      assert.deepEqual([w.stage(endpoints), w.stage(mirror)], ['ended', 'planning']);
+    });
+  }
 
   it('a sync deletes all slices of mirrored Endpoints that are gone, at once', () => {
     const w = world();
