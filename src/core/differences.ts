@@ -448,11 +448,12 @@ export const SLICES_DIFFERENCES: readonly UpstreamDifference[] = [
     id: 'slices-refused-write',
     title: 'One write of several is refused',
     upstream: 'stops all that would follow',
-    ours: 'stops only what takes endpoints away; adds go on side by side',
+    ours: 'stops only what takes endpoints away that other writes add; adds go on side by side, and deletes of dead endpoints',
     reports: ['#93908'],
     rules: ['Writing'],
     defects: ['D13'],
-    shownBy: 'scenarios/slices-writes.test.ts: the refusal of one of several adds holds back the deletes alone (D13)',
+    shownBy:
+      'scenarios/slices-writes.test.ts: the refusal of one of several adds keeps no slice of dead endpoints (D13)',
   },
   {
     id: 'slices-hints-return',

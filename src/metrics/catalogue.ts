@@ -169,7 +169,7 @@ export const CATALOGUE = [
   counter('endpointd_write_bytes_total', 'Bytes of request bodies of writes', ['controller', 'verb']),
   gauge(
     'endpointd_oldest_unwritten_change_seconds',
-    'Age of the oldest change of an input, or damage by somebody else, that is seen and not yet written; 0 = there is none, or this process stands by',
+    'Age of the oldest change of an input, or damage by somebody else, that is seen and not yet written; stuck services do not count; 0 = there is none, or this process stands by',
   ),
   gauge(
     'endpointd_write_pause_seconds',
@@ -179,7 +179,7 @@ export const CATALOGUE = [
   counter('leader_election_slowpath_total', 'Renewals of the Lease that met another version of it', ['name']),
   gauge(
     'endpointd_standby_services_behind',
-    'Of a process that stands by: services, for each controller, that the leader has not put right yet',
+    'Of a process that stands by: services, for each controller, that the leader has not put right yet; those that are being deleted do not count',
   ),
   gauge(
     'endpointd_take_over_waiting',

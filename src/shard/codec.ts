@@ -119,7 +119,7 @@ function estimateResultBytes(result: ServiceResult): number {
 function estimatePlanBytes<K extends OutputKind>(facts: Facts<K>, writes: Plan['writes']): number {
   let bytes = SHORT_HEADER_BYTES * 2 + HEADER_BYTES + FACTS_CODECS[facts.kind].estimateBytes(facts);
   for (const write of writes) {
-    bytes += SHORT_HEADER_BYTES * 6 + HEADER_BYTES + NUMBER_BYTES + write.verb.length + write.name.length;
+    bytes += SHORT_HEADER_BYTES * 7 + HEADER_BYTES + NUMBER_BYTES + write.verb.length + write.name.length;
     bytes += write.uid.length + write.resourceVersion.length + write.body.length;
   }
   return bytes;
@@ -404,12 +404,12 @@ function failureFromTuple(value: unknown): PlanFailure {
   return { output: outputFromBit(bit, 'failed output'), message: string(message, 'failure message') };
 }
 
-function writeToTuple({ id, verb, name, uid, resourceVersion, phase, family, body }: PlannedWrite): unknown[] {
-  return [id, verb, name, uid, resourceVersion, phase, family, body];
+function writeToTuple({ id, verb, name, uid, resourceVersion, phase, waits, family, body }: PlannedWrite): unknown[] {
+  return [id, verb, name, uid, resourceVersion, phase, waits, family, body];
 }
 
 function writeFromTuple(value: unknown): PlannedWrite {
-  const [id, verb, name, uid, resourceVersion, phase, family, body] = tuple(value, 8, 'write');
+  const [id, verb, name, uid, resourceVersion, phase, waits, family, body] = tuple(value, 9, 'write');
   return {
     id: number(id, 'write id'),
     verb: string(verb, 'verb') as PlannedWrite['verb'],
@@ -417,6 +417,7 @@ function writeFromTuple(value: unknown): PlannedWrite {
     uid: string(uid, 'write uid'),
     resourceVersion: string(resourceVersion, 'write resourceVersion'),
     phase: number(phase, 'phase'),
+    waits: waits === true,
     family: string(family, 'write family'),
     body: byteString(body, 'body'),
   };

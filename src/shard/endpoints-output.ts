@@ -102,6 +102,7 @@ function plan(state: EndpointsState, { endpoints: stored, nextId }: PlanInput): 
     uid: stored.object?.metadata.uid ?? '',
     resourceVersion: stored.object?.metadata.resourceVersion ?? '',
     phase: 1,
+    waits: false,
     family: '',
     body: stored.object === null ? encodeObject(object) : encodeAgain(object, stored.object),
   } as const;

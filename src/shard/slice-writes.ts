@@ -37,8 +37,8 @@ export function encodeSliceWrites(
   const planned = encoded.map(({ write, body }) => {
     const id = nextId();
     pending.set(id, write);
-    const { verb, name, uid, resourceVersion, phase, family } = write;
-    return { id, verb, name, uid, resourceVersion, phase, family, body };
+    const { verb, name, uid, resourceVersion, phase, waits, family } = write;
+    return { id, verb, name, uid, resourceVersion, phase, waits, family, body };
   });
   return { writes: planned, isWhole };
 }

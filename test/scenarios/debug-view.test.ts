@@ -211,6 +211,15 @@ describe('the debug view', () => {
     assert.match(page, /of the newest changes of the journal \(--journal-size\), at most 4,096/);
   });
 
+  it('a stuck service does not count in the age of the oldest change', () => {
+    const sim = settledWithOne();
+    sim.refuse = ({ method }) => (method === 'PUT' ? 422 : 0);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(3000);
+    const { stuckTotal, queues } = viewOf(sim);
+    assert.deepEqual([stuckTotal, queues[0]!.oldestChangeMs], [1, -1]);
+  });
+
   it('the view as JSON has no character that steers a terminal', () => {
     const view = viewOf(settledWithOne());
     const stuck = [{ controller: 'endpoints', service: 'a/b', class: 'invalid', failures: 3, error: '\u009B2J\u202E' }];

@@ -305,6 +305,56 @@ describe('slices that somebody takes by their labels', () => {
   });
 });
 
+describe('what admission does to every write', () => {
+  const HOUR_MS = 3_600_000;
+  /** It adds a label to what is written, or puts back what was written. */
+  const POLICIES: Readonly<Record<string, Sim['admission']>> = {
+    'adds a label': ({ metadata }) => {
+      metadata.labels = { ...metadata.labels, 'by/admission': '1' };
+    },
+    'takes a label away': ({ metadata }) => {
+      const labels = Object.entries(metadata.labels ?? {}).filter(([label]) => label !== 'team');
+      metadata.labels = Object.fromEntries(labels);
+    },
+  };
+  const labelled = (policy: Sim['admission']): Sim => {
+    const sim = createSim();
+    sim.admission = policy;
+    createService(sim, { name: 'web', labels: { team: 'a' } });
+    createPod(sim, { name: 'web-1', ip: '10.0.0.1' });
+    sim.start();
+    return sim;
+  };
+
+  for (const [title, policy] of Object.entries(POLICIES)) {
+    it(`a policy that ${title} costs a write an hour in the end`, () => {
+      const sim = labelled(policy);
+      sim.run(2 * HOUR_MS);
+      for (let hour = 0; hour < 4; hour++) {
+        const before = writesOf(sim).length;
+        sim.run(HOUR_MS);
+        assert.equal(writesOf(sim).length - before, 1);
+      }
+      ENDPOINTS_KIND.edit(sim);
+      sim.run(2000);
+      assert.ok(ENDPOINTS_KIND.isRight(sim), 'what somebody else changes is repaired as soon as ever');
+    });
+  }
+
+  it('changes of pods alone make no long wait for the next look', () => {
+    const sim = labelled(POLICIES['adds a label']!);
+    for (let i = 0; i < 60; i++) {
+      sim.run(1000);
+      setPodStatus(sim, { name: 'web-1', ready: i % 2 === 1 });
+    }
+    sim.run(1000);
+    sim.admission = null;
+    sim.run(300_000);
+    const { labels } = sim.request('GET', `${ENDPOINTS}/web`).metadata;
+    assert.equal(labels?.['by/admission'], undefined);
+  });
+});
+
 for (const kind of KINDS) {
   describe(`${kind.title} that somebody edits`, () => {
     it('the object is repaired within a second, later after half a minute at most', () => {

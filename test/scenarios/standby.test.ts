@@ -203,6 +203,18 @@ describe('a replica that stands by', () => {
     assert.equal(metric(standby, 'endpointd_standby_services_behind'), 0);
   });
 
+  it('a standby is not behind with a Service that hangs in deletion', () => {
+    const { leader, standby } = replicas();
+    edit(leader, `${SERVICES}/web`, { finalizers: ['example.com/load-balancer'] });
+    deleteObject(leader, `${SERVICES}/web`);
+    leader.run(5000);
+    leader.refuse = ({ method }) => (method === 'POST' ? 503 : 0);
+    deleteObject(leader, `${ENDPOINTS}/web`);
+    leader.run(5000);
+    assert.equal(standby.loop!.state.leadership!.behind.size, 1, 'it is written first at a failover');
+    assert.equal(metric(standby, 'endpointd_standby_services_behind'), 0);
+  });
+
   it("a standby takes the leader's writes as stored: no fight, warning or Event", () => {
     const { leader, standby } = replicas();
     for (let i = 0; i < 20; i++) {

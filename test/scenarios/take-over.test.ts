@@ -153,6 +153,19 @@ describe('while the manager writes, endpointd', () => {
     assert.equal(hasBegun(endpointd), false);
   });
 
+  it('what a Service lacks that hangs in deletion is not due', () => {
+    const { manager, endpointd } = world();
+    edit(manager, `${SERVICES}/web`, { finalizers: ['example.com/load-balancer'] });
+    manager.request('DELETE', `${SERVICES}/web`);
+    manager.run(5000);
+    manager.kill();
+    // Its namespace is being deleted, and took them along.
+    manager.request('DELETE', `${ENDPOINTS}/web`);
+    manager.run(120_000);
+    assert.equal(metric(endpointd, 'endpointd_take_over_longest_due_seconds'), 0);
+    assert.equal(hasBegun(endpointd), false);
+  });
+
   it('endpointd warns which controllers the manager leaves on', () => {
     const { manager, endpointd } = world();
     setReady(manager, 'api', false);

@@ -186,6 +186,14 @@ describe('an error instead of a stream', () => {
     assert.deepEqual(refusedOnce(tooLarge, 'watch-list'), ['watch-list 504', 'watch-list 200']);
   });
 
+  it('504 ResourceVersionTooLarge at the start of each WatchList leads to pages', () => {
+    const sim = createSim();
+    sim.refuse = ({ path }) => (path.startsWith('/api/v1/pods?') && path.includes('sendInitialEvents') ? tooLarge : 0);
+    sim.start();
+    sim.run(30_000);
+    assert.deepEqual(podRequests(sim, 0), ['watch-list 504', 'watch-list 504', 'page 200', 'watch 200']);
+  });
+
   it('403 at the start of a watch: it is tried again', () => {
     assert.deepEqual(refusedOnce(403, 'watch'), ['look 200', 'watch 403', 'look 200', 'watch 200']);
   });
@@ -252,6 +260,31 @@ describe('an error in the middle of a list', () => {
     assert.deepEqual(podRequests(sim, 0), ['watch-list 200', 'watch-list 200']);
     assert.deepEqual(endpointsTable(sim), ['default/web 10.0.0.1 : http:8080/TCP']);
     assert.equal(writesOf(sim).length, 1);
+  });
+});
+
+describe('an API server whose watch cache stays behind etcd', () => {
+  /** What is asked about pods where the first so many WatchLists end with that error. */
+  function behindFor(count: number): string[] {
+    const sim = createSim();
+    const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
+    const status = makeStatus(504, 'Timeout', 'Too large resource version', { causes });
+    let sent = 0;
+    sim.tamper = (bytes, { path }) =>
+      path.startsWith('/api/v1/pods') && path.includes('sendInitialEvents') && sent++ < count
+        ? encodeWatchFrame(PROTOBUF_WATCH, 'ERROR', encodeObject(status))
+        : bytes;
+    sim.start();
+    sim.run(30_000);
+    return podRequests(sim, 0);
+  }
+
+  it('504 ResourceVersionTooLarge within a WatchList: it is tried again', () => {
+    assert.deepEqual(behindFor(1), ['watch-list 200', 'watch-list 200']);
+  });
+
+  it('504 ResourceVersionTooLarge within each WatchList leads to pages', () => {
+    assert.deepEqual(behindFor(Infinity), ['watch-list 200', 'watch-list 200', 'page 200', 'watch 200']);
   });
 });
 

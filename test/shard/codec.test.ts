@@ -383,6 +383,7 @@ function replyWithBody(body: Uint8Array): PlanReply {
     uid: '',
     resourceVersion: '',
     phase: 1,
+    waits: false,
     family: '',
     body,
   } as const;

@@ -40,6 +40,7 @@ suite('a snapshot', () => {
         uid: '',
         resourceVersion: '',
         phase: 1,
+        waits: false,
         family: '',
         body: {
           apiVersion: 'v1',

@@ -98,7 +98,7 @@ suite('writes of slices', () => {
 
 function check(object: EndpointSlice, hex: string): void {
   const { writes } = encodeSliceWrites(
-    [{ verb: 'create', name: 'web', uid: '', resourceVersion: '', phase: 1, family: 'IPv4', object }],
+    [{ verb: 'create', name: 'web', uid: '', resourceVersion: '', phase: 1, waits: false, family: 'IPv4', object }],
     () => undefined,
     new Map(),
     () => 1,
@@ -109,7 +109,7 @@ function check(object: EndpointSlice, hex: string): void {
 
 function write(verb: SliceWrite['verb'], name: string, phase: 1 | 2, endpoints: Endpoint[] = []): SliceWrite {
   const object = verb === 'delete' ? null : slice(name, endpoints);
-  return { verb, name, uid: `${name}-uid`, resourceVersion: '7', phase, family: 'IPv4', object };
+  return { verb, name, uid: `${name}-uid`, resourceVersion: '7', phase, waits: phase > 1, family: 'IPv4', object };
 }
 
 function slice(name: string, endpoints: Endpoint[] | null): EndpointSlice {

@@ -27,6 +27,7 @@ suite('slices in a planner', () => {
         uid: '',
         resourceVersion: '',
         phase: 1,
+        waits: false,
         family: 'IPv4',
         body: {
           apiVersion: 'discovery.k8s.io/v1',

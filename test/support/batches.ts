@@ -183,6 +183,7 @@ const writes = fc.array(
     uid: ascii,
     resourceVersion: ascii,
     phase: fc.constantFrom(1, 2),
+    waits: fc.boolean(),
     family: ascii,
     body: fc.uint8Array({ maxLength: 5000 }),
   }),

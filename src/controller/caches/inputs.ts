@@ -195,7 +195,7 @@ export function serviceTarget(state: ControllerState): ReflectorTarget<ServiceRe
           isPlannedFromPods(record, state.options) ? record.selector : null,
         );
       }
-      serviceChanged(service, cached, now);
+      serviceChanged(service, cached, record, now);
       return record;
     },
     remove(record, now) {
@@ -246,10 +246,10 @@ function ensureUnits(state: ControllerState, service: ServiceState): void {
   for (const controller of state.controllers) if (hasWork(controller, service)) ensureUnit(service, controller);
 }
 
-function serviceChanged(service: ServiceState, before: ServiceRecord | null, now: Now): void {
+function serviceChanged(service: ServiceState, before: ServiceRecord | null, after: ServiceRecord, now: Now): void {
   for (const unit of service.units) {
     const { controller } = unit;
-    if (!controller.running || !controller.followsService(before, service.record, controller.options)) continue;
+    if (!controller.running || !controller.followsService(before, after, controller.options)) continue;
     addWork(controller.queue, unit.item, 'fresh', now.nowMs);
   }
 }

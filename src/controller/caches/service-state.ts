@@ -138,10 +138,16 @@ export type SyncStage =
   | { readonly name: 'planning' }
   /**
    * `open`: writes that are queued or without an answer. `later`: planned writes of later phases. `blockedFamilies`: the
-   * families of writes that were not applied. Their later phases would take away what nobody has added. A write that was
-   * withdrawn or undone fails no sync.
+   * families of writes that were not applied. What waits there would take away what nobody has added. `endedFamilies`:
+   * those of which nothing more is sent. A write that was withdrawn or undone fails no sync.
    */
-  | { readonly name: 'writing'; open: number; later: readonly PlannedWrite[]; blockedFamilies: readonly string[] }
+  | {
+      readonly name: 'writing';
+      open: number;
+      later: readonly PlannedWrite[];
+      blockedFamilies: readonly string[];
+      endedFamilies: readonly string[];
+    }
   /** The server is asked whether the Service of an orphan exists, or whether a slice that is missing lives on. */
   | { readonly name: 'confirming' }
   /** Objects are deleted that no unit plans any more. `open`: as in writing. */
@@ -240,7 +246,7 @@ export interface Taken {
  * concerns.
  */
 export interface Rounds {
-  /** How many repairs have begun without a quiet minute in between. */
+  /** How many repairs have begun without a quiet minute in between, but those that came long before their time. */
   count: number;
   /** When the last repair began. Monotonic ms. */
   repairedAtMs: number;

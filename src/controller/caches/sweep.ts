@@ -33,7 +33,7 @@ function unitToSweep(state: ControllerState, service: ServiceState, controller: 
   if (unit === undefined) return null;
   if (fateOfObjects(unit) === 'go') return unit;
   // The unit is not planned. If it is one day, its slices are listed first.
-  stopFollowingSlices(state, unit);
+  if (controller.writes === 'EndpointSlice') stopFollowingSlices(state, unit);
   return null;
 }
 

@@ -34,8 +34,8 @@ export interface Definition<K extends OutputKind = OutputKind> {
   readonly followsPods: boolean;
   /** Whether its plans follow the nodes of these pods: whether the node exists, and its zone. */
   readonly followsNodes: boolean;
-  /** Whether a change of the Service concerns it; null = the Service does not exist. */
-  followsService(before: ServiceRecord | null, after: ServiceRecord | null, options: ControllerOptions): boolean;
+  /** Whether a change of the Service concerns it. `before` null = the Service is new. A deletion concerns every one. */
+  followsService(before: ServiceRecord | null, after: ServiceRecord, options: ControllerOptions): boolean;
 
   /** Whether there is something to plan. If not, `fate` says what becomes of the objects that were written before. */
   wants(service: KnownService, options: ControllerOptions): boolean;

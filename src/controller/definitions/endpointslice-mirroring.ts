@@ -53,12 +53,8 @@ export const mirroringDefinition: Definition<'mirror'> = {
 };
 
 /** Mirroring reads three things of a Service: whether it exists, whether it opts out, and whether it has a selector. */
-function followsService(
-  before: ServiceRecord | null,
-  after: ServiceRecord | null,
-  options: ControllerOptions,
-): boolean {
-  if (before === null || after === null || (before.selector === null) !== (after.selector === null)) return true;
+function followsService(before: ServiceRecord | null, after: ServiceRecord, options: ControllerOptions): boolean {
+  if (before === null || (before.selector === null) !== (after.selector === null)) return true;
   return isOptedOut(before, options) !== isOptedOut(after, options);
 }
 

@@ -95,7 +95,8 @@ export function noteObjectWritten(
 
 /**
  * Notes the end of a shadow's sync. A failed sync does not tell what is due. Deletes of objects that no unit plans are
- * not due either: upstream makes some of them only at its start.
+ * not due either: upstream makes some of them only at its start. Nor is anything of a Service that is being deleted: its
+ * namespace may be too, and then the API server refuses to the other controller what is planned.
  */
 export function noteDue(
   { takeOver }: TakeOverHolder,
@@ -105,7 +106,8 @@ export function noteDue(
 ): void {
   if (takeOver === null) return;
   const { due, step } = takeOver;
-  if (failure !== null || shadow?.writes.some(({ id }) => id !== UNPLANNED) !== true) {
+  const hasWrites = failure === null && shadow?.writes.some(({ id }) => id !== UNPLANNED) === true;
+  if (!hasWrites || unit.service.record?.deleting === true) {
     due.delete(unit);
     return;
   }

@@ -1,9 +1,10 @@
 /**
  * How soon the work of other writers on our objects is repaired. A repair comes soon enough to be no outage, but not so
  * soon that two writers chase each other. The first repair comes within a second. Each further one waits twice as long,
- * up to 10 s for what is missing and 30 s for what is wrong, until the service has had a quiet minute. Repairs are
- * counted for each unit and the uid of its Service. So new objects and new names of slices do not begin the count
- * again.
+ * up to 10 s for what is missing and 30 s for what is wrong, until the service has had a quiet minute. What admission
+ * alters is looked at ever more seldom too, down to once an hour: a policy that labels all objects would else cost a write
+ * of each of them every few minutes. Repairs are counted for each unit and the uid of its Service. So new objects and new
+ * names of slices do not begin the count again.
  */
 import type { Now } from '../event.ts';
 import {
@@ -27,7 +28,9 @@ import type { Labels } from '../../kube/types.ts';
  * steps is complete by then.
  */
 export const REPAIR_MS = 900;
-const REPAIR_MS_MAX: Readonly<Record<Damage, number>> = { missing: 10_000, wrong: 30_000, altered: 300_000 };
+const REPAIR_MS_MAX: Readonly<Record<Damage, number>> = { missing: 10_000, wrong: 30_000, altered: 3_600_000 };
+/** A round whose successor waits longer counts only if it was waited for: changes of pods alone make no long wait. */
+const COUNTED_MS = 300_000;
 const QUIET_MS = 60_000;
 /** The most writers that are noted for a unit between two repairs. Damage of further ones is repaired but not told. */
 const WRITERS_MAX = 10;
@@ -106,8 +109,12 @@ function fightOf(unit: Unit): Fight {
 
 function repairMs({ controller }: Unit, damage: Damage, repairs: number): number {
   const isRecreated = damage === 'missing' && repairs === 0;
-  const waitMs = isRecreated ? controller.recreateMs : Math.min(REPAIR_MS * 2 ** repairs, REPAIR_MS_MAX[damage]);
+  const waitMs = isRecreated ? controller.recreateMs : roundMs(damage, repairs);
   return Math.max(waitMs, controller.objectBatchPeriodMs);
+}
+
+function roundMs(damage: Damage, repairs: number): number {
+  return Math.min(REPAIR_MS * 2 ** repairs, REPAIR_MS_MAX[damage]);
 }
 
 /**
@@ -125,7 +132,8 @@ export function beginRepair(unit: Unit, now: Now): void {
     const rounds = fight.rounds[damage];
     if (!rounds.isQueued) continue;
     rounds.isQueued = false;
-    rounds.count++;
+    const isWaitedFor = now.nowMs - rounds.repairedAtMs >= roundMs(damage, rounds.count);
+    if (isWaitedFor || roundMs(damage, rounds.count + 1) <= COUNTED_MS) rounds.count++;
     rounds.repairedAtMs = now.nowMs;
   }
   // A repair that failed before is done together with this one.

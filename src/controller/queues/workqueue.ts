@@ -275,18 +275,18 @@ export function longestWorkSeconds<K>(queue: WorkQueue<K>, nowMs: number): numbe
 /**
  * When the oldest open change came. A change is open while its key waits, and until the processing that covers it has
  * ended. -1 = there is none. Looks only at keys that wait or are processing.
+ * @param without keys that do not count
  */
-export function oldestChangeMs<K>(queue: WorkQueue<K>): number {
+export function oldestChangeMs<K>(queue: WorkQueue<K>, without: Pick<ReadonlySet<K>, 'has'> = new Set()): number {
   let oldestMs = NO_CHANGE;
-  for (const { changedMs } of queue.delayed.items) oldestMs = earlier(oldestMs, changedMs);
+  const look = ({ key, changedMs }: WorkItem<K>, coveredMs = NO_CHANGE): void => {
+    if (!without.has(key)) oldestMs = earlier(oldestMs, earlier(changedMs, coveredMs));
+  };
+  for (const item of queue.delayed.items) look(item);
   for (const { fresh, chore } of queue.namespaces.values()) {
-    for (const { items } of [fresh, chore]) {
-      for (let item = items.first; item !== null; item = item.next) oldestMs = earlier(oldestMs, item.changedMs);
-    }
+    for (const { items } of [fresh, chore]) for (let item = items.first; item !== null; item = item.next) look(item);
   }
-  for (let item = queue.processing.first; item !== null; item = item.next) {
-    oldestMs = earlier(earlier(oldestMs, item.changedMs), item.coveredMs);
-  }
+  for (let item = queue.processing.first; item !== null; item = item.next) look(item, item.coveredMs);
   return oldestMs;
 }
 

@@ -452,8 +452,8 @@ function onRefused(
     retry(hands, reflector, later ? 'watch' : 'list', describe(status), now, event);
     return;
   }
-  const isPassing = event.status === 410 || isResourceVersionTooLarge(status);
-  const isSecond = !isPassing && event.status >= 500 && ++reflector.failedWatchLists > 1;
+  const isPassing = event.status === 410;
+  const isSecond = event.status >= 500 && ++reflector.failedWatchLists > 1;
   if ((!later && !isPassing) || isSecond) {
     // A server without WatchList answers 422. Other layers answer with other statuses, and may answer pages.
     hands.outbox.log('info', 1, 'No WatchList streaming, listing in pages', {
@@ -585,11 +585,14 @@ function onWatchFrame(hands: ReflectorHands, reflector: Reflector, frame: WatchF
 /**
  * Takes an error within a stream. After a 429 the watch goes on from the same version. After 410, 500, 504 and all
  * others everything is listed again (docs/spec/wire.md "Errors of lists and watches"). An API server whose etcd is too
- * old for WatchList says so in the stream, so a list that fails this way is taken in pages.
+ * old for WatchList says so in the stream, so a list that fails this way is taken in pages. One whose watch cache stays
+ * behind etcd says 504 each time, and may answer pages from etcd.
  */
 function onErrorFrame(hands: ReflectorHands, reflector: Reflector, status: Status, now: Now): void {
   const underWay = listOf(reflector);
-  const isPassing = status.code === 429 || status.code === 410 || isResourceVersionTooLarge(status);
+  const isBehind = isResourceVersionTooLarge(status);
+  const isSecond = isBehind && underWay !== null && ++reflector.failedWatchLists > 1;
+  const isPassing = status.code === 429 || status.code === 410 || (isBehind && !isSecond);
   if (underWay !== null && !isPassing) {
     giveUpWatchList(hands, reflector, underWay, describe(status), now);
     return;

@@ -184,7 +184,7 @@ export interface Reflector<R extends Versioned = Versioned> {
    * again. That costs one refused request, and notices a server that has learned WatchList.
    */
   inPages: boolean;
-  /** WatchLists in a row that were answered with a 5xx, or were cut while they told objects. */
+  /** WatchLists in a row that were answered with a 5xx, before or within the stream, or were cut while they told objects. */
   failedWatchLists: number;
   /** How many items the next page asks for. */
   pageItems: number;

@@ -52,6 +52,7 @@ export interface QueueView {
   readonly syncing: number;
   readonly slots: number;
   readonly longestSyncMs: number;
+  /** Of units that are not stuck; -1 = there is none. */
   readonly oldestChangeMs: number;
 }
 
@@ -156,8 +157,8 @@ function countFailing(state: ControllerState): number {
   return failing;
 }
 
-function queueView({ name, running, queue }: Controller, nowMs: number): QueueView {
-  const changedMs = oldestChangeMs(queue);
+function queueView({ name, running, queue, stuck }: Controller, nowMs: number): QueueView {
+  const changedMs = oldestChangeMs(queue, stuck);
   return {
     controller: name,
     running,

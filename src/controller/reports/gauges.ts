@@ -70,7 +70,12 @@ function readElection(store: MetricStore, leadership: Leadership): void {
   const { name } = elector.options;
   readMetric(store, 'leader_election_master_status', { name }, () => Number(isLeader(elector)));
   readMetric(store, 'leader_election_slowpath_total', { name }, () => elector.slowPaths);
-  readMetric(store, 'endpointd_standby_services_behind', {}, () => behind.size);
+  readMetric(store, 'endpointd_standby_services_behind', {}, () => {
+    let count = 0;
+    // What a Service lacks that hangs in deletion may be refused to the leader too.
+    for (const { service } of behind.keys()) if (service.record?.deleting !== true) count++;
+    return count;
+  });
   if (takeOver === null) return;
   const waits = (): boolean => roleOf(leadership) === 'waits';
   readMetric(store, 'endpointd_take_over_waiting', { manager: takeOver.from }, () => Number(waits()));
@@ -80,10 +85,12 @@ function readElection(store: MetricStore, leadership: Leadership): void {
   });
 }
 
+/** A stuck service is told by its name. If it counted here, it would hide for days that all other changes are late. */
 function oldestChangeSeconds(state: ControllerState, nowMs: number): number {
   const { controllers } = state;
   if (waitsToWrite(state)) return 0;
-  const changes = controllers.map(({ queue }) => oldestChangeMs(queue)).filter((changedMs) => changedMs >= 0);
+  const oldest = controllers.map(({ queue, stuck }) => oldestChangeMs(queue, stuck));
+  const changes = oldest.filter((changedMs) => changedMs >= 0);
   return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }
 

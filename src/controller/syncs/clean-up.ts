@@ -28,8 +28,6 @@ export function startUnwanted(state: ControllerState, unit: Unit, now: Now): voi
   forgetFacts(state, unit);
   forgetFight(unit);
   if (!service.units.some(isWanted)) forgetService(state, service);
-  // The planner does not know the service, so it needs no news of its slices.
-  if (!isInPlanner(service.view)) stopFollowingSlices(state, unit);
   const fate = fateOfObjects(unit);
   switch (controller.writes) {
     case 'Endpoints':
@@ -39,6 +37,8 @@ export function startUnwanted(state: ControllerState, unit: Unit, now: Now): voi
       else finish(state, unit, now);
       return;
     case 'EndpointSlice':
+      // The planner does not know the service, so it needs no news of its slices.
+      if (!isInPlanner(service.view)) stopFollowingSlices(state, unit);
       if (fate === 'go' && needsEndpoints(unit) && state.missedEndpoints.has(service.endpoints)) {
         readFirst(state, unit);
         return;
@@ -74,6 +74,7 @@ function remove(state: ControllerState, unit: Unit, records: readonly OutputReco
       uid,
       resourceVersion,
       phase: 1,
+      waits: false,
       family: '',
       body: NO_BODY,
     };

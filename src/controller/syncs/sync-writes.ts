@@ -53,9 +53,15 @@ export function openWrite(
   });
 }
 
-/** Queues the writes of the next phase. It takes back those of families of which one before was not applied. */
+/**
+ * Queues the writes of the next phase. Of families of which one before was not applied it takes back those that wait. A
+ * delete of what no other write adds does not wait: where admission undoes one slice in every plan, the others go on to
+ * lose their dead endpoints.
+ */
 export function openLater(state: ControllerState, unit: Unit, stage: StageOf<'writing'>, now: Now): void {
-  const goesOn = ({ family }: PlannedWrite): boolean => !stage.blockedFamilies.includes(family);
+  const { blockedFamilies, endedFamilies } = stage;
+  const goesOn = ({ family, waits }: PlannedWrite): boolean =>
+    !endedFamilies.includes(family) && !(waits && blockedFamilies.includes(family));
   for (const write of stage.later) if (!goesOn(write)) ackNotSent(unit, write);
   const left = stage.later.filter(goesOn);
   const next = left.reduce((least, { phase }) => Math.min(least, phase), Infinity);
@@ -94,9 +100,17 @@ export function onWriteDone(state: ControllerState, queued: QueuedWrite, outcome
   const undone = settleWrite(state, queued, outcome, now);
   // A shadow sends nothing, and tells the writes of all phases.
   const blocks = undone || (outcome.result !== 'applied' && sync.shadow === null);
-  if (stage.name === 'writing' && blocks) stage.blockedFamilies = [...stage.blockedFamilies, write.family];
+  if (stage.name === 'writing' && blocks) {
+    stage.blockedFamilies = [...stage.blockedFamilies, write.family];
+    if (!undone && !isRefusal(outcome)) stage.endedFamilies = [...stage.endedFamilies, write.family];
+  }
   if (stage.name === 'writing' && stage.open === 0 && stage.later.length > 0) openLater(state, unit, stage, now);
   if (stage.open === 0) finish(state, unit, now);
+}
+
+/** The server does not want this write, whenever it comes. It may want others, and answers. */
+function isRefusal({ failure }: WriteOutcome): boolean {
+  return failure?.class === 'invalid' || failure?.class === 'forbidden';
 }
 
 /**

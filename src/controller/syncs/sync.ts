@@ -177,7 +177,7 @@ export function onPlanned(
   }
 }
 
-/** Queues the writes of phase 1. The writes of a later phase wait until all before them are applied. */
+/** Queues the writes of phase 1. The writes of a later phase wait until all before them are answered. */
 function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now): void {
   const { controller, service, sync } = unit;
   assert(sync !== null && sync.stage.name === 'planning', `a plan of ${keyOf(service)} comes unasked`);
@@ -203,7 +203,7 @@ function onUnitPlanned(state: ControllerState, unit: Unit, plan: Plan, now: Now)
   const writes = held.length === 0 ? planned : planned.filter((write) => !held.includes(write));
   const later = writes.filter(({ phase }) => phase > 1);
   const blockedFamilies = held.map(({ family }) => family);
-  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, blockedFamilies };
+  const stage: StageOf<'writing'> = { name: 'writing', open: 0, later, blockedFamilies, endedFamilies: [] };
   if (writes.length > 0) sync.stage = stage;
   for (const write of writes) if (write.phase === 1) openWrite(state, unit, stage, write, now);
   if (stage.open === 0) openLater(state, unit, stage, now);

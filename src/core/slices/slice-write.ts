@@ -8,10 +8,12 @@ export interface SliceWrite {
   readonly uid: string;
   readonly resourceVersion: string;
   /**
-   * Writes of phase 1 go first, side by side. Those of a later phase go when the phases before are over, and all of the
-   * same family have succeeded (docs/protocols.md "Order of writes").
+   * Writes of phase 1 go first, side by side. Those of a later phase go when the phases before are over, and those that
+   * wait only if all of the same family have succeeded (docs/protocols.md "Order of writes").
    */
   readonly phase: number;
+  /** The write takes an endpoint away that another write of the plan adds, or deletes one that another updates. */
+  readonly waits: boolean;
   /** The address type of the slice. */
   readonly family: string;
   /** The whole new object; null for deletes. Must not be changed by anyone. */

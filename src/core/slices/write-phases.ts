@@ -9,28 +9,30 @@ export interface SliceChange {
 
 /** The changes as writes, in their order. */
 export function sliceWrites(changes: readonly SliceChange[]): SliceWrite[] {
-  const phases = writePhases(changes);
+  const turns = writePhases(changes);
   return changes.map(({ before, after }, i) => ({
     verb: before === null ? 'create' : after === null ? 'delete' : 'update',
     name: (after ?? before)?.metadata.name ?? '',
     uid: before?.metadata.uid ?? '',
     resourceVersion: before?.metadata.resourceVersion ?? '',
-    phase: phases[i]!,
+    phase: turns[i]!.phase,
+    waits: turns[i]!.waits,
     family: (after ?? before)?.addressType ?? '',
     object: after,
   }));
 }
 
 /**
- * The phase of each write of one plan, from 1. The writes of one phase go side by side, after all writes of their family in
- * the phases before have succeeded. So an endpoint that moves between slices is in the new one before it leaves the old one
- * (docs/spec/endpointslice.md "Writing", upstream #93908). That holds also if the write of the new one has to wait for
- * a third. Phase 1 has creates, and updates that drop no endpoint which another write adds. A delete is never in phase
- * 1. Updates that exchange endpoints share a phase, because no order helps there.
+ * The phase of each write of one plan, from 1, and whether it waits for others. The writes of one phase go side by side,
+ * those that wait only after all writes of their family in the phases before have succeeded. So an endpoint that moves
+ * between slices is in the new one before it leaves the old one (docs/spec/endpointslice.md "Writing", upstream #93908).
+ * That holds also if the write of the new one has to wait for a third. Phase 1 has creates, and updates that drop no
+ * endpoint which another write adds. A delete is never in phase 1. Updates that exchange endpoints share a phase, because
+ * no order helps there.
  */
-export function writePhases(changes: readonly SliceChange[]): readonly number[] {
+export function writePhases(changes: readonly SliceChange[]): readonly Pick<SliceWrite, 'phase' | 'waits'>[] {
   // Nearly always a plan has one write, so no other write can add what it drops.
-  if (changes.length === 1) return [changes[0]!.after === null ? 2 : 1];
+  if (changes.length === 1) return [{ phase: changes[0]!.after === null ? 2 : 1, waits: false }];
   const needs = needsOf(changes);
   const phases = changes.map(() => 0);
   let left = changes.map((_, i) => i);
@@ -42,7 +44,23 @@ export function writePhases(changes: readonly SliceChange[]): readonly number[] 
     for (const i of now) phases[i] = phase;
     left = left.filter((i) => phases[i] === 0);
   }
-  return phases;
+  const waits = waitsOf(changes, needs);
+  return phases.map((phase, i) => ({ phase, waits: waits[i]! }));
+}
+
+/**
+ * A delete waits also for the update of an endpoint that it has: until then the endpoint may be ready in the deleted slice
+ * alone.
+ */
+function waitsOf(changes: readonly SliceChange[], needs: readonly (readonly number[])[]): readonly boolean[] {
+  const written = new Set<string>();
+  if (changes.some(({ after }) => after === null)) {
+    const endpoints = changes.flatMap(({ after }) => after?.endpoints ?? []);
+    for (const { addresses } of endpoints) for (const address of addresses) written.add(address);
+  }
+  const hasWritten = (slice: EndpointSlice | null): boolean =>
+    slice?.endpoints?.some(({ addresses }) => addresses.some((address) => written.has(address))) === true;
+  return changes.map(({ before, after }, i) => needs[i]!.length > 0 || (after === null && hasWritten(before)));
 }
 
 /** For each change, the changes that add an endpoint which it drops. */

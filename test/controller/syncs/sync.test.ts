@@ -4,10 +4,11 @@ import { describe, it } from 'node:test';
 import { serviceTarget } from '../../../src/controller/caches/inputs.ts';
 import type { ServiceState, Unit } from '../../../src/controller/caches/service-state.ts';
 import { ensureService, ensureSlice, ensureUnit } from '../../../src/controller/caches/services.ts';
+import { startSweep } from '../../../src/controller/caches/sweep.ts';
 import { createState } from '../../../src/controller/initial-state.ts';
 import { takeWork } from '../../../src/controller/queues/workqueue.ts';
 import type { ControllerState } from '../../../src/controller/state.ts';
-import { noteEntryAnswered, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
+import { noteEntryAnswered, noteObserved, noteUncertain } from '../../../src/controller/syncs/planner-view.ts';
 import { flushShards } from '../../../src/controller/syncs/shard-batches.ts';
 import { onOrphanConfirmed } from '../../../src/controller/syncs/clean-up.ts';
 import { onWriteDone } from '../../../src/controller/syncs/sync-writes.ts';
@@ -346,6 +347,24 @@ describe('writes', () => {
     assert.deepEqual([w.stage(w.units.slices), w.units.slices.failures], ['ended', 1]);
   });
 
+  const UNDONE = answered(200, sliceObject('web-a', '9'));
+  for (const [title, answer, sent] of [
+    ['is undone', UNDONE, ['delete web-c']],
+    ['is refused for its content', refusedWith(422), ['delete web-c']],
+    ['fails otherwise', refusedWith(500), []],
+  ] as const) {
+    it(`a write that ${title} lets these go on: [${sent.join()}]`, () => {
+      const w = world();
+      w.service({});
+      for (const name of ['web-a', 'web-b', 'web-c']) w.slice('slices', name);
+      w.start(w.units.slices);
+      const gone = { ...write(3, 'delete', 'web-c', 2), waits: false };
+      w.plan({ plans: [slicesPlan(write(1, 'update', 'web-a'), write(2, 'delete', 'web-b', 2), gone)] });
+      w.answer(answer);
+      assert.deepEqual(w.writes(), sent);
+    });
+  }
+
   it('a write that waits is not sent once the process, or its sync, is a shadow', () => {
     const w = world();
     const { endpoints } = w.units;
@@ -477,6 +496,23 @@ describe('a sync of what is not to be planned', () => {
     }
   });
 
+  for (const [title, end] of [
+    ['the end', (w: World) => w.start(w.units.endpoints)],
+    ['the sweep', (w: World) => startSweep(w.state, w.units.endpoints.controller, { nowMs: w.nowMs, wallMs: w.nowMs })],
+  ] as const) {
+    it(`${title} of a unit of Endpoints leaves their news to mirrored slices`, () => {
+      const w = world();
+      const { endpoints, mirror } = w.units;
+      w.service(NO_SELECTOR);
+      endpoints.service.endpoints.record = record('web');
+      const content = { encoding: 'json', bytes: new Uint8Array(0) } as const;
+      noteObserved(endpoints.service.view, 'endpoints', 'web', content);
+      end(w);
+      w.start(mirror);
+      assert.deepEqual([w.stage(endpoints), w.stage(mirror)], ['ended', 'planning']);
+    });
+  }
+
   it('a sync deletes all slices of mirrored Endpoints that are gone, at once', () => {
     const w = world();
     const { mirror } = w.units;
@@ -503,7 +539,8 @@ describe('a sync of what is not to be planned', () => {
 
 function write(id: number, verb: PlannedWrite['verb'], name: string, phase = 1, family = 'IPv4'): PlannedWrite {
   const body = verb === 'delete' ? new Uint8Array(0) : encodeObject(sliceObject(name, ''));
-  return { id, verb, name, uid: '', resourceVersion: verb === 'create' ? '' : '9', phase, family, body };
+  const resourceVersion = verb === 'create' ? '' : '9';
+  return { id, verb, name, uid: '', resourceVersion, phase, waits: phase > 1, family, body };
 }
 
 function slicesPlan(...writes: readonly PlannedWrite[]): ServiceResult['plans'][number] {

@@ -76,7 +76,17 @@ describe('a failure', () => {
 });
 
 function write(verb: PlannedWrite['verb']): PlannedWrite {
-  return { id: 1, verb, name: 'web', uid: 'u', resourceVersion: '5', phase: 1, family: '', body: new Uint8Array(0) };
+  return {
+    id: 1,
+    verb,
+    name: 'web',
+    uid: 'u',
+    resourceVersion: '5',
+    phase: 1,
+    waits: false,
+    family: '',
+    body: new Uint8Array(0),
+  };
 }
 
 describe('the answer to a delete', () => {

@@ -93,6 +93,7 @@ class World {
         uid,
         resourceVersion,
         phase: 1,
+        waits: false,
         family: 'IPv4',
         body: new Uint8Array(verb === 'delete' ? 0 : 8),
       },

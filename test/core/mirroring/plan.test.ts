@@ -535,6 +535,7 @@ test('a new slice is whole', () => {
       uid: '',
       resourceVersion: '',
       phase: 1,
+      waits: false,
       family: 'IPv4',
       object: {
         apiVersion: 'discovery.k8s.io/v1',

@@ -184,8 +184,8 @@ test('this test notices an endpoint that is in no slice', () => {
   const remove = { verb: 'delete', name: 'a', uid: '', resourceVersion: '', object: null };
   const writes = (first: 1 | 2, second: 1 | 2): SliceWrite[] =>
     [
-      { ...create, phase: first },
-      { ...remove, phase: second },
+      { ...create, phase: first, waits: false },
+      { ...remove, phase: second, waits: true },
     ] as SliceWrite[];
   checkNeverNowhere(before, writes(1, 2));
   assert.throws(() => checkNeverNowhere(before, writes(1, 1)));

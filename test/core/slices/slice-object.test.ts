@@ -43,6 +43,7 @@ test('a new slice has all its fields', () => {
     uid: '',
     resourceVersion: '',
     phase: 1,
+    waits: false,
     family: 'IPv4',
     object: {
       apiVersion: 'discovery.k8s.io/v1',
@@ -230,7 +231,16 @@ test('a delete carries the uid and resourceVersion of its slice', () => {
   putSlice(world, slice('web-y', null, { ports: null, metadata: { ownerReferences: [] } }));
   const deletes = plan(world).writes.filter(({ verb }) => verb === 'delete');
   assert.deepEqual(deletes, [
-    { verb: 'delete', name: 'web-y', uid: 'uid-web-y', resourceVersion: '102', phase: 2, family: 'IPv4', object: null },
+    {
+      verb: 'delete',
+      name: 'web-y',
+      uid: 'uid-web-y',
+      resourceVersion: '102',
+      phase: 2,
+      waits: false,
+      family: 'IPv4',
+      object: null,
+    },
   ]);
 });
 
