@@ -169,7 +169,7 @@ export const CATALOGUE = [
   counter('endpointd_write_bytes_total', 'Bytes of request bodies of writes', ['controller', 'verb']),
   gauge(
     'endpointd_oldest_unwritten_change_seconds',
-    'Age of the oldest change of an input, or damage by somebody else, that is seen and not yet written; stuck services do not count; 0 = there is none, or this process stands by',
+    'Age of the oldest change of an input, or damage by somebody else, that is seen and not yet written; services that are stuck as invalid, forbidden or poison do not count; 0 = there is none, or this process stands by',
   ),
   gauge(
     'endpointd_write_pause_seconds',

@@ -48,9 +48,9 @@ function sizeTable(all: readonly RunRecord[]): string {
     ],
     [
       '10,934 services, 100,000 pods, caches and plans of the main thread alone',
-      '672 bytes a pod',
+      '675 bytes a pod, and 678 when each pod has changed',
       '',
-      '`npm run bench -- memory`, 2026-11-22',
+      '`npm run bench -- memory`, 2026-11-29',
     ],
     [
       '10,934 services, 100,020 pods, where every service differs: `verify`, which plans as `run` does',

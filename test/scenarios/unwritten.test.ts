@@ -24,7 +24,7 @@ describe('the age of the oldest change that is not written', () => {
 
   it('the age grows through failed tries, and ends with the write', () => {
     const sim = settledWithOne();
-    refuseWrites(sim, 403);
+    refuseWrites(sim, 500);
     setPodStatus(sim, { name: 'web-1', ready: false });
     sim.run(10_000);
     assert.equal(age(sim), 10);
@@ -78,7 +78,15 @@ describe('the age of the oldest change that is not written', () => {
     assert.equal(age(sim), 0);
   });
 
-  it('a stuck service does not count, and hides no late change of another', () => {
+  it('a service that is stuck because the server fails counts', () => {
+    const sim = settledWithOne();
+    refuseWrites(sim, 500);
+    setPodStatus(sim, { name: 'web-1', ready: false });
+    sim.run(600_000);
+    assert.deepEqual([age(sim), metric(sim, 'endpointd_stuck_service')], [600, 1]);
+  });
+
+  it('a service that is refused does not count, and hides no late change of another', () => {
     const sim = settledWithOne();
     sim.refuse = ({ method }) => (method === 'PUT' ? 422 : 0);
     setPodStatus(sim, { name: 'web-1', ready: false });

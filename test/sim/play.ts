@@ -148,7 +148,10 @@ function untilRight(run: Run): number {
     const ageSeconds = metric(sim, OLDEST_UNWRITTEN);
     if (wrong.length === 0) return sim.nowMs() - fromMs;
     const isKnown = [...troubles].every((trouble) => TOLD_AT_ONCE.has(trouble)) && run.world.lagMs === 0;
-    const isDue = sim.nowMs() - fromMs > graceMs(troubles) && metric(sim, 'endpointd_stuck_service') === 0;
+    const refused = ['invalid', 'forbidden', 'poison'].some(
+      (name) => metric(sim, 'endpointd_stuck_service', { class: name }) > 0,
+    );
+    const isDue = sim.nowMs() - fromMs > graceMs(troubles) && !refused;
     if (isKnown && isDue && ageSeconds === 0) throw new Breach(`${OLDEST_UNWRITTEN} is 0 with ${wrong.join('; ')}`);
     if (lookMs >= withinMs) throw new Breach(`${seconds(withinMs)} after the last happening: ${wrong.join('; ')}`);
   }

@@ -9,7 +9,8 @@ import { leaderText, roleOf, type Role } from './role.ts';
 import type { Reflector } from '../reflectors/reflector.ts';
 import type { ControllerState } from '../state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
-import { longestWorkSeconds, oldestChangeMs } from '../queues/workqueue.ts';
+import { longestWorkSeconds } from '../queues/workqueue.ts';
+import { oldestUnwrittenMs } from './oldest-change.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { percentileOfSorted } from '../../lib/percentile.ts';
 import { tokensAt } from '../../lib/token-bucket.ts';
@@ -52,7 +53,7 @@ export interface QueueView {
   readonly syncing: number;
   readonly slots: number;
   readonly longestSyncMs: number;
-  /** Of units that are not stuck; -1 = there is none. */
+  /** As `oldestUnwrittenMs`, but as an age; -1 = there is none. */
   readonly oldestChangeMs: number;
 }
 
@@ -157,8 +158,9 @@ function countFailing(state: ControllerState): number {
   return failing;
 }
 
-function queueView({ name, running, queue, stuck }: Controller, nowMs: number): QueueView {
-  const changedMs = oldestChangeMs(queue, stuck);
+function queueView(controller: Controller, nowMs: number): QueueView {
+  const { name, running, queue } = controller;
+  const changedMs = oldestUnwrittenMs(controller);
   return {
     controller: name,
     running,

@@ -6,7 +6,7 @@ import { roleOf } from './role.ts';
 import type { ControllerState } from '../state.ts';
 import { pauseSecondsLeft } from '../writes/write-pause.ts';
 import { allServices, allSlices } from '../caches/services.ts';
-import { oldestChangeMs } from '../queues/workqueue.ts';
+import { oldestUnwrittenMs } from './oldest-change.ts';
 import type { Controller } from '../caches/service-state.ts';
 import { isInPlanner } from '../syncs/planner-view.ts';
 import { readMetric, readSeries, type MetricStore } from '../../metrics/store.ts';
@@ -85,12 +85,9 @@ function readElection(store: MetricStore, leadership: Leadership): void {
   });
 }
 
-/** A stuck service is told by its name. If it counted here, it would hide for days that all other changes are late. */
 function oldestChangeSeconds(state: ControllerState, nowMs: number): number {
-  const { controllers } = state;
   if (waitsToWrite(state)) return 0;
-  const oldest = controllers.map(({ queue, stuck }) => oldestChangeMs(queue, stuck));
-  const changes = oldest.filter((changedMs) => changedMs >= 0);
+  const changes = state.controllers.map(oldestUnwrittenMs).filter((changedMs) => changedMs >= 0);
   return changes.length === 0 ? 0 : (nowMs - Math.min(...changes)) / 1000;
 }
 
