@@ -46,6 +46,7 @@ function createWorld() {
     putPod(pod: PodRecord): void {
       pods.set(pod.name, pod);
       const { servicesBefore, servicesAfter } = putPod(index, pod);
+      deepFreeze(pod);
       for (const live of servicesBefore) {
         if (!servicesAfter.includes(live)) applyPod(live.membership, pod.name, null);
       }
@@ -115,7 +116,7 @@ function changes(uids: 'own' | 'any'): fc.Arbitrary<Change[]> {
         .map(
           (pod): Change =>
             (world) =>
-              world.putPod(deepFreeze(pod)),
+              world.putPod({ ...pod }),
         ),
     },
     {
