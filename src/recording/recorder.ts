@@ -119,8 +119,10 @@ const INPUTS = ['nodes', 'services', 'pods'] as const;
 const OUTPUTS = ['endpoints', 'endpointslices'] as const;
 /** The longest time that a crash can lose. */
 const FLUSH_EVERY_MS = 2000;
-/** A recorder that looks so much later than it should has stood still. */
-const LATE_MS_MAX = 1000;
+/** A recorder that looks so much later than it should has stood still. A busy machine alone lets it wait for less. */
+const LATE_MS_MAX = 3000;
+/** The wall clock of a machine that has slept is so much further ahead. */
+const ASLEEP_MS_MAX = 1000;
 /** If so many new texts are remembered, or as many as were in use, texts that nothing has any more are forgotten. */
 const NEW_TEXTS_MAX = 100_000;
 
@@ -301,7 +303,7 @@ function tellStandstill(state: State, { nowMs, wallMs }: Now): void {
   const awayMs = nowMs - lookedAt.nowMs;
   // Linux stops the monotonic clock of a machine that sleeps. A clock that is set ahead looks like that.
   const asleepMs = wallMs - lookedAt.wallMs - awayMs;
-  if (awayMs <= FLUSH_EVERY_MS + LATE_MS_MAX && asleepMs <= LATE_MS_MAX) return;
+  if (awayMs <= FLUSH_EVERY_MS + LATE_MS_MAX && asleepMs <= ASLEEP_MS_MAX) return;
   state.resumedAtMs = nowMs;
   for (const watch of watches) {
     if (!watch.reflector.synced || watch.isLost) continue;
@@ -416,8 +418,10 @@ function isRefused({ reflector }: Watch): boolean {
   return reflector.refused && !reflector.synced && listOf(reflector)?.progress.isAnswered !== true;
 }
 
-function isTurnedAway({ reflector: { synced, failure } }: Watch): boolean {
-  return synced && /^40[13]\b/.test(failure);
+function isTurnedAway({ reflector }: Watch): boolean {
+  const { synced, failure } = reflector;
+  // Pages that are answered tell no success before the last.
+  return synced && /^40[13]\b/.test(failure) && listOf(reflector)?.progress.isAnswered !== true;
 }
 
 function refusedOf({ watches }: State): RecordedResource[] {

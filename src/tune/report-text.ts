@@ -272,7 +272,8 @@ function moreDigits({ text, most }: Check, values: readonly number[]): number {
     value === most || figureValue(text, value, more) !== figureValue(text, most, more);
   let more = 0;
   while (more < MORE_DIGITS_MAX && !values.every((value) => isTold(value, more))) more++;
-  return more;
+  // Whole bytes have no digits behind the point.
+  return values.every((value) => isTold(value, more)) ? more : 0;
 }
 
 const MORE_DIGITS_MAX = 6;

@@ -93,12 +93,12 @@ export function ask(input: TuneInput, progress: (runs: number) => void = () => u
 export function tune(input: TuneInput, progress: (done: string) => void): Answer {
   const { evidence, measured, nodes, endpointsWatchers, objective, program, recordedBy } = input;
   const { story, controller, settings, seed, kubeMinor = NEWEST_KUBE_MINOR } = input.run;
-  const { question, refusals, tested, start, changes } = ask(input, (runs) =>
-    progress(`${plural(runs, 'run')} of the fit`),
-  );
+  const { question, refusals, tested, start, changes } = ask(input, (runs) => progress(`fit: ${plural(runs, 'run')}`));
   const { calibration } = question.run;
   const recommendation =
-    refusals.length > 0 ? null : recommend(question, (looks) => progress(`${plural(looks, 'look')} at settings`));
+    refusals.length > 0
+      ? null
+      : recommend(question, (looks) => progress(`search: ${plural(looks, 'look')} at settings`));
   return {
     tuneVersion: 1,
     program,

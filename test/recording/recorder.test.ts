@@ -308,6 +308,21 @@ describe('the recorder', () => {
     assert.deepEqual(playedOf('made', cluster.events(), 110_000).doubts, []);
   });
 
+  it('a list that is answered after a refusal is not turned away', () => {
+    const cluster = scriptedCluster('plain');
+    cluster.objects.pods.push(apiPod('web-1'), apiPod('web-2'));
+    cluster.recorder.start();
+    cluster.pass(10_000);
+    cluster.refusals.pods = { status: 403, message: 'the server starts' };
+    cluster.expire('pods');
+    cluster.pass(20_000);
+    assert.deepEqual(cluster.recorder.status().turnedAway, ['pods']);
+    delete cluster.refusals.pods;
+    cluster.held.add('pods');
+    cluster.pass(60_000);
+    assert.deepEqual(cluster.recorder.status().turnedAway, []);
+  });
+
   it('what the server grants late moves no beginning, and its rates are its own', () => {
     const cluster = scriptedCluster('plain');
     for (const resource of ['nodes', 'endpoints'] as const) {

@@ -513,8 +513,8 @@ test('a fit tells each of its runs, unless there are few events', () => {
   };
   assert.deepEqual(saidOf(0.5), []);
   const said = saidOf(2);
-  assert.deepEqual(said.slice(0, 2), ['1 run of the fit', '2 runs of the fit']);
-  assert.equal(said.at(-1), `${said.length} runs of the fit`);
+  assert.deepEqual(said.slice(0, 2), ['fit: 1 run', 'fit: 2 runs']);
+  assert.equal(said.at(-1), `fit: ${said.length} runs`);
 });
 
 test('bytes are those of the recorded slices where these were less full', () => {

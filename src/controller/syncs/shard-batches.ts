@@ -37,7 +37,7 @@ import type { BatchEntry, OutputKind, PlanReply, ServiceResult } from '../../sha
 const BATCHES_IN_FLIGHT_MAX = 2;
 /** A thread that has not answered for so long may hang. */
 const LATE_MS = 1000;
-/** A step that comes so long after a deadline tells that the process stood still. Its threads get as long again. */
+/** A step that comes so long after a deadline tells that the process stood still. Its threads get as long from then on. */
 const STOOD_STILL_MS = 1000;
 /** The most keys in a batch that tells a planner what to forget. */
 const FORGOTTEN_MAX = 1000;
