@@ -20,6 +20,9 @@ interface Shot {
   readonly heightMax?: number;
 }
 
+/** Pixels; more than any page here has. */
+const ALL_IN_SIGHT = 8000;
+
 const VERIFY = renderPage(reportPage(sampleReport()));
 const TUNE = renderPage(answerPage(sampleAnswer()));
 const DEBUG = debugPage(sampleView(), '0.1.0');
@@ -41,9 +44,12 @@ try {
       if ((await summary.count()) > 0) await summary.click();
     }
     await page.evaluate('scrollTo(0, 0)');
-    const height = Number(await page.evaluate('document.documentElement.scrollHeight'));
+    // What is out of sight is not laid out, so the height is known when all is in sight.
+    await page.setViewportSize({ width: view.width, height: ALL_IN_SIGHT });
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    const height = Math.ceil(Number(await page.evaluate('document.body.getBoundingClientRect().height')));
     const clip = { x: 0, y: 0, width: view.width, height: Math.min(height, heightMax) };
-    await page.screenshot({ path: join(IMAGES, file), fullPage: true, clip });
+    await page.screenshot({ path: join(IMAGES, file), clip });
     await close();
   }
 } finally {
