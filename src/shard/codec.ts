@@ -11,6 +11,7 @@ import type { Problem } from '../core/problem.ts';
 import type { CpuShares, ZoneShare } from '../core/slices/cpu-shares.ts';
 import type { ContainerPort, Labels, ServicePort, ServiceRecord } from '../kube/types.ts';
 import { splitKey } from '../kube/key.ts';
+import { samePorts } from '../kube/record.ts';
 import { errorMessage } from '../lib/error-message.ts';
 import { estimateEntryBytes } from './entry-bytes.ts';
 import { FACTS_CODECS } from './facts-codec.ts';
@@ -30,7 +31,6 @@ import {
   type PlanReply,
   type ServiceResult,
 } from './protocol.ts';
-import { samePorts } from '../kube/record.ts';
 import {
   byteString,
   CodecError,

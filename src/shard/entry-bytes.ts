@@ -1,8 +1,8 @@
 /** What an entry takes in a batch. Batches are bounded by it, also where they stay on the main thread and are never bytes. */
 import type { Member } from '../core/member.ts';
+import { samePorts } from '../kube/record.ts';
 import type { ServiceRecord } from '../kube/types.ts';
 import type { BatchEntry } from './protocol.ts';
-import { samePorts } from '../kube/record.ts';
 import { estimateListBytes, estimateTextBytes, HEADER_BYTES, NUMBER_BYTES, SHORT_HEADER_BYTES } from './tuples.ts';
 
 /** Fields that the codec says by a mark where the pod before has the same. */

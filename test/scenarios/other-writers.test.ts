@@ -70,6 +70,14 @@ function createWorld(services = 1, config: SimConfig = {}): World {
 
 const EMPTIED = { subsets: [] };
 
+/** `tool-1` and so on change the same object, a minute apart. */
+function editByTools({ sim, writeAs }: World, first: number, last: number): void {
+  for (let i = first; i <= last; i++) {
+    writeAs(`tool-${i}`, 'web-1', EMPTIED);
+    sim.run(60_000);
+  }
+}
+
 function warnings({ logLines }: Sim): LogEffect[] {
   return logLines.filter(({ level }) => level === 'warning');
 }
@@ -158,22 +166,18 @@ describe('a second writer', () => {
   });
 
   it('beyond the tenth writer the name is `other`', () => {
-    const { sim, writeAs } = createWorld();
-    for (let i = 1; i <= 12; i++) {
-      writeAs(`tool-${i}`, 'web-1', EMPTIED);
-      sim.run(60_000);
-    }
+    const world = createWorld();
+    const { sim } = world;
+    editByTools(world, 1, 12);
     assert.equal(edits(sim, 'tool-10'), 1);
     assert.equal(edits(sim, 'tool-11'), 0);
     assert.equal(edits(sim, 'other'), 2);
   });
 
   it('a writer that comes after ten others of long ago is told by its name', () => {
-    const { sim, writeAs } = createWorld();
-    for (let i = 1; i <= 10; i++) {
-      writeAs(`tool-${i}`, 'web-1', EMPTIED);
-      sim.run(60_000);
-    }
+    const world = createWorld();
+    const { sim, writeAs } = world;
+    editByTools(world, 1, 10);
     sim.run(2 * HOUR_MS);
     for (let i = 1; i <= 3; i++) {
       writeAs('kube-controller-manager', 'web-1', EMPTIED);
@@ -187,16 +191,11 @@ describe('a second writer', () => {
   });
 
   it('single edits by more than ten tools are not told as those of one', () => {
-    const { sim, writeAs } = createWorld();
-    for (let i = 1; i <= 10; i++) {
-      writeAs(`tool-${i}`, 'web-1', EMPTIED);
-      sim.run(60_000);
-    }
+    const world = createWorld();
+    const { sim } = world;
+    editByTools(world, 1, 10);
     sim.run(2 * HOUR_MS);
-    for (let i = 11; i <= 13; i++) {
-      writeAs(`tool-${i}`, 'web-1', EMPTIED);
-      sim.run(60_000);
-    }
+    editByTools(world, 11, 13);
     assert.deepEqual(warnings(sim), []);
   });
 
